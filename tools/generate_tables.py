@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Generates cushim's tables from the CUDA headers that the build found.
+
+Runs the target compiler's preprocessor over cuda.h and cuda_runtime_api.h (and the profiler headers,
+where they are present), in three views, and writes one row for each function that any view declares.
+The build runs this; run it by hand to see what it makes of other headers:
+
+    generate_tables.py --output DIR [--include DIR] [--strict] -- c++ [flags]
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+
+from tables import declarations, emit_headers, emit_sources, model
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--output', required=True, help='folder to write to')
+    parser.add_argument('--include', action='append', default=[], help='folder of the CUDA headers')
+    parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
+                        help="how the compiler's command line looks")
+    parser.add_argument('--depfile', help='file to list the CUDA headers in, for the build')
+    parser.add_argument('--strict', action='store_true',
+                        help='fail on a declaration that is not understood, instead of leaving it out')
+    parser.add_argument('compiler', nargs='+', help='the compiler command, after --')
+    return parser.parse_args()
+
+
+def report_left_out(tables, strict):
+    left_out = [(t.api.header, text) for t in tables for text in t.left_out]
+    for header, text in left_out:
+        print(f'generate_tables: {"error" if strict else "warning"}: not understood in {header}, '
+              f'{"" if strict else "left out: "}{text}', file=sys.stderr)
+    if left_out and strict:
+        sys.exit(1)
+
+
+def rows_json(tables, packed):
+    def row(entry):
+        function = entry.function
+        return {'export': entry.name, 'base': re.sub(r'(_v\d+)?(_pts[dz])?$', '', entry.name),
+                'member': entry.members[-1], 'result': function.result,
+                'parameters': [{'name': p.name, 'declaration': p.declaration, 'type': p.type}
+                               for p in function.parameters],
+                'introduced': entry.introduced, 'bare': entry.bare, 'modes': entry.views}
+    return json.dumps({'cuda_version': packed, 'tables': {
+        t.api.key: {'rows': [row(r) for r in t.rows], 'left_out': t.left_out} for t in tables}},
+        indent=1)
+
+
+def error_codes(preprocessor):
+    codes = {}
+    for api, prefix, enumeration in ((model.DRIVER, 'CUDA_', r'\bCUDA_SUCCESS\s*='),
+                                     (model.RUNTIME, 'cuda', r'\bcudaSuccess\s*=')):
+        text = preprocessor.run([api.header], [])
+        text = re.sub(r'^#.*$', '', text, flags=re.M)
+        start = re.search(enumeration, text).start()
+        codes[api.key] = emit_sources.error_codes(text[start:text.index('}', start)], prefix)
+    return codes
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), 'w', encoding='utf-8', newline='\n') as file:
+        file.write(text)
+
+
+def write_depfile(path, output, tables, preprocessor):
+    headers = [os.path.join(preprocessor.where(h), h) for t in tables for h in t.headers]
+    target = os.path.join(output, f'{tables[0].api.key}_table.hpp')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(f'{target}: ' + ' '.join(h.replace(' ', '\\ ') for h in headers) + '\n')
+
+
+def main():
+    arguments = parse_arguments()
+    preprocessor = model.Preprocessor(arguments.compiler, arguments.include, arguments.style)
+    packed = model.cuda_version(preprocessor)
+    tables = [model.read_table(api, preprocessor) for api in (model.DRIVER, model.RUNTIME)]
+    report_left_out(tables, arguments.strict)
+    os.makedirs(arguments.output, exist_ok=True)
+    for table in tables:
+        key = table.api.key
+        write(arguments.output, f'{key}_table.hpp', emit_headers.table_header(table, packed))
+        write(arguments.output, f'{key}_entries.hpp', emit_headers.entries_header(table, packed))
+        write(arguments.output, f'{key}_rows.cpp', emit_sources.rows_source(table, packed))
+        write(arguments.output, f'{key}_registry.cpp', emit_sources.registry_source(table, packed))
+    write(arguments.output, 'error_codes.inc',
+          emit_sources.error_names_source(error_codes(preprocessor), packed))
+    write(arguments.output, 'rows.json', rows_json(tables, packed))
+    if arguments.depfile:
+        write_depfile(arguments.depfile, arguments.output, tables, preprocessor)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,1 @@
+"""Reads the CUDA headers and writes cushim's tables. Started by generate_tables.py."""

@@ -1,0 +1,260 @@
+"""Finds the function declarations of a header in preprocessed text.
+
+Not a C++ parser: it splits the text of the named headers into top-level declarations and takes apart
+those that declare a function with one of our prefixes. Whatever has such a name before a
+parenthesis and is not understood is reported, never dropped silently.
+"""
+
+import dataclasses
+import os
+import re
+
+TOKEN = re.compile(
+    r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\.?\d(?:[\w.]|[eEpP][+-])*|\.\.\.|::|->|[^\s\w]'
+)
+LINE_MARKER = re.compile(r'^#\s*(?:line\s+)?\d+\s+"((?:[^"\\]|\\.)*)"')
+# Words that change nothing about the type of a function.
+DECORATION = {'extern', 'static', 'inline', '__inline__', '__inline', '__forceinline', '__extension__',
+              '__stdcall', '__cdecl', '__fastcall', '__vectorcall'}
+ATTRIBUTES = {'__attribute__', '__declspec', '__asm__', 'asm'}
+SPECIFIERS = {'const', 'volatile', 'unsigned', 'signed', 'long', 'short', 'int', 'char', 'float',
+              'double', 'bool', 'void', 'struct', 'union', 'enum'}
+
+
+@dataclasses.dataclass
+class Parameter:
+    name: str
+    type: str         # as in a cast: "CUdeviceptr *", "void (*)(void *)"
+    declaration: str  # as in a prototype: "CUdeviceptr * dptr", "void (* fn)(void *)"
+    default: str = ''
+
+
+@dataclasses.dataclass
+class Function:
+    name: str
+    result: str
+    parameters: list
+
+    def signature(self):
+        return (self.result, tuple(p.type for p in self.parameters))
+
+
+class NotUnderstood(Exception):
+    """A construct that this parser does not know."""
+
+
+def text_of_headers(preprocessed, names):
+    """The lines that come from headers with one of these file names, in order."""
+    lines, inside = [], False
+    for line in preprocessed.splitlines():
+        marker = LINE_MARKER.match(line)
+        if marker:
+            path = marker.group(1).replace('\\\\', '/')
+            inside = os.path.basename(path) in names
+        elif inside and not line.lstrip().startswith('#'):
+            lines.append(line)
+    return '\n'.join(lines)
+
+
+def tokenize(text):
+    return TOKEN.findall(text)
+
+
+def matching(tokens, start):
+    """The index of the bracket that closes the one at start."""
+    pairs = {'(': ')', '[': ']', '{': '}'}
+    opening, closing = tokens[start], pairs[tokens[start]]
+    depth = 0
+    for index in range(start, len(tokens)):
+        if tokens[index] == opening:
+            depth += 1
+        elif tokens[index] == closing:
+            depth -= 1
+            if depth == 0:
+                return index
+    raise NotUnderstood('unbalanced ' + opening)
+
+
+def top_level_declarations(tokens):
+    """Yields each declaration as a list of tokens; looks into extern "C" blocks."""
+    current, index = [], 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token == ';':
+            if current:
+                yield current
+            current = []
+        elif token == '{':
+            if len(current) >= 2 and current[-2:] in (['extern', '"C"'], ['extern', '"C++"']):
+                current = []
+            else:
+                end = matching(tokens, index)
+                current.extend(tokens[index:end + 1])
+                index = end
+                if current[0] not in ('typedef', 'struct', 'union', 'enum', 'extern', 'class'):
+                    yield current
+                    current = []
+        elif token == '}':
+            current = []
+        elif token in '([':
+            end = matching(tokens, index)
+            current.extend(tokens[index:end + 1])
+            index = end
+        else:
+            current.append(token)
+        index += 1
+
+
+def without_attributes(tokens):
+    kept, index = [], 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token in ATTRIBUTES and index + 1 < len(tokens) and tokens[index + 1] == '(':
+            index = matching(tokens, index + 1)
+        elif token == '[' and tokens[index:index + 2] == ['[', '[']:
+            index = matching(tokens, index)
+        elif token not in DECORATION:
+            kept.append(token)
+        index += 1
+    return kept
+
+
+def split_at_commas(tokens):
+    parts, depth = [[]], 0
+    for token in tokens:
+        depth += (token in '([{') - (token in ')]}')
+        if token == ',' and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def is_identifier(token):
+    return re.fullmatch(r'[A-Za-z_]\w*', token) is not None
+
+
+def spell(tokens):
+    text = ' '.join(tokens)
+    return re.sub(r'\s*([(),\[\]])\s*', r'\1', text).replace(',', ', ').replace('(*', ' (*').strip()
+
+
+def parse_parameter(tokens, position):
+    default = ''
+    if '=' in tokens:
+        cut = tokens.index('=')
+        tokens, default = tokens[:cut], spell(tokens[cut + 1:])
+    if not tokens or tokens == ['...'] or any(t in '{};' or t == '&' for t in tokens):
+        raise NotUnderstood('parameter ' + spell(tokens))
+    unnamed = f'argument{position}'
+    if '(' in tokens:  # a pointer to a function: R (*name)(A)
+        opening = tokens.index('(')
+        closing = matching(tokens, opening)
+        inner = tokens[opening + 1:closing]
+        if not inner or inner[0] != '*' or len(inner) > 2 or tokens[closing + 1:][:1] != ['(']:
+            raise NotUnderstood('parameter ' + spell(tokens))
+        name = inner[1] if len(inner) == 2 else unnamed
+        result, arguments = spell(tokens[:opening]), spell(tokens[closing + 1:])
+        return Parameter(name, f'{result} (*){arguments}', f'{result} (*{name}){arguments}', default)
+    stars = []
+    if '[' in tokens:  # an array parameter is a pointer
+        cut = tokens.index('[')
+        if tokens.count('[') != 1:
+            raise NotUnderstood('parameter ' + spell(tokens))
+        tokens, stars = tokens[:cut], ['*']
+    if is_identifier(tokens[-1]) and tokens[-1] not in SPECIFIERS and has_type(tokens[:-1]):
+        name, tokens = tokens[-1], tokens[:-1]
+    else:
+        name = unnamed
+    kind = spell(tokens + stars)
+    return Parameter(name, kind, f'{kind} {name}', default)
+
+
+def has_type(tokens):
+    """Whether these tokens name a type already, so that one more identifier is the name."""
+    words = [t for t in tokens if is_identifier(t) and t not in ('const', 'volatile')]
+    return bool(words) and words[-1] not in ('struct', 'union', 'enum')
+
+
+def parse_function(tokens, prefix):
+    """A Function, or None where the tokens declare something else."""
+    tokens = without_attributes(tokens)
+    if not tokens or tokens[0] in ('typedef', 'using', 'template'):
+        return None
+    names = [i for i, t in enumerate(tokens[:-1]) if prefix.fullmatch(t) and tokens[i + 1] == '(']
+    if not names or '{' in tokens[:names[0]] or '(' in tokens[:names[0]]:
+        return None
+    position = names[0]
+    end = matching(tokens, position + 1)
+    if tokens[end + 1:] and tokens[end + 1:] != ['noexcept']:
+        raise NotUnderstood(spell(tokens))
+    result = tokens[:position]
+    if not has_type(result):
+        raise NotUnderstood(spell(tokens))
+    inside = tokens[position + 2:end]
+    parameters = []
+    if inside and inside != ['void']:
+        parameters = [parse_parameter(part, i) for i, part in enumerate(split_at_commas(inside))]
+    used = set()
+    for i, parameter in enumerate(parameters):
+        if parameter.name in used:
+            raise NotUnderstood(f'{tokens[position]}: two parameters named {parameter.name}')
+        used.add(parameter.name)
+    return Function(tokens[position], spell(result), parameters)
+
+
+def functions_of(text, prefix):
+    """The functions that the text declares, by name; those that it defines itself, as names; and the
+    declarations that were not understood."""
+    found, defined, left_out = {}, [], []
+    for tokens in top_level_declarations(tokenize(text)):
+        candidates = {t for i, t in enumerate(tokens[:-1])
+                      if prefix.fullmatch(t) and tokens[i + 1] == '('}
+        if not candidates or tokens[0] == 'typedef':
+            continue
+        if tokens[0] == 'static' and tokens[-1] == '}':  # no export: the header's own adaptor
+            defined.append(next(t for t in tokens if t in candidates))
+            continue
+        try:
+            function = parse_function(tokens, prefix)
+        except NotUnderstood as reason:
+            left_out.append(f'{spell(tokens)[:300]} [{reason}]')
+            continue
+        if function is None:
+            left_out.append(spell(tokens)[:300])
+            continue
+        known = found.setdefault(function.name, function)
+        if known.signature() != function.signature():
+            left_out.append(f'{spell(tokens)[:300]} [declared twice, differently]')
+    return found, defined, left_out
+
+
+def typedef_of(tokens_by_name, name):
+    """What a typedef name stands for: ('struct', tag) or ('type', text); None if it is unknown."""
+    tokens = tokens_by_name.get(name)
+    if tokens is None:
+        return None
+    body = tokens[1:-1]
+    if body[0] in ('struct', 'union') and is_identifier(body[1]):
+        return (body[0], body[1])
+    if '{' in body or '(' in body:
+        return None
+    return ('type', spell(body))
+
+
+def typedefs_in(tokens):
+    """The tokens of each typedef, by each name that it introduces last."""
+    found = {}
+    for declaration in top_level_declarations(tokens):
+        if declaration[0] == 'typedef' and is_identifier(declaration[-1]):
+            for part in split_at_commas(declaration):
+                name = part[-1]
+                if is_identifier(name):
+                    found[name] = declaration[:1] + strip_declarators(declaration[1:]) + [name]
+    return found
+
+
+def strip_declarators(tokens):
+    """`struct X { } A, B` without its declarators: `struct X { }`."""
+    first = split_at_commas(tokens)[0]
+    return first[:-1] if is_identifier(first[-1]) else first

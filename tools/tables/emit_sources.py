@@ -1,0 +1,106 @@
+"""Writes what goes into cushim-core: slots with their first-call thunks, the registry, error names."""
+
+import re
+
+from .emit_headers import NOTICE, arguments, parameters, types, version_text
+
+# Rows that answer more than a status while they cannot be forwarded: src/loader/absent_answers.hpp.
+ANSWERED = {
+    'cuGetErrorName', 'cuGetErrorString',
+    'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
+    'cudaGetDeviceCount', 'cudaDriverGetVersion', 'cudaCreateChannelDesc',
+}
+# Of these, the ones that are no failure of a CUDA call, and so leave cudaGetLastError alone.
+QUIET = {'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
+         'cudaCreateChannelDesc'}
+
+
+def row_literal(row):
+    high, low = row.introduced >> 8, row.introduced & 255
+    return f'"\\{high:03o}\\{low:03o}" "{row.name}"'
+
+
+def thunk(api, row):
+    name, function = row.name, row.function
+    quiet = '_quiet' if name in QUIET else ''
+    call = f'cushim_first_call_{api.key}{quiet}'
+    if name in ANSWERED:
+        more = ', ' + arguments(function) if function.parameters else ''
+        absent = f'return cushim::absent::{name}(status{more});'
+    elif function.result == api.status:
+        absent = f'return static_cast<{api.status}>(status);'
+    elif function.result == 'void':
+        absent = 'return;'
+    else:
+        absent = 'return {};'
+    ret = '' if function.result == 'void' else 'return '
+    return (f'static const char row_{name}[] = {row_literal(row)};\n'
+            f'{function.result} {api.convention} cushim_first_{name}({parameters(function)}) {{\n'
+            f'    const int status = {call}(CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), row_{name});\n'
+            f'    if (status != 0) [[unlikely]] {{ {absent} }}\n'
+            f'    {ret}CUSHIM_LOAD_SLOT(cushim_slot_{name})({arguments(function)});\n'
+            f'}}\n'
+            f'{function.result} ({api.convention} *cushim_slot_{name})({types(function)}) = cushim_first_{name};\n')
+
+
+def rows_source(table, packed):
+    api = table.api
+    text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
+    text += f'#include <cushim/{api.key}_entries.hpp>\n#include "first_call.hpp"\n'
+    if any(r.name in ANSWERED for r in table.rows):
+        text += f'#include "absent_{api.key}.hpp"\n'
+    text += ''.join(f'#undef {macro}\n' for macro in table.macros)
+    return text + 'extern "C" {\n' + ''.join(thunk(api, r) for r in table.rows) + '}\n'
+
+
+def registry_source(table, packed):
+    """One call per row instead of an array of pointers: it needs no relocations."""
+    api = table.api
+    text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
+    text += f'#include <cushim/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
+    text += ''.join(f'#undef {macro}\n' for macro in table.macros)
+    text += f'void cushim::visit_{api.key}_rows(RowVisitor visit, void *user) {{\n'
+    for row in table.rows:
+        text += (f'    visit(user, CUSHIM_SLOT({row.name}), '
+                 f'CUSHIM_FUNCTION(&cushim_first_{row.name}), {row_literal(row)});\n')
+    text += '}\n'
+    left_out = ''.join(f'    {c_string(entry)},\n' for entry in table.left_out)
+    text += (f'static const char *const left_out[] = {{\n{left_out}    nullptr}};\n'
+             f'const char *const *cushim::{api.key}_left_out() {{ return left_out; }}\n')
+    return text
+
+
+def c_string(text):
+    return '"' + text.replace('\\', '\\\\').replace('"', '\\"').replace('??', '?\\?') + '"'
+
+
+def error_words(name):
+    """CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation: 'out of memory', 'memory allocation'."""
+    if name.startswith('CUDA_'):
+        return re.sub(r'^CUDA_(ERROR_)?', '', name).replace('_', ' ').lower()
+    words = re.sub(r'^cuda(Error)?', '', name)
+    return re.sub(r'(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])', ' ', words).lower()
+
+
+def error_codes(text, prefix):
+    """(name, value) of the enumerators with this prefix, each value once, in order."""
+    found = {}
+    for name, value in re.findall(rf'\b({prefix}\w+)\s*=\s*(0x[0-9a-fA-F]+|\d+)', text):
+        found.setdefault(int(value, 0), name)
+    return sorted((value, name) for value, name in found.items())
+
+
+def error_names_source(codes, packed):
+    """Lists {status, name, words}, without pointers so that they need no relocations."""
+    text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
+    for key, entries in codes.items():
+        text += f'static constexpr Code {key}_codes[] = {{\n'
+        offset, blob = 0, []
+        for value, name in entries:
+            words = error_words(name)
+            text += f'    {{{value}, {offset}, {offset + len(name) + 1}}},\n'
+            blob += [name, words]
+            offset += len(name) + len(words) + 2
+        text += '};\n' + f'static constexpr char {key}_texts[] =\n'
+        text += ''.join(f'    "{part}\\0"\n' for part in blob) + ';\n'
+    return text

@@ -1,0 +1,215 @@
+"""The rows of a table: what the three views of the headers declare, united."""
+
+import dataclasses
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from . import declarations, versions
+
+# The views of the headers. Later ones only add names: the older ABI versions show in the last.
+VIEWS = {
+    'plain': [],
+    'per_thread': ['CUDA_API_PER_THREAD_DEFAULT_STREAM'],
+    'internal': ['__CUDA_API_VERSION_INTERNAL'],
+}
+
+
+# Names that a header does not declare but defines in the per-thread view, on top of a row: the only
+# thing that they do is to ask for per-thread variants where the caller's flags do not say.
+ADAPTORS = {'cuGetProcAddress_ptsz': 'cuGetProcAddress',
+            'cuGetProcAddress_v2_ptsz': 'cuGetProcAddress_v2'}
+
+
+@dataclasses.dataclass
+class Api:
+    key: str            # "driver"
+    table: str          # the class: "DriverTable"
+    header: str         # the header that has to be there
+    more_headers: list  # headers that may be there
+    prefix: re.Pattern  # of the names that it declares
+    status: str         # the type of a status
+    convention: str     # the macro of the calling convention
+    version_macro: str  # what the header says of its version
+
+
+DRIVER = Api('driver', 'DriverTable', 'cuda.h', ['cudaProfiler.h'], re.compile(r'cu[A-Z]\w*'),
+             'CUresult', 'CUDAAPI', 'CUDA_VERSION')
+RUNTIME = Api('runtime', 'RuntimeTable', 'cuda_runtime_api.h', ['cuda_profiler_api.h'],
+              re.compile(r'cuda[A-Z]\w*'), 'cudaError_t', 'CUDARTAPI', 'CUDART_VERSION')
+
+
+@dataclasses.dataclass
+class Row:
+    function: declarations.Function
+    views: list
+    introduced: int = 0
+    is_macro: bool = False  # the bare name is a macro in the plain view: an older ABI
+
+    @property
+    def name(self):
+        return self.function.name
+
+    adaptors: list = dataclasses.field(default_factory=list)  # see ADAPTORS
+
+    @property
+    def bare(self):
+        return versions.split_export(self.name)[1:] == (1, '') and not re.search(
+            r'_v\d+$', self.name)
+
+    @property
+    def members(self):
+        """The C++ names under which a table offers it."""
+        alias = [self.name + '_v1'] if self.bare else []
+        return alias if self.is_macro else [self.name] + alias
+
+
+@dataclasses.dataclass
+class Table:
+    api: Api
+    rows: list
+    left_out: list
+    forward_declared: list  # tags of structs that only the internal view shows
+    headers: list           # those that it was read from, in the order to include them
+    macros: list            # row names that are macros in some view
+
+
+class Preprocessor:
+    """Runs the target compiler's preprocessor over a few includes."""
+
+    def __init__(self, command, folders, style):
+        self.command, self.folders, self.style = command, folders, style
+
+    def run(self, headers, macros, show_macros=False):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, 'view.cpp')
+            with open(source, 'w', encoding='utf-8') as file:
+                file.writelines(f'#define {macro} 1\n' for macro in macros)
+                file.writelines(f'#include <{header}>\n' for header in headers)
+            if self.style == 'msvc':
+                flags = ['/nologo', '/E', '/TP'] + [f'/I{f}' for f in self.folders]
+            else:
+                flags = ['-E', '-x', 'c++'] + [f'-I{f}' for f in self.folders]
+                flags += ['-dM'] if show_macros else []
+            done = subprocess.run(self.command + flags + [source], capture_output=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f'generate_tables: the compiler cannot preprocess {", ".join(headers)}:\n'
+                     + done.stderr.decode(errors='replace'))
+        return done.stdout.decode(errors='replace')
+
+    def where(self, header):
+        """The folder that a header comes from, or None where the compiler has no such header."""
+        if self.style == 'msvc':
+            return next((f for f in self.folders if os.path.exists(os.path.join(f, header))), None)
+        probe = f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n'
+        flags = ['-E', '-x', 'c++', '-'] + [f'-I{f}' for f in self.folders]
+        done = subprocess.run(self.command + flags, input=probe.encode(), capture_output=True,
+                              check=False)
+        for line in done.stdout.decode(errors='replace').splitlines():
+            marker = declarations.LINE_MARKER.match(line)
+            if marker and os.path.basename(marker.group(1)) == header:
+                return os.path.dirname(marker.group(1))
+        return None
+
+
+def cuda_version(preprocessor):
+    probe = preprocessor.run(['cuda.h'], [], show_macros=True)
+    match = re.search(r'#define CUDA_VERSION (\d+)', probe)
+    if not match:
+        folder = preprocessor.where('cuda.h')
+        with open(os.path.join(folder, 'cuda.h'), encoding='utf-8', errors='replace') as header:
+            match = re.search(r'#define CUDA_VERSION (\d+)', header.read())
+    return int(match.group(1))
+
+
+def read_table(api, preprocessor):
+    headers = [api.header] + [h for h in api.more_headers if preprocessor.where(h)]
+    own = set(headers)
+    texts = {view: preprocessor.run(headers, macros) for view, macros in VIEWS.items()}
+    rows, left_out = {}, []
+    for view, text in texts.items():
+        found, defined, unknown = declarations.functions_of(
+            declarations.text_of_headers(text, own), api.prefix)
+        for name, function in found.items():
+            if name in rows:
+                rows[name].views.append(view)
+            else:
+                rows[name] = Row(function, [view])
+        left_out += [u for u in unknown if u not in left_out]
+        for name in defined:
+            if name in ADAPTORS:
+                rows[ADAPTORS[name]].adaptors.append(name)
+            elif name not in rows:
+                left_out.append(name + ' [defined by the header itself]')
+    macros = macro_names(api, preprocessor, headers, rows)
+    for row in rows.values():
+        row.is_macro = row.bare and row.name in macros['plain']
+    tags = spell_hidden_types(rows, texts, left_out)
+    introduced = versions.introduced_versions(rows, preprocessor.where('cuda.h'))
+    for name, row in rows.items():
+        row.introduced = introduced.get(name, 0) if api is DRIVER else 0
+    all_macros = sorted(set().union(*macros.values()))
+    return Table(api, list(rows.values()), left_out, tags, headers, all_macros)
+
+
+def macro_names(api, preprocessor, headers, rows):
+    """By view: which names of members are macros there."""
+    members = {m for row in rows.values() for m in [row.name] + row.members + row.adaptors}
+    result = {}
+    for view, macros in VIEWS.items():
+        if preprocessor.style == 'msvc':
+            defined = macros_by_text(preprocessor, headers)
+        else:
+            text = preprocessor.run(headers, macros, show_macros=True)
+            defined = set(re.findall(r'^#define (\w+)', text, re.M))
+        result[view] = members & defined
+    return result
+
+
+def macros_by_text(preprocessor, headers):
+    """Every macro that the headers define anywhere: for a compiler that cannot list them."""
+    found = set()
+    for header in headers:
+        path = os.path.join(preprocessor.where(header), header)
+        with open(path, encoding='utf-8', errors='replace') as file:
+            found |= set(re.findall(r'^\s*#\s*define\s+(\w+)', file.read(), re.M))
+    return found
+
+
+def spell_hidden_types(rows, texts, left_out):
+    """Spells types that the plain view does not show as what they stand for."""
+    visible = set(declarations.tokenize(texts['plain']))
+    hidden = declarations.typedefs_in(declarations.tokenize(
+        re.sub(r'^#.*$', '', texts['internal'], flags=re.M)))
+    tags = []
+    for row in [r for r in rows.values() if 'plain' not in r.views]:
+        try:
+            for part in row.function.parameters:
+                part.type = respell(part.type, visible, hidden, tags)
+                part.declaration = respell(part.declaration, visible | {part.name}, hidden, tags)
+            row.function.result = respell(row.function.result, visible, hidden, tags)
+        except declarations.NotUnderstood as reason:
+            left_out.append(f'{row.name} [{reason}]')
+            del rows[row.name]
+    return tags
+
+
+def respell(text, visible, hidden, tags):
+    def spelled(match):
+        name = match.group(0)
+        if name in visible or name in declarations.SPECIFIERS:
+            return name
+        meaning = declarations.typedef_of(hidden, name)
+        if meaning is None:
+            raise declarations.NotUnderstood('type ' + name)
+        kind, what = meaning
+        if kind == 'type':
+            return respell(what, visible, hidden, tags)
+        if '*' not in text:
+            raise declarations.NotUnderstood('type ' + name + ' by value')
+        if what not in tags:
+            tags.append(what)
+        return f'{kind} {what}'
+    return re.sub(r'[A-Za-z_]\w*', spelled, text)
