@@ -1,0 +1,50 @@
+/* What every public header of cushim needs: visibility, and the one atomic load on the call path.
+ *
+ * Usable from C11 and C++20. Includes nothing.
+ */
+#ifndef CUSHIM_CONFIG_H
+#define CUSHIM_CONFIG_H
+
+/* CUSHIM_CORE_API marks what the library cushim-core exports (loader and tables), CUSHIM_API what
+ * the library cushim exports (wrappers). Users of the static libraries define CUSHIM_STATIC; the
+ * Meson dependency, the pkg-config files and the CMake targets do it for them. */
+#if defined(_WIN32) && !defined(CUSHIM_STATIC)
+#ifdef CUSHIM_BUILDING_CORE
+#define CUSHIM_CORE_API __declspec(dllexport)
+#else
+#define CUSHIM_CORE_API __declspec(dllimport)
+#endif
+#ifdef CUSHIM_BUILDING
+#define CUSHIM_API __declspec(dllexport)
+#else
+#define CUSHIM_API __declspec(dllimport)
+#endif
+#elif defined(__GNUC__) && defined(CUSHIM_STATIC)
+/* Hidden: a shared library that contains cushim does not export it by accident, and slots are
+ * reached without a detour through the global offset table. */
+#define CUSHIM_CORE_API __attribute__((visibility("hidden")))
+#define CUSHIM_API __attribute__((visibility("hidden")))
+#elif defined(__GNUC__)
+#define CUSHIM_CORE_API __attribute__((visibility("default")))
+#define CUSHIM_API __attribute__((visibility("default")))
+#else
+#define CUSHIM_CORE_API
+#define CUSHIM_API
+#endif
+
+#ifdef __cplusplus
+#define CUSHIM_NOEXCEPT noexcept
+#else
+#define CUSHIM_NOEXCEPT
+#endif
+
+/* Reads a slot of a table. Acquire, since the first call on another thread publishes it: whoever
+ * sees the pointer must also see the library that it points into. On x86 and with the default
+ * memory model of MSVC that is a plain load. */
+#if defined(__GNUC__)
+#define CUSHIM_LOAD_SLOT(slot) __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
+#else
+#define CUSHIM_LOAD_SLOT(slot) (*static_cast<decltype(slot) volatile *>(&(slot)))
+#endif
+
+#endif

@@ -1,0 +1,197 @@
+/* The loader for C programs: load the CUDA driver and runtime libraries, ask what was found and why.
+ *
+ * Usable from C11 and C++20; needs no CUDA header. Part of the library cushim-core, which needs no
+ * C++ runtime. C++ programs use loader.hpp, which says the same in C++ terms.
+ *
+ * Nothing here has to be called: the first call of any table function loads what it needs. Nothing
+ * here prints, aborts, calls cuInit, or unloads a library in use.
+ *
+ * Threads: every function may be called from any number of threads at any time, from static
+ * constructors, from atexit handlers, and in the child of a fork.
+ * Ownership: every pointer that comes back stays valid until the process ends.
+ */
+#ifndef CUSHIM_LOADER_H
+#define CUSHIM_LOADER_H
+
+#include <stddef.h>
+
+#include <cushim/config.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One of the two libraries that cushim stands in for. */
+typedef enum cushim_library {
+    CUSHIM_LIBRARY_DRIVER = 0, /* libcuda.so.1, nvcuda.dll: cu* */
+    CUSHIM_LIBRARY_RUNTIME = 1 /* libcudart.so.<major>, cudart64_<major>.dll: cuda* */
+} cushim_library;
+
+typedef enum cushim_state {
+    CUSHIM_STATE_NOT_TRIED = 0,
+    CUSHIM_STATE_LOADED = 1,
+    CUSHIM_STATE_ABSENT = 2 /* remembered: further calls do not search again until a reload */
+} cushim_state;
+
+/* What happened to one candidate of the search. */
+typedef enum cushim_outcome {
+    CUSHIM_OUTCOME_LOADED = 0,             /* this is the library in use */
+    CUSHIM_OUTCOME_NOT_FOUND = 1,          /* no such file */
+    CUSHIM_OUTCOME_NOT_A_LIBRARY = 2,      /* a folder, an empty file, a text file, ... */
+    CUSHIM_OUTCOME_TRUNCATED = 3,          /* a library of which the end is missing */
+    CUSHIM_OUTCOME_WRONG_ARCHITECTURE = 4, /* a library for another processor or word size */
+    CUSHIM_OUTCOME_LINK_STUB = 5,          /* the toolkit's link stub, which is not a driver */
+    CUSHIM_OUTCOME_NOT_CUDA = 6,           /* a library, but without cuInit (cudaRuntimeGetVersion) */
+    CUSHIM_OUTCOME_WRONG_VERSION = 7,      /* a runtime of another major version than the headers */
+    CUSHIM_OUTCOME_REFUSED = 8             /* the system did not load it: detail has its message */
+} cushim_outcome;
+
+typedef struct cushim_candidate {
+    const char *path; /* as it was given to the system; a bare file name means its default search */
+    cushim_outcome outcome;
+    const char *detail; /* a phrase for a person, the system's own message where there is one */
+} cushim_candidate;
+
+/* Why a library is absent. */
+typedef enum cushim_reason {
+    CUSHIM_REASON_NONE = 0,      /* it is loaded, or was not tried */
+    CUSHIM_REASON_DISABLED = 1,  /* CUSHIM_DISABLE is set */
+    CUSHIM_REASON_NOT_FOUND = 2, /* no candidate exists */
+    CUSHIM_REASON_LINK_STUB = 3, /* nothing but the toolkit's link stub was found */
+    CUSHIM_REASON_UNUSABLE = 4,  /* candidates exist, and none of them can be used */
+    CUSHIM_REASON_CHOSEN_PATH = 5 /* the path chosen by variable or setting cannot be used */
+} cushim_reason;
+
+typedef struct cushim_report {
+    cushim_state state;
+    cushim_reason reason;
+    const char *path; /* of the library in use, absolute where the system tells; NULL if none */
+    int version;      /* CUDA version of the library in use, as CUDA packs it: 12060 is 12.6; 0: unknown */
+    const char *explanation; /* one sentence for a person: what was found, or why nothing was */
+    const char *hint;        /* what that person can do about it; "" where there is nothing to do */
+    size_t candidate_count;
+    const cushim_candidate *candidates; /* in the order in which they were tried */
+} cushim_report;
+
+/* Where the search may look. */
+enum {
+    CUSHIM_SEARCH_ENVIRONMENT = 1,    /* CUSHIM_DRIVER, CUSHIM_RUNTIME, CUDA_PATH, CUDA_HOME, ... */
+    CUSHIM_SEARCH_ALREADY_LOADED = 2, /* a copy that the process has loaded before */
+    CUSHIM_SEARCH_SYSTEM = 4,         /* the system's default search by file name */
+    CUSHIM_SEARCH_KNOWN_PLACES = 8,   /* folders where drivers and toolkits are known to be */
+    CUSHIM_SEARCH_EVERYWHERE = 15
+};
+
+typedef struct cushim_settings {
+    const char *driver_path;  /* load exactly this file as the driver; NULL: search */
+    const char *runtime_path; /* load exactly this file as the runtime; NULL: search */
+    unsigned int search;      /* CUSHIM_SEARCH_... ored together */
+} cushim_settings;
+
+typedef enum cushim_configure_result {
+    CUSHIM_CONFIGURE_OK = 0,
+    CUSHIM_CONFIGURE_TOO_LATE = 1, /* a library was already searched for */
+    CUSHIM_CONFIGURE_INVALID = 2   /* an unknown search bit, or a path over 4,000 bytes */
+} cushim_configure_result;
+
+/* Replaces the settings; the strings are copied. Accepted until the first search, that is, before
+ * the first call of a table function or of cushim_load. The variables CUSHIM_DRIVER and
+ * CUSHIM_RUNTIME win over the paths given here, so that whoever runs a program has the last word. */
+CUSHIM_CORE_API cushim_configure_result
+cushim_configure(const cushim_settings *settings) CUSHIM_NOEXCEPT;
+
+/* Loads a library if that was not tried before; says how it stands then. Loading the runtime
+ * searches for the driver first. */
+CUSHIM_CORE_API cushim_state cushim_load(cushim_library library) CUSHIM_NOEXCEPT;
+
+/* Searches again for a library that was absent. A loaded one stays as it is. The runtime's reload
+ * searches again for an absent driver first. */
+CUSHIM_CORE_API cushim_state cushim_reload(cushim_library library) CUSHIM_NOEXCEPT;
+
+/* Never loads; never NULL. */
+CUSHIM_CORE_API const cushim_report *cushim_load_report(cushim_library library) CUSHIM_NOEXCEPT;
+
+/* The report of both libraries as text for a person, one candidate a line, ended by a zero byte as
+ * long as size is not 0. Returns the length of the whole text without the zero byte, as snprintf
+ * does. Never loads. */
+CUSHIM_CORE_API size_t cushim_report_text(char *text, size_t size) CUSHIM_NOEXCEPT;
+
+/* The CUDA version of a library as CUDA packs it (12060 is 12.6), 0 where it is absent or does not
+ * say. Loads. For the driver: the newest CUDA version that it supports (cuDriverGetVersion). For the
+ * runtime: its own version (cudaRuntimeGetVersion). */
+CUSHIM_CORE_API int cushim_library_version(cushim_library library) CUSHIM_NOEXCEPT;
+
+/* The CUDA_VERSION of the headers that the tables were generated from. */
+CUSHIM_CORE_API int cushim_headers_version(void) CUSHIM_NOEXCEPT;
+
+/* The version of cushim, "major.minor.patch". */
+CUSHIM_CORE_API const char *cushim_version(void) CUSHIM_NOEXCEPT;
+
+/* What the table functions of an absent library answer: a CUresult, a cudaError_t. 0 if it is
+ * loaded. Loads. */
+CUSHIM_CORE_API int cushim_absent_status(cushim_library library) CUSHIM_NOEXCEPT;
+
+/* --- all entry points by name; a program that calls none of these pays only for the entry points
+ *     that it calls --- */
+
+typedef void (*cushim_function)(void);
+
+typedef struct cushim_entry_point {
+    const char *name;  /* the exported name: cuMemAlloc_v2 */
+    int introduced;    /* the CUDA version that introduced it; 0: no header tells */
+    int status;        /* 0: the library has it; else what a call of it answers (36, 302, ...) */
+} cushim_entry_point;
+
+/* Called once for each entry point, in the order of the headers. */
+typedef void (*cushim_visitor)(const cushim_entry_point *entry_point, void *user);
+
+/* Visits every entry point of a library, and returns how many there are. Loads; changes no slot. */
+CUSHIM_CORE_API size_t cushim_visit_entry_points(cushim_library library, cushim_visitor visit,
+                                                 void *user) CUSHIM_NOEXCEPT;
+
+/* Resolves every entry point of a library now, so that no later call pays for its first use.
+ * Returns how many are resolved; names that the library lacks stay as they are. Loads. */
+CUSHIM_CORE_API size_t cushim_resolve_all(cushim_library library) CUSHIM_NOEXCEPT;
+
+/* Finds an entry point by its exported name; 0 where the headers have no such name. Loads. */
+CUSHIM_CORE_API int cushim_find_entry_point(cushim_library library, const char *name,
+                                            cushim_entry_point *found) CUSHIM_NOEXCEPT;
+
+/* Replaces what the slot of the entry point with this exported name points at, and returns what it
+ * pointed at before; NULL where the headers have no such name. The function must have the entry
+ * point's exact type. Never loads. C++ programs use ScopedOverride (override.hpp), which checks the
+ * type and puts back what was there. */
+CUSHIM_CORE_API cushim_function cushim_exchange_by_name(cushim_library library, const char *name,
+                                                        cushim_function function) CUSHIM_NOEXCEPT;
+
+/* How many declarations of the headers the table generator did not understand and left out, and
+ * their text; in cushim's own builds that stops the build. */
+CUSHIM_CORE_API size_t cushim_left_out(cushim_library library,
+                                       const char *const **declarations) CUSHIM_NOEXCEPT;
+
+/* --- what the C++ headers and the wrappers call --- */
+
+/* Replaces what a slot points at, and returns what it pointed at before. */
+CUSHIM_CORE_API cushim_function cushim_exchange_slot(cushim_function *slot,
+                                                     cushim_function function) CUSHIM_NOEXCEPT;
+
+/* How many forks lie between this process and the one that asked first; objects that remember it
+ * know whether they belong to a parent. Always 0 where there is no fork. */
+CUSHIM_CORE_API unsigned int cushim_fork_generation(void) CUSHIM_NOEXCEPT;
+
+/* From the first call on, cushim_exiting tells whether the process has begun to exit. Exit handlers
+ * run last-in first-out and the driver registers its own in cuInit: called right after cuInit, this
+ * one runs before the driver's teardown. 0 if it could not be arranged. */
+CUSHIM_CORE_API int cushim_watch_exit(void) CUSHIM_NOEXCEPT;
+CUSHIM_CORE_API int cushim_exiting(void) CUSHIM_NOEXCEPT;
+
+/* The function that a slot stands for: what it points at if it has been resolved or overridden,
+ * else the library's own, which is then stored. NULL and a status where there is none. */
+CUSHIM_CORE_API cushim_function cushim_resolve_entry(cushim_library library, cushim_function *slot,
+                                                     cushim_function first, const char *name,
+                                                     int introduced, int *status) CUSHIM_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

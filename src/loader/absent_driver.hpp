@@ -1,0 +1,30 @@
+/* What the driver's functions answer, beyond a status, while there is no driver to ask.
+ *
+ * Included by the generated rows; emit_sources.py lists the names. Each gets the status that a
+ * failing call would answer, then its own arguments.
+ */
+#pragma once
+
+#include <cuda.h>
+
+#include "error_codes.hpp"
+
+namespace cushim::absent {
+
+/* As the driver does it: an unknown code is an invalid value, and its text is null. */
+inline CUresult answer(const char *text, const char **out) {
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = text;
+    return text != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+inline CUresult cuGetErrorName(int, CUresult error, const char **name) {
+    return answer(driver_code(error).name, name);
+}
+
+inline CUresult cuGetErrorString(int, CUresult error, const char **words) {
+    return answer(driver_code(error).words, words);
+}
+
+} // namespace cushim::absent

@@ -1,0 +1,283 @@
+/* The platform seam for Windows. */
+#if defined(_WIN32)
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#ifndef _WIN32_WINNT
+#define _WIN32_WINNT 0x0602
+#endif
+#include "platform.hpp"
+
+#include <windows.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace cushim::platform {
+
+namespace {
+
+constexpr int longest_path = 4096;
+
+void say(Text &text, const char *words) { snprintf(text.chars, sizeof text.chars, "%s", words); }
+
+void say_error(Text &text, DWORD error) {
+    char words[400] = "";
+    FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |
+                       FORMAT_MESSAGE_MAX_WIDTH_MASK,
+                   nullptr, error, 0, words, sizeof words, nullptr);
+    size_t length = strlen(words);
+    while (length > 0 && (words[length - 1] == ' ' || words[length - 1] == '.'))
+        words[--length] = '\0';
+    snprintf(text.chars, sizeof text.chars, "%s (error %lu)",
+             length > 0 ? words : "the system gave no message", static_cast<unsigned long>(error));
+}
+
+/* Paths travel as UTF-8 in this program. */
+bool widen(const char *path, wchar_t *wide) {
+    return MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, longest_path) > 0;
+}
+
+bool has_folder(const char *path) {
+    for (; *path != '\0'; ++path)
+        if (is_separator(*path))
+            return true;
+    return false;
+}
+
+FileKind inspect_image(HANDLE file, Text &detail) {
+    unsigned char head[4096];
+    DWORD got = 0;
+    if (!ReadFile(file, head, sizeof head, &got, nullptr))
+        got = 0;
+    LARGE_INTEGER size = {};
+    GetFileSizeEx(file, &size);
+    if (got < 2 || head[0] != 'M' || head[1] != 'Z') {
+        say(detail, got == 0 ? "the file is empty" : "not a library (no MZ header)");
+        return FileKind::not_a_library;
+    }
+    DWORD offset = 0;
+    if (got >= 64)
+        memcpy(&offset, head + 60, sizeof offset);
+    if (got < 64 || offset + sizeof(IMAGE_NT_HEADERS) > got) {
+        say(detail, "the file is cut off inside its header");
+        return FileKind::truncated;
+    }
+    IMAGE_NT_HEADERS headers;
+    memcpy(&headers, head + offset, sizeof headers);
+#if defined(_M_ARM64) || defined(__aarch64__)
+    const WORD own_machine = IMAGE_FILE_MACHINE_ARM64;
+#else
+    const WORD own_machine = IMAGE_FILE_MACHINE_AMD64;
+#endif
+    if (headers.FileHeader.Machine != own_machine) {
+        snprintf(detail.chars, sizeof detail.chars,
+                 "built for another architecture (PE machine 0x%04x)",
+                 static_cast<unsigned int>(headers.FileHeader.Machine));
+        return FileKind::wrong_architecture;
+    }
+    size_t at = offset + offsetof(IMAGE_NT_HEADERS, OptionalHeader) +
+                headers.FileHeader.SizeOfOptionalHeader;
+    for (WORD i = 0; i < headers.FileHeader.NumberOfSections; ++i, at += sizeof(IMAGE_SECTION_HEADER)) {
+        IMAGE_SECTION_HEADER section;
+        if (at + sizeof section > got)
+            break;
+        memcpy(&section, head + at, sizeof section);
+        if (static_cast<LONGLONG>(section.PointerToRawData) + section.SizeOfRawData > size.QuadPart) {
+            snprintf(detail.chars, sizeof detail.chars,
+                     "the file is cut off after %lld bytes, its header promises more",
+                     static_cast<long long>(size.QuadPart));
+            return FileKind::truncated;
+        }
+    }
+    return FileKind::library;
+}
+
+} // namespace
+
+Module open_library(const char *path, OpenMode mode, Text &message) {
+    wchar_t wide[longest_path];
+    if (!widen(path, wide)) {
+        say(message, "the path is too long or not UTF-8");
+        return nullptr;
+    }
+    HMODULE module = nullptr;
+    if (mode == OpenMode::already_loaded) {
+        if (!GetModuleHandleExW(0, wide, &module)) {
+            say(message, "not loaded in this process");
+            return nullptr;
+        }
+        return module;
+    }
+    // Never the current folder or PATH: a planted DLL would be found first where none is installed.
+    const bool driver = strcmp(path, driver_name) == 0;
+    const DWORD flags = has_folder(path)
+                            ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32
+                        : driver ? LOAD_LIBRARY_SEARCH_SYSTEM32
+                                 : LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32;
+    wchar_t absolute[longest_path];
+    const wchar_t *name = wide;
+    if (has_folder(path)) { // LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR takes absolute paths only
+        const DWORD length = GetFullPathNameW(wide, longest_path, absolute, nullptr);
+        if (length > 0 && length < longest_path)
+            name = absolute;
+    }
+    const UINT mode_before = SetErrorMode(SEM_FAILCRITICALERRORS);
+    module = LoadLibraryExW(name, nullptr, flags);
+    const DWORD error = GetLastError();
+    SetErrorMode(mode_before);
+    if (module == nullptr)
+        say_error(message, error);
+    return module;
+}
+
+void close_library(Module module) { FreeLibrary(static_cast<HMODULE>(module)); }
+
+void *find_symbol(Module module, const char *name) {
+    return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(module), name));
+}
+
+void path_of_module(Module module, char *path, size_t size) {
+    wchar_t wide[longest_path];
+    path[0] = '\0';
+    const DWORD length = GetModuleFileNameW(static_cast<HMODULE>(module), wide, longest_path);
+    if (length == 0 || length >= longest_path ||
+        WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, static_cast<int>(size), nullptr, nullptr) == 0)
+        path[0] = '\0';
+}
+
+FileKind inspect_file(const char *path, Text &detail) {
+    wchar_t wide[longest_path];
+    if (!widen(path, wide)) {
+        say(detail, "the path is too long or not UTF-8");
+        return FileKind::not_a_library;
+    }
+    const DWORD attributes = GetFileAttributesW(wide);
+    if (attributes == INVALID_FILE_ATTRIBUTES) {
+        const DWORD error = GetLastError();
+        say_error(detail, error);
+        return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND
+                   ? FileKind::missing
+                   : FileKind::not_a_library;
+    }
+    if ((attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
+        say(detail, "a folder, not a library");
+        return FileKind::folder;
+    }
+    HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
+                              OPEN_EXISTING, 0, nullptr);
+    if (file == INVALID_HANDLE_VALUE) {
+        say_error(detail, GetLastError());
+        return FileKind::not_a_library;
+    }
+    const FileKind kind = inspect_image(file, detail);
+    CloseHandle(file);
+    return kind;
+}
+
+bool damaged_in_search_path(const char *, Text &, FileKind &, Text &) {
+    return false; // the system checks an image before it runs any of it
+}
+
+const char *environment(const char *name) {
+    const char *value = getenv(name);
+    return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+void list_folder(const char *folder, const char *prefix, void (*visit)(const char *name, void *),
+                 void *user) {
+    char pattern[longest_path];
+    wchar_t wide[longest_path];
+    if (snprintf(pattern, sizeof pattern, "%s\\%s*", folder, prefix) >= longest_path ||
+        !widen(pattern, wide))
+        return;
+    WIN32_FIND_DATAW entry;
+    HANDLE search = FindFirstFileW(wide, &entry);
+    if (search == INVALID_HANDLE_VALUE)
+        return;
+    do {
+        char name[MAX_PATH * 3];
+        if (WideCharToMultiByte(CP_UTF8, 0, entry.cFileName, -1, name, sizeof name, nullptr,
+                                nullptr) > 0)
+            visit(name, user);
+    } while (FindNextFileW(search, &entry));
+    FindClose(search);
+}
+
+namespace {
+
+// A slot of the system's own, since the compiler's thread-local variables need a C++ runtime on
+// mingw. 0 means none yet: the slot's number is stored plus one.
+unsigned long error_slot = 0;
+
+unsigned long own_error_slot() {
+    unsigned long slot = __atomic_load_n(&error_slot, __ATOMIC_ACQUIRE);
+    if (slot != 0)
+        return slot;
+    const DWORD fresh = TlsAlloc();
+    if (fresh == TLS_OUT_OF_INDEXES)
+        return 0;
+    unsigned long expected = 0;
+    if (__atomic_compare_exchange_n(&error_slot, &expected, fresh + 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return fresh + 1;
+    TlsFree(fresh);
+    return expected;
+}
+
+} // namespace
+
+int thread_error() {
+    const unsigned long slot = __atomic_load_n(&error_slot, __ATOMIC_ACQUIRE);
+    if (slot == 0)
+        return 0;
+    const DWORD before = GetLastError(); // TlsGetValue clears it
+    const int error = static_cast<int>(reinterpret_cast<size_t>(TlsGetValue(slot - 1)));
+    SetLastError(before);
+    return error;
+}
+
+void set_thread_error(int error) {
+    const unsigned long slot = own_error_slot();
+    if (slot != 0)
+        TlsSetValue(slot - 1, reinterpret_cast<void *>(static_cast<size_t>(error)));
+}
+
+unsigned int fork_generation() { return 0; }
+
+bool at_exit(void (*function)()) {
+    pin_own_module();
+    return atexit(function) == 0;
+}
+
+void pin_own_module() {
+    HMODULE module = nullptr;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                       reinterpret_cast<const char *>(&pin_own_module), &module);
+}
+
+const char *const driver_name = "nvcuda.dll";
+#if CUSHIM_CUDA_MAJOR == 11
+const char *const runtime_name = "cudart64_110.dll";
+#else
+const char *const runtime_name = "cudart64_" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) ".dll";
+#endif
+
+const char *const known_driver_folders[] = {nullptr};
+const char *const toolkit_folders[] = {"bin\\x64", "bin", nullptr};
+const char *const environment_folders[] = {"Library\\bin\\x64", "Library\\bin", "bin", nullptr};
+const char *const python_folders[] = {"Lib", nullptr};
+const char *const toolkit_parent = nullptr;
+const char *const package_folders[] = {
+    "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin\\x86_64",
+    "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin", "nvidia\\cuda_runtime\\bin", nullptr};
+
+bool is_separator(char c) { return c == '/' || c == '\\'; }
+
+} // namespace cushim::platform
+#endif

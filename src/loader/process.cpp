@@ -1,0 +1,30 @@
+/* What the process does behind the wrappers' back: it forks, it exits. */
+#include <cushim/loader.h>
+
+#include "atomics.hpp"
+#include "platform.hpp"
+
+namespace {
+int watched = 0;
+int exiting = 0;
+} // namespace
+
+extern "C" unsigned int cushim_fork_generation(void) noexcept {
+    return cushim::platform::fork_generation();
+}
+
+extern "C" int cushim_watch_exit(void) noexcept {
+    if (cushim::atomics::exchange(&watched, 1) != 0)
+        return 1;
+    if (cushim::platform::at_exit([] { cushim::atomics::store(&exiting, 1); }))
+        return 1;
+    cushim::atomics::store(&watched, 0);
+    return 0;
+}
+
+extern "C" int cushim_exiting(void) noexcept { return cushim::atomics::load(&exiting); }
+
+extern "C" cushim_function cushim_exchange_slot(cushim_function *slot,
+                                                cushim_function function) noexcept {
+    return cushim::atomics::exchange(slot, function);
+}

@@ -1,0 +1,25 @@
+/* All rows of a table. Only what asks for entry points by name links this, so that a program which
+ * does not can leave the rows it never calls to --gc-sections. */
+#pragma once
+
+#include "first_call.hpp"
+
+namespace cushim {
+
+struct Row {
+    cushim_function *slot;
+    cushim_function first; // its own thunk
+    RowText text;
+};
+
+/* The parts of a Row, each in a register: the generated code calls this a thousand times. */
+using RowVisitor = void (*)(void *user, cushim_function *slot, cushim_function first,
+                            const char *text);
+
+/* Generated: driver_registry.cpp, runtime_registry.cpp. */
+void visit_driver_rows(RowVisitor visit, void *user);
+void visit_runtime_rows(RowVisitor visit, void *user);
+const char *const *driver_left_out(); // ended by nullptr
+const char *const *runtime_left_out();
+
+} // namespace cushim

@@ -1,0 +1,99 @@
+#include "settings.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "atomics.hpp"
+
+namespace cushim {
+
+namespace {
+
+constexpr size_t longest_path = 4000;
+
+/* A copy of the caller's settings, its strings behind it in the same block. */
+struct Copy {
+    cushim_settings settings;
+    Copy *previous; // replaced copies stay reachable: somebody may be reading them
+    bool frozen;    // ends the chain of replacements
+};
+
+Copy defaults = {{nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE}, nullptr, false};
+Copy frozen_defaults = {{nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE}, nullptr, true};
+Copy *current = &defaults;
+
+size_t length_of(const char *text) { return text != nullptr ? strlen(text) + 1 : 0; }
+
+const char *append(char *&end, const char *text) {
+    if (text == nullptr || *text == '\0')
+        return nullptr;
+    const size_t length = length_of(text);
+    memcpy(end, text, length);
+    end += length;
+    return end - length;
+}
+
+Copy *copy_of(const cushim_settings &from, bool frozen) {
+    const size_t strings = length_of(from.driver_path) + length_of(from.runtime_path);
+    Copy *copy = static_cast<Copy *>(malloc(sizeof(Copy) + strings));
+    if (copy == nullptr)
+        return nullptr;
+    char *end = reinterpret_cast<char *>(copy + 1);
+    copy->settings.driver_path = append(end, from.driver_path);
+    copy->settings.runtime_path = append(end, from.runtime_path);
+    copy->settings.search = from.search;
+    copy->frozen = frozen;
+    return copy;
+}
+
+bool valid(const cushim_settings &settings) {
+    return (settings.search & ~static_cast<unsigned int>(CUSHIM_SEARCH_EVERYWHERE)) == 0 &&
+           length_of(settings.driver_path) <= longest_path &&
+           length_of(settings.runtime_path) <= longest_path;
+}
+
+/* Puts `next` in place of what is there, unless that is frozen. */
+bool publish(Copy *next) {
+    Copy *before = atomics::load(&current);
+    do {
+        if (before->frozen)
+            return false;
+        next->previous = before;
+    } while (!atomics::replace(&current, before, next));
+    return true;
+}
+
+} // namespace
+
+void freeze_settings() {
+    Copy *before = atomics::load(&current);
+    while (!before->frozen) {
+        Copy *frozen = before == &defaults ? &frozen_defaults : copy_of(before->settings, true);
+        if (frozen == nullptr)
+            return; // out of memory: a later search tries again
+        if (frozen != &frozen_defaults)
+            frozen->previous = before;
+        if (atomics::replace(&current, before, frozen))
+            return;
+        if (frozen != &frozen_defaults)
+            free(frozen);
+    }
+}
+
+const cushim_settings &settings() { return atomics::load(&current)->settings; }
+
+} // namespace cushim
+
+using namespace cushim;
+
+extern "C" cushim_configure_result cushim_configure(const cushim_settings *settings) noexcept {
+    if (settings == nullptr || !valid(*settings))
+        return CUSHIM_CONFIGURE_INVALID;
+    Copy *copy = copy_of(*settings, false);
+    if (copy == nullptr)
+        return CUSHIM_CONFIGURE_INVALID;
+    if (publish(copy))
+        return CUSHIM_CONFIGURE_OK;
+    free(copy);
+    return CUSHIM_CONFIGURE_TOO_LATE;
+}
