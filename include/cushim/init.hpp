@@ -1,0 +1,20 @@
+/* Initialises the CUDA driver: the one call of cuInit that the wrappers share. */
+#ifndef CUSHIM_INIT_HPP
+#define CUSHIM_INIT_HPP
+
+#include <cushim/result.hpp>
+
+namespace cushim {
+
+/* Calls cuInit(0), once in a process: later calls cost a few nanoseconds. Wrappers call it on their
+ * first use; programs that only use the tables call it, or cuInit, themselves. With 100 ms to half
+ * a second on real hardware it is the expensive moment of a program's start.
+ *
+ * Errors: library_not_found, stub_library, no_device, or the status of cuInit. A failure is not
+ * remembered. In the child of a fork the driver does not work again, and says so (status 3).
+ * Threads: any. Entry points: cuInit. Since CUDA 2.0. */
+CUSHIM_API Result<void> init() noexcept;
+
+} // namespace cushim
+
+#endif

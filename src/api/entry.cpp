@@ -1,0 +1,15 @@
+#include <cushim/entry.hpp>
+
+#include <cushim/loader.hpp>
+
+namespace cushim::detail {
+
+Error missing_entry(cushim_library library, const char *name, int introduced, int status) noexcept {
+    if (cushim_load_report(library)->state != CUSHIM_STATE_LOADED)
+        return Error::absent(library);
+    if (library == CUSHIM_LIBRARY_DRIVER && status == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
+        return Error::requires_newer_driver(name, Version(introduced), driver_version());
+    return Error::symbol(library, name);
+}
+
+} // namespace cushim::detail
