@@ -1,0 +1,110 @@
+// What CUDA can do, and since which version of the driver: ask before calling.
+//
+//     if (cushim::supports(cushim::driver_version(), cushim::Feature::green_contexts)) ...
+//
+// A driver of the right version is needed for a feature, and not always enough: devices differ, and
+// their attributes tell. Versions are those in which NVIDIA's headers first have the entry points
+// or enumerators. Threads: every function may be called at any time, from any thread.
+#ifndef CUSHIM_FEATURE_HPP
+#define CUSHIM_FEATURE_HPP
+
+#include <cushim/config.h>
+#include <cushim/version.hpp>
+
+namespace cushim {
+
+enum class Feature : unsigned char {
+    // Contexts, streams and events
+    primary_contexts,           // cuDevicePrimaryCtxRetain
+    host_functions,             // cuLaunchHostFunc
+    stream_memory_operations,   // cuStreamWriteValue32, cuStreamWaitValue32, cuStreamBatchMemOp
+    stream_memory_operations_2, // their second form: cuStreamWriteValue32_v2, ...
+    object_ids,                 // cuCtxGetId, cuStreamGetId
+    context_flags,              // cuCtxSetFlags
+    green_contexts,             // cuGreenCtxCreate
+    green_context_streams,      // cuGreenCtxStreamCreate
+    context_events,             // cuCtxRecordEvent, cuCtxWaitEvent
+    stream_device,              // cuStreamGetDevice
+    context_operations,         // cuCtxSynchronize_v2, cuCtxGetDevice_v2: of a given context
+
+    // Memory
+    interprocess_memory,      // cuIpcGetMemHandle, and cuIpcGetEventHandle for events
+    managed_memory,           // cuMemAllocManaged
+    memory_advice,            // cuMemAdvise, cuMemPrefetchAsync
+    memory_advice_locations,  // the same with a NUMA node as target: cuMemAdvise_v2
+    virtual_memory,           // cuMemCreate, cuMemMap
+    virtual_memory_retain,    // cuMemRetainAllocationHandle
+    sparse_arrays,            // cuMemMapArrayAsync
+    memory_pools,             // cuMemPoolCreate, cuMemAllocAsync
+    memory_pools_by_location, // cuMemGetMemPool, cuMemGetDefaultMemPool
+    address_range_handles,    // cuMemGetHandleForAddressRange: device memory as a dma-buf
+    fabric_handles,           // CU_MEM_HANDLE_TYPE_FABRIC
+    multicast,                // cuMulticastCreate
+    batch_copies,             // cuMemcpyBatchAsync; its signature changed with 13.0
+    batch_prefetch,           // cuMemPrefetchBatchAsync, cuMemDiscardBatchAsync
+
+    // Memory and semaphores of other APIs
+    external_memory,              // cuImportExternalMemory
+    external_semaphores,          // cuImportExternalSemaphore
+    external_direct3d11,          // CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE
+    external_nvsci,               // CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF
+    external_timeline_semaphores, // CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+    external_dma_buf,             // CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD
+
+    // Modules and kernels
+    launch_attributes,     // cuLaunchKernelEx
+    cluster_occupancy,     // cuOccupancyMaxActiveClusters
+    loading_mode,          // cuModuleGetLoadingMode: whether kernels are loaded lazily
+    library_loading,       // cuLibraryLoadData: kernels without a context
+    tensor_maps,           // cuTensorMapEncodeTiled
+    function_names,        // cuKernelGetName, cuFuncGetName
+    kernel_parameter_info, // cuKernelGetParamInfo, cuFuncGetParamInfo
+    kernel_enumeration,    // cuLibraryEnumerateKernels
+    kernel_libraries,      // cuKernelGetLibrary
+
+    // Graphs
+    graphs,                         // cuGraphCreate, cuGraphLaunch
+    stream_capture,                 // cuStreamBeginCapture
+    stream_capture_modes,           // cuStreamBeginCapture_v2, cuThreadExchangeStreamCaptureMode
+    graph_update,                   // cuGraphExecUpdate
+    graph_update_2,                 // with both nodes that differ: cuGraphExecUpdate_v2
+    graph_event_nodes,              // cuGraphAddEventRecordNode, cuGraphAddEventWaitNode
+    graph_upload,                   // cuGraphUpload
+    graph_external_semaphore_nodes, // cuGraphAddExternalSemaphoresSignalNode, ...WaitNode
+    graph_user_objects,             // cuUserObjectCreate
+    graph_debug_dot,                // cuGraphDebugDotPrint
+    graph_memory_nodes,             // cuGraphAddMemAllocNode, cuGraphAddMemFreeNode
+    graph_instantiate_flags,        // cuGraphInstantiateWithFlags
+    graph_node_enable,              // cuGraphNodeSetEnabled
+    graph_memory_operation_nodes,   // cuGraphAddBatchMemOpNode
+    graph_instantiate_params,       // cuGraphInstantiateWithParams
+    graph_library_kernels,          // kernel nodes of a library's kernel: cuGraphAddKernelNode_v2
+    graph_exec_flags,               // cuGraphExecGetFlags
+    graph_generic_nodes,            // cuGraphAddNode, cuGraphNodeSetParams
+    graph_edge_data,                // cuGraphAddNode_v2, cuGraphAddDependencies_v2
+    graph_conditional_nodes,        // cuGraphConditionalHandleCreate; if and while
+    graph_conditional_switch,       // switch nodes, and if nodes with an else body
+    capture_to_graph,               // cuStreamBeginCaptureToGraph
+
+    // Everything else
+    entry_point_lookup, // cuGetProcAddress
+    core_dumps,         // cuCoredumpGetAttribute
+    checkpoints,        // cuCheckpointProcessLock
+    error_logs          // cuLogsRegisterCallback
+};
+
+// Features are numbered from 0 up to this.
+inline constexpr int feature_count = static_cast<int>(Feature::error_logs) + 1;
+
+// The first version that has the feature; unknown for a value that is no feature.
+CUSHIM_API Version required_version(Feature feature) noexcept;
+
+// Whether a driver of this version has the feature. An unknown version supports nothing.
+CUSHIM_API bool supports(Version installed, Feature feature) noexcept;
+
+// "green_contexts", the enumerator's own name; "unknown" for a value that is no feature.
+CUSHIM_API const char *name(Feature feature) noexcept;
+
+} // namespace cushim
+
+#endif

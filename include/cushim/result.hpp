@@ -1,0 +1,516 @@
+// Either a value or an Error: what every function of cushim returns that may fail.
+//
+// The interface is that of std::expected (C++23), with Error as the only kind of error. It is never
+// an alias of that class, so that it is the same type for every user whatever their language
+// version. No memory is allocated on success. A file built without exceptions may use it together
+// with files built with them.
+//
+//     cushim::Result<int> parse(const char *text);
+//
+//     cushim::Result<int> sum(const char *a, const char *b) {
+//         CUSHIM_TRY(const int first, parse(a));
+//         CUSHIM_TRY(const int second, parse(b));
+//         return first + second;
+//     }
+//
+// Threads: as for the value's own type.
+#ifndef CUSHIM_RESULT_HPP
+#define CUSHIM_RESULT_HPP
+
+#include <new>
+#include <type_traits>
+
+#include <cushim/error.hpp>
+
+namespace cushim {
+
+template <class T>
+class Result;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_result = false;
+template <class T>
+inline constexpr bool is_result<Result<T>> = true;
+
+// Whether U is the Result of something that is not T itself.
+template <class T, class U>
+inline constexpr bool is_other_result = is_result<U> && !std::is_same_v<T, U>;
+
+template <class T, class U>
+concept makes_value = !std::is_same_v<std::remove_cvref_t<U>, Error> &&
+                      !is_other_result<T, std::remove_cvref_t<U>> && std::is_constructible_v<T, U>;
+
+template <class T, class U, class From>
+concept converts_value = !std::is_same_v<T, U> && !std::is_same_v<T, Result<U>> &&
+                         !std::is_void_v<U> && std::is_constructible_v<T, From>;
+
+enum class OnFailure { throws, aborts };
+
+// What value() does in the file that calls it. The choice is part of the name of the function that
+// acts on it, and this constant has internal linkage: files with and without exceptions each keep
+// their own way when they are linked together.
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+constexpr OnFailure on_failure = OnFailure::throws;
+#else
+constexpr OnFailure on_failure = OnFailure::aborts;
+#endif
+
+template <OnFailure Then>
+[[noreturn]] void fail(const Error &error) {
+    if constexpr (Then == OnFailure::throws) {
+        throw_exception(error);
+    } else {
+        abort_with(error);
+    }
+}
+
+template <class Self, class F>
+auto and_then(Self &&self, F &&function) {
+    using Value = decltype(*static_cast<Self &&>(self));
+    using Next = std::remove_cvref_t<std::invoke_result_t<F, Value>>;
+    static_assert(is_result<Next>, "and_then needs a function that returns a Result");
+    if (!self.has_value()) {
+        return Next(static_cast<Self &&>(self).error());
+    }
+    return Next(static_cast<F &&>(function)(*static_cast<Self &&>(self)));
+}
+
+template <class Self, class F>
+auto transform(Self &&self, F &&function) {
+    using Value = decltype(*static_cast<Self &&>(self));
+    using Next = Result<std::remove_cv_t<std::invoke_result_t<F, Value>>>;
+    if (!self.has_value()) {
+        return Next(static_cast<Self &&>(self).error());
+    }
+    if constexpr (std::is_same_v<Next, Result<void>>) {
+        static_cast<F &&>(function)(*static_cast<Self &&>(self));
+        return Next();
+    } else {
+        return Next(static_cast<F &&>(function)(*static_cast<Self &&>(self)));
+    }
+}
+
+template <class Self, class F>
+auto or_else(Self &&self, F &&function) {
+    using Same = std::remove_cvref_t<Self>;
+    using Next = std::invoke_result_t<F, decltype(static_cast<Self &&>(self).error())>;
+    static_assert(std::is_same_v<std::remove_cvref_t<Next>, Same>,
+                  "or_else needs a function that returns the same type of Result");
+    if (self.has_value()) {
+        return Same(static_cast<Self &&>(self));
+    }
+    return Same(static_cast<F &&>(function)(static_cast<Self &&>(self).error()));
+}
+
+} // namespace detail
+
+// A Result is copyable, movable and assignable where T is. A Result that was moved from holds what
+// it held before: a moved-from value, or an error.
+template <class T>
+class [[nodiscard]] Result {
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>,
+                  "a Result holds an object: for a reference or an array, use a pointer");
+    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>, "a Result holds a plain type");
+    static_assert(!std::is_same_v<T, Error>, "a Result<Error> could not tell success from failure");
+
+  public:
+    using value_type = T;
+    using error_type = Error;
+
+    // Success.
+    template <class U = T>
+    requires detail::makes_value<T, U>
+    explicit(!std::is_convertible_v<U, T>)
+        Result(U &&value) noexcept(std::is_nothrow_constructible_v<T, U>)
+        : value_(static_cast<U &&>(value)), has_value_(true) {}
+
+    // Failure.
+    Result(const Error &error) noexcept : error_(error), has_value_(false) {}
+    Result(Error &&error) noexcept : error_(static_cast<Error &&>(error)), has_value_(false) {}
+
+    // From the Result of a type that T can be made from.
+    template <class U>
+    requires detail::converts_value<T, U, const U &>
+    explicit(!std::is_convertible_v<const U &, T>) Result(const Result<U> &other)
+        : has_value_(other.has_value()) {
+        construct(other);
+    }
+    template <class U>
+    requires detail::converts_value<T, U, U &&>
+    explicit(!std::is_convertible_v<U, T>) Result(Result<U> &&other)
+        : has_value_(other.has_value()) {
+        construct(static_cast<Result<U> &&>(other));
+    }
+
+    Result(const Result &other) noexcept(
+        std::is_nothrow_copy_constructible_v<T>) requires std::is_copy_constructible_v<T>
+        : has_value_(other.has_value_) {
+        construct(other);
+    }
+    Result(Result &&other) noexcept(
+        std::is_nothrow_move_constructible_v<T>) requires std::is_move_constructible_v<T>
+        : has_value_(other.has_value_) {
+        construct(static_cast<Result &&>(other));
+    }
+
+    // If T's own copy or move throws, this object keeps what it held (a value: what T leaves of
+    // it).
+    Result &operator=(const Result &other) requires(
+        std::is_copy_constructible_v<T> &&std::is_copy_assignable_v<T>) {
+        assign(other);
+        return *this;
+    }
+    Result &operator=(Result &&other) noexcept(
+        std::is_nothrow_move_constructible_v<T> &&std::is_nothrow_move_assignable_v<
+            T>) requires(std::is_move_constructible_v<T> &&std::is_move_assignable_v<T>) {
+        assign(static_cast<Result &&>(other));
+        return *this;
+    }
+
+    ~Result() {
+        if (has_value_) {
+            value_.~T();
+        } else {
+            error_.~Error();
+        }
+    }
+
+    [[nodiscard]] bool has_value() const noexcept { return has_value_; }
+    explicit operator bool() const noexcept { return has_value_; }
+
+    // The value. There must be one: this is not checked.
+    T *operator->() noexcept { return __builtin_addressof(value_); }
+    const T *operator->() const noexcept { return __builtin_addressof(value_); }
+    T &operator*() &noexcept { return value_; }
+    const T &operator*() const &noexcept { return value_; }
+    T &&operator*() &&noexcept { return static_cast<T &&>(value_); }
+    const T &&operator*() const &&noexcept { return static_cast<const T &&>(value_); }
+
+    // The error. There must be one: this is not checked.
+    Error &error() &noexcept { return error_; }
+    const Error &error() const &noexcept { return error_; }
+    Error &&error() &&noexcept { return static_cast<Error &&>(error_); }
+    const Error &&error() const &&noexcept { return static_cast<const Error &&>(error_); }
+
+    // The value; where there is none, throws Exception (exception.hpp), or in a file built without
+    // exceptions writes the error's message to stderr and aborts.
+    template <detail::OnFailure Then = detail::on_failure>
+    T &value() & {
+        require<Then>();
+        return value_;
+    }
+    template <detail::OnFailure Then = detail::on_failure>
+    const T &value() const & {
+        require<Then>();
+        return value_;
+    }
+    template <detail::OnFailure Then = detail::on_failure>
+    T &&value() && {
+        require<Then>();
+        return static_cast<T &&>(value_);
+    }
+    template <detail::OnFailure Then = detail::on_failure>
+    const T &&value() const && {
+        require<Then>();
+        return static_cast<const T &&>(value_);
+    }
+
+    // The value, or what is given if there is none.
+    template <class U>
+    [[nodiscard]] T value_or(U &&otherwise) const & {
+        if (has_value_) {
+            return value_;
+        }
+        return static_cast<T>(static_cast<U &&>(otherwise));
+    }
+    template <class U>
+    [[nodiscard]] T value_or(U &&otherwise) && {
+        if (has_value_) {
+            return static_cast<T &&>(value_);
+        }
+        return static_cast<T>(static_cast<U &&>(otherwise));
+    }
+
+    // What the function makes of the value, a Result itself; the error stays as it is.
+    template <class F>
+    auto and_then(F &&function) & {
+        return detail::and_then(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto and_then(F &&function) const & {
+        return detail::and_then(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto and_then(F &&function) && {
+        return detail::and_then(static_cast<Result &&>(*this), static_cast<F &&>(function));
+    }
+    template <class F>
+    auto and_then(F &&function) const && {
+        return detail::and_then(static_cast<const Result &&>(*this), static_cast<F &&>(function));
+    }
+
+    // The Result of what the function makes of the value; the error stays as it is.
+    template <class F>
+    auto transform(F &&function) & {
+        return detail::transform(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto transform(F &&function) const & {
+        return detail::transform(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto transform(F &&function) && {
+        return detail::transform(static_cast<Result &&>(*this), static_cast<F &&>(function));
+    }
+    template <class F>
+    auto transform(F &&function) const && {
+        return detail::transform(static_cast<const Result &&>(*this), static_cast<F &&>(function));
+    }
+
+    // What the function makes of the error, a Result of the same type; the value stays as it is.
+    template <class F>
+    auto or_else(F &&function) & {
+        return detail::or_else(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto or_else(F &&function) const & {
+        return detail::or_else(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto or_else(F &&function) && {
+        return detail::or_else(static_cast<Result &&>(*this), static_cast<F &&>(function));
+    }
+    template <class F>
+    auto or_else(F &&function) const && {
+        return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
+    }
+
+  private:
+    template <detail::OnFailure Then>
+    void require() const {
+        if (!has_value_) {
+            detail::fail<Then>(error_);
+        }
+    }
+
+    template <class Other>
+    void construct(Other &&other) {
+        if (has_value_) {
+            ::new (static_cast<void *>(__builtin_addressof(value_)))
+                T(*static_cast<Other &&>(other));
+        } else {
+            ::new (static_cast<void *>(__builtin_addressof(error_)))
+                Error(static_cast<Other &&>(other).error());
+        }
+    }
+
+    template <class Other>
+    void assign(Other &&other) {
+        if (this == __builtin_addressof(other)) {
+            return;
+        }
+        if (has_value_ && other.has_value_) {
+            value_ = *static_cast<Other &&>(other);
+        } else if (has_value_) {
+            // Out of the other before the value goes, which may own the other.
+            Error error(static_cast<Other &&>(other).error());
+            value_.~T();
+            ::new (static_cast<void *>(__builtin_addressof(error_)))
+                Error(static_cast<Error &&>(error));
+            has_value_ = false;
+        } else if (other.has_value_) {
+            replace_error(*static_cast<Other &&>(other));
+        } else {
+            error_ = static_cast<Other &&>(other).error();
+        }
+    }
+
+    // Puts the error back should the construction of the value throw. A destructor does it, since
+    // there may be no `try` here.
+    template <class U>
+    void replace_error(U &&value) {
+        struct PutBack {
+            Result *result;
+            Error error;
+            ~PutBack() {
+                if (result != nullptr) {
+                    ::new (static_cast<void *>(__builtin_addressof(result->error_)))
+                        Error(static_cast<Error &&>(error));
+                }
+            }
+        };
+        PutBack put_back{this, static_cast<Error &&>(error_)};
+        error_.~Error();
+        ::new (static_cast<void *>(__builtin_addressof(value_))) T(static_cast<U &&>(value));
+        put_back.result = nullptr;
+        has_value_ = true;
+    }
+
+    union {
+        T value_;
+        Error error_;
+    };
+    bool has_value_;
+};
+
+// Success without a value, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+  public:
+    using value_type = void;
+    using error_type = Error;
+
+    Result() noexcept : nothing_(), has_value_(true) {}
+    Result(const Error &error) noexcept : error_(error), has_value_(false) {}
+    Result(Error &&error) noexcept : error_(static_cast<Error &&>(error)), has_value_(false) {}
+
+    Result(const Result &other) noexcept : nothing_(), has_value_(other.has_value_) {
+        construct(other);
+    }
+    Result(Result &&other) noexcept : nothing_(), has_value_(other.has_value_) {
+        construct(static_cast<Result &&>(other));
+    }
+    Result &operator=(const Result &other) noexcept {
+        assign(other);
+        return *this;
+    }
+    Result &operator=(Result &&other) noexcept {
+        assign(static_cast<Result &&>(other));
+        return *this;
+    }
+    ~Result() {
+        if (!has_value_) {
+            error_.~Error();
+        }
+    }
+
+    [[nodiscard]] bool has_value() const noexcept { return has_value_; }
+    explicit operator bool() const noexcept { return has_value_; }
+
+    void operator*() const noexcept {}
+
+    // The error. There must be one: this is not checked.
+    Error &error() &noexcept { return error_; }
+    const Error &error() const &noexcept { return error_; }
+    Error &&error() &&noexcept { return static_cast<Error &&>(error_); }
+    const Error &&error() const &&noexcept { return static_cast<const Error &&>(error_); }
+
+    // Throws Exception (exception.hpp) unless this is success, or in a file built without
+    // exceptions writes the error's message to stderr and aborts.
+    template <detail::OnFailure Then = detail::on_failure>
+    void value() const {
+        if (!has_value_) {
+            detail::fail<Then>(error_);
+        }
+    }
+
+    // What the function, called without an argument, returns: a Result itself.
+    template <class F>
+    auto and_then(F &&function) const & {
+        using Next = std::remove_cvref_t<std::invoke_result_t<F>>;
+        static_assert(detail::is_result<Next>, "and_then needs a function that returns a Result");
+        return has_value_ ? Next(static_cast<F &&>(function)()) : Next(error_);
+    }
+    template <class F>
+    auto and_then(F &&function) && {
+        using Next = std::remove_cvref_t<std::invoke_result_t<F>>;
+        static_assert(detail::is_result<Next>, "and_then needs a function that returns a Result");
+        return has_value_ ? Next(static_cast<F &&>(function)())
+                          : Next(static_cast<Error &&>(error_));
+    }
+
+    // The Result of what the function, called without an argument, returns.
+    template <class F>
+    auto transform(F &&function) const {
+        using Next = Result<std::remove_cv_t<std::invoke_result_t<F>>>;
+        if (!has_value_) {
+            return Next(error_);
+        }
+        if constexpr (std::is_same_v<Next, Result<void>>) {
+            static_cast<F &&>(function)();
+            return Next();
+        } else {
+            return Next(static_cast<F &&>(function)());
+        }
+    }
+
+    // What the function makes of the error: a Result<void>.
+    template <class F>
+    auto or_else(F &&function) & {
+        return detail::or_else(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto or_else(F &&function) const & {
+        return detail::or_else(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto or_else(F &&function) && {
+        return detail::or_else(static_cast<Result &&>(*this), static_cast<F &&>(function));
+    }
+    template <class F>
+    auto or_else(F &&function) const && {
+        return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
+    }
+
+  private:
+    template <class Other>
+    void construct(Other &&other) noexcept {
+        if (!has_value_) {
+            ::new (static_cast<void *>(&error_)) Error(static_cast<Other &&>(other).error());
+        }
+    }
+
+    template <class Other>
+    void assign(Other &&other) noexcept {
+        if (!has_value_ && !other.has_value_) {
+            error_ = static_cast<Other &&>(other).error();
+        } else if (!has_value_) {
+            error_.~Error();
+            nothing_ = 0;
+            has_value_ = true;
+        } else if (!other.has_value_) {
+            has_value_ = false;
+            construct(static_cast<Other &&>(other));
+        }
+    }
+
+    union {
+        char nothing_;
+        Error error_;
+    };
+    bool has_value_;
+};
+
+} // namespace cushim
+
+#define CUSHIM_DETAIL_JOIN_NOW(a, b) a##b
+#define CUSHIM_DETAIL_JOIN(a, b) CUSHIM_DETAIL_JOIN_NOW(a, b)
+#define CUSHIM_DETAIL_TRY(result, declaration, ...)                                                \
+    auto &&result = (__VA_ARGS__);                                                                 \
+    if (!result.has_value()) {                                                                     \
+        return static_cast<decltype(result) &&>(result).error();                                   \
+    }                                                                                              \
+    declaration = *static_cast<decltype(result) &&>(result)
+#define CUSHIM_DETAIL_TRY_VOID(result, ...)                                                        \
+    do {                                                                                           \
+        auto &&result = (__VA_ARGS__);                                                             \
+        if (!result.has_value()) {                                                                 \
+            return static_cast<decltype(result) &&>(result).error();                               \
+        }                                                                                          \
+    } while (false)
+
+// CUSHIM_TRY(auto buffer, allocate(1 << 20)); declares buffer with the value of the Result, or
+// returns its error from the function around it, which itself returns a Result of any type. A
+// temporary is moved from, a named Result is copied from unless it is moved. In place of a
+// declaration anything may stand that can be left of `=`, and has no comma of its own. It is more
+// than one statement, so it needs braces after an `if`; at most one stands on a line.
+#define CUSHIM_TRY(declaration, ...)                                                               \
+    CUSHIM_DETAIL_TRY(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), declaration, __VA_ARGS__)
+
+// The same where the value does not matter, or is void. One statement.
+#define CUSHIM_TRY_VOID(...)                                                                       \
+    CUSHIM_DETAIL_TRY_VOID(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), __VA_ARGS__)
+
+#endif

@@ -1,0 +1,95 @@
+// A CUDA version, packed as CUDA packs it: 12.6 is 12060.
+//
+// Usable in constant expressions; includes nothing. Values are plain: copy them, share them between
+// threads, throw them away.
+#ifndef CUSHIM_VERSION_HPP
+#define CUSHIM_VERSION_HPP
+
+namespace cushim {
+
+// The version of a CUDA driver, runtime library or set of headers; 0 where it is unknown. An
+// unknown version is older than every known one.
+struct Version {
+    constexpr Version() noexcept = default;
+
+    // From CUDA's own number (CUDA_VERSION, cuDriverGetVersion, ...): 12060 is 12.6. A negative
+    // number counts as unknown.
+    constexpr explicit Version(int packed) noexcept : packed_(packed < 0 ? 0 : packed) {}
+
+    // of(12, 6) is 12.6. Unknown where CUDA cannot pack the two: major must be 0 to 2,000,000,
+    // minor 0 to 99.
+    static constexpr Version of(int major, int minor) noexcept {
+        const bool fits = major >= 0 && major <= 2'000'000 && minor >= 0 && minor <= 99;
+        return Version(fits ? major * 1000 + minor * 10 : 0);
+    }
+
+    // The parentheses keep the macros of the same names in <sys/sysmacros.h> from expanding here.
+    constexpr int(major)() const noexcept { return packed_ / 1000; }
+    constexpr int(minor)() const noexcept { return packed_ % 1000 / 10; }
+    constexpr int packed() const noexcept { return packed_; }
+
+    // Whether the version is known.
+    constexpr explicit operator bool() const noexcept { return packed_ != 0; }
+
+    // Written out, since <compare> would cost every user more than the rest of this header.
+    friend constexpr bool operator==(Version a, Version b) noexcept {
+        return a.packed_ == b.packed_;
+    }
+    friend constexpr bool operator!=(Version a, Version b) noexcept {
+        return a.packed_ != b.packed_;
+    }
+    friend constexpr bool operator<(Version a, Version b) noexcept { return a.packed_ < b.packed_; }
+    friend constexpr bool operator>(Version a, Version b) noexcept { return a.packed_ > b.packed_; }
+    friend constexpr bool operator<=(Version a, Version b) noexcept {
+        return a.packed_ <= b.packed_;
+    }
+    friend constexpr bool operator>=(Version a, Version b) noexcept {
+        return a.packed_ >= b.packed_;
+    }
+
+  private:
+    int packed_ = 0;
+};
+
+// The text of a version, held in itself: to_text(version).c_str().
+struct VersionText {
+    // The widest version is 2147483.64; "unknown" is shorter.
+    char characters[12];
+
+    constexpr const char *c_str() const noexcept { return characters; }
+};
+
+namespace detail {
+
+// Appends a number from 0 up in decimal, and returns where the text goes on.
+constexpr char *append_decimal(char *out, int number) noexcept {
+    char digits[10] = {};
+    int count = 0;
+    do {
+        digits[count++] = static_cast<char>('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (count != 0) {
+        *out++ = digits[--count];
+    }
+    return out;
+}
+
+} // namespace detail
+
+// "12.6"; "unknown" for an unknown version.
+constexpr VersionText to_text(Version version) noexcept {
+    if (!version) {
+        return VersionText{"unknown"};
+    }
+    VersionText text{};
+    char *out = detail::append_decimal(text.characters, (version.major)());
+    *out++ = '.';
+    out = detail::append_decimal(out, (version.minor)());
+    *out = '\0';
+    return text;
+}
+
+} // namespace cushim
+
+#endif

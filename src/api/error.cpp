@@ -1,0 +1,482 @@
+// The Error: which kind a status code is, and the sentence that a person gets to read.
+//
+// An Error is plain data until somebody asks for its message. Only then is a block of memory made,
+// with a count of the Errors that share it. A detail is the exception: it is the caller's text and
+// may be gone later, so the message is written at once.
+#include <cushim/error.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <cushim/driver_table.hpp>
+#include <cushim/runtime_table.hpp>
+
+#ifndef __GNUC__
+#include <atomic>
+#endif
+
+namespace cushim {
+
+struct ErrorText {
+    int owners = 1;
+
+    char *characters() noexcept { return reinterpret_cast<char *>(this + 1); }
+};
+
+namespace {
+
+// The few atomic operations of this file. The public header cannot afford <atomic>, and
+// std::atomic_ref, which would do without it there, is missing from libc++ before 19.
+#ifdef __GNUC__
+ErrorText *load_text(ErrorText *&text) {
+    return __atomic_load_n(&text, __ATOMIC_ACQUIRE);
+}
+bool publish_text(ErrorText *&text, ErrorText *&expected, ErrorText *made) {
+    return __atomic_compare_exchange_n(&text, &expected, made, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+void add_owner(int &owners) {
+    __atomic_add_fetch(&owners, 1, __ATOMIC_RELAXED);
+}
+bool remove_owner(int &owners) {
+    return __atomic_sub_fetch(&owners, 1, __ATOMIC_ACQ_REL) == 0;
+}
+#else
+ErrorText *load_text(ErrorText *&text) {
+    return std::atomic_ref(text).load();
+}
+bool publish_text(ErrorText *&text, ErrorText *&expected, ErrorText *made) {
+    return std::atomic_ref(text).compare_exchange_strong(expected, made);
+}
+void add_owner(int &owners) {
+    ++std::atomic_ref(owners);
+}
+bool remove_owner(int &owners) {
+    return --std::atomic_ref(owners) == 0;
+}
+#endif
+
+ErrorText *share_text(ErrorText *&text) {
+    ErrorText *shared = load_text(text);
+    if (shared != nullptr) {
+        add_owner(shared->owners);
+    }
+    return shared;
+}
+
+// Appends to a buffer, and goes on counting where that is full or null: composing twice gives first
+// the size and then the text.
+class Writer {
+  public:
+    Writer(char *out, size_t size) : out_(out), size_(size) {}
+
+    Writer &operator<<(const char *text) {
+        for (; *text != '\0'; ++text) {
+            put(*text);
+        }
+        return *this;
+    }
+    Writer &operator<<(Version version) { return *this << to_text(version).c_str(); }
+    Writer &operator<<(int number) {
+        char digits[16];
+        std::snprintf(digits, sizeof digits, "%d", number);
+        return *this << digits;
+    }
+
+    bool ends_sentence() const { return last_ == '.' || last_ == '!' || last_ == '?'; }
+    size_t length() const { return length_; }
+
+  private:
+    void put(char character) {
+        if (length_ < size_) {
+            out_[length_] = character;
+        }
+        ++length_;
+        last_ = character;
+    }
+
+    char *out_;
+    size_t size_;
+    size_t length_ = 0;
+    char last_ = '\0';
+};
+
+struct KindText {
+    const char *name;
+    const char *sentence; // what there is to say when nothing more is known
+};
+
+constexpr KindText kind_texts[] = {
+    {"library_not_found", "no usable CUDA library was found"},
+    {"stub_library", "only the CUDA toolkit's link stub was found, which is not a driver"},
+    {"no_device", "there is no CUDA device"},
+    {"symbol_not_found", "the CUDA library lacks an entry point"},
+    {"requires_newer_driver", "a newer CUDA driver is needed"},
+    {"requires_newer_headers", "this program was built with CUDA headers that are too old"},
+    {"not_supported_by_device", "the device does not support this"},
+    {"unsupported_platform", "this platform does not support this"},
+    {"invalid_argument", "invalid argument"},
+    {"wrong_context", "the current CUDA context is not the right one"},
+    {"capture_invalidated", "the stream capture was invalidated by an earlier error"},
+    {"out_of_memory", "out of memory"},
+    {"not_permitted", "the operation is not permitted"},
+    {"status", "a call of CUDA failed"},
+};
+
+static_assert(sizeof kind_texts / sizeof kind_texts[0] == static_cast<int>(ErrorKind::status) + 1);
+
+const KindText &text_of(ErrorKind kind) {
+    static constexpr KindText unknown = {"unknown", "an unknown error"};
+    const unsigned index = static_cast<unsigned>(kind);
+    return index <= static_cast<unsigned>(ErrorKind::status) ? kind_texts[index] : unknown;
+}
+
+const char *or_empty(const char *text) {
+    return text != nullptr ? text : "";
+}
+
+// --- kinds ---
+
+bool is_loaded(cushim_library library) {
+    return cushim_load_report(library)->state == CUSHIM_STATE_LOADED;
+}
+
+// The codes that name a state of the loader need a look at that state: a real driver answers 303
+// when it cannot initialise some other library, and a real runtime 35 for an old driver and for
+// none.
+ErrorKind kind_of(Api api, int status) {
+    switch (status) {
+    case 2:
+        return ErrorKind::out_of_memory;
+    case 34:
+        return ErrorKind::stub_library;
+    case 35:
+        if (api != Api::runtime) {
+            return ErrorKind::status;
+        }
+        return is_loaded(CUSHIM_LIBRARY_DRIVER) ? ErrorKind::requires_newer_driver
+                                                : ErrorKind::library_not_found;
+    case 36:
+        return ErrorKind::requires_newer_driver;
+    case 100:
+        return ErrorKind::no_device;
+    case 201:
+        return ErrorKind::wrong_context;
+    case 302:
+        return ErrorKind::symbol_not_found;
+    case 303:
+        return is_loaded(api == Api::runtime ? CUSHIM_LIBRARY_RUNTIME : CUSHIM_LIBRARY_DRIVER)
+                   ? ErrorKind::status
+                   : ErrorKind::library_not_found;
+    case 800:
+        return ErrorKind::not_permitted;
+    case 801:
+        return ErrorKind::not_supported_by_device;
+    case 901:
+        return ErrorKind::capture_invalidated;
+    default:
+        return ErrorKind::status;
+    }
+}
+
+// The report that tells why a library is absent, for an answer that comes from its absence; else
+// null.
+const cushim_report *report_behind(Api api, int status, ErrorKind kind) {
+    if (kind != ErrorKind::library_not_found && kind != ErrorKind::stub_library) {
+        return nullptr;
+    }
+    const bool of_runtime = api == Api::runtime && status == 303;
+    const cushim_report *report =
+        cushim_load_report(of_runtime ? CUSHIM_LIBRARY_RUNTIME : CUSHIM_LIBRARY_DRIVER);
+    return report->state == CUSHIM_STATE_ABSENT ? report : nullptr;
+}
+
+Version installed_version(cushim_library library) {
+    return Version(cushim_load_report(library)->version);
+}
+
+// --- messages ---
+
+struct StatusNames {
+    const char *name = nullptr;
+    const char *description = nullptr;
+};
+
+// CUDA's own words for a status; null where it has none. The bounds are those of the values that
+// the enumeration types of the headers can hold.
+StatusNames names_of(Api api, int status) {
+    StatusNames names;
+    if (status < 0 || status > (api == Api::runtime ? 16383 : 1023)) {
+        return names;
+    }
+    if (api == Api::runtime) {
+        const auto code = static_cast<cudaError_t>(status);
+        names = {runtime().cudaGetErrorName(code), runtime().cudaGetErrorString(code)};
+        // What it does not know it gives the same text for as name and as description.
+        return std::strcmp(names.name, names.description) != 0 ? names : StatusNames{};
+    }
+    const auto code = static_cast<CUresult>(status);
+    if (driver().cuGetErrorName(code, &names.name) != CUDA_SUCCESS) {
+        names.name = nullptr;
+    }
+    if (driver().cuGetErrorString(code, &names.description) != CUDA_SUCCESS) {
+        names.description = nullptr;
+    }
+    return names;
+}
+
+void write_status(Writer &out, int status, const StatusNames &names) {
+    if (names.name != nullptr) {
+        out << names.name << " (" << status << ")";
+    } else {
+        out << "CUDA's status " << status << ", which has no name";
+    }
+}
+
+void write_symbol(Writer &out, const Error &error, bool of_runtime) {
+    out << (of_runtime ? "the CUDA runtime library" : "the CUDA driver");
+    if (error.installed()) {
+        out << " (" << error.installed() << ")";
+    }
+    out << " has no entry point " << error.entry_point();
+}
+
+void write_newer_driver(Writer &out, const Error &error) {
+    out << error.entry_point();
+    if (error.required()) {
+        out << " needs a driver for CUDA " << error.required() << " or newer";
+    } else {
+        out << " needs a newer driver";
+    }
+    if (error.installed()) {
+        out << "; the installed one is for CUDA " << error.installed();
+    }
+}
+
+void write_newer_headers(Writer &out, const Error &error) {
+    out << error.entry_point() << " needs a build with the headers of ";
+    if (error.required()) {
+        out << "CUDA " << error.required() << " or newer";
+    } else {
+        out << "a newer CUDA";
+    }
+    out << "; this one was made with those of " << error.installed();
+}
+
+void write_report(Writer &out, const cushim_report &report) {
+    out << or_empty(report.explanation);
+    if (*or_empty(report.hint) != '\0') {
+        out << (out.ends_sentence() ? " " : ". ") << report.hint;
+    }
+}
+
+void write_name(Writer &out, const Error &error) {
+    if (*error.entry_point() != '\0') {
+        out << error.entry_point() << ": ";
+    }
+}
+
+// What the kind says, with the names and versions that this error has.
+void write_kind(Writer &out, const Error &error) {
+    const bool named = *error.entry_point() != '\0';
+    if (error.kind() == ErrorKind::symbol_not_found && named) {
+        write_symbol(out, error, std::strncmp(error.entry_point(), "cuda", 4) == 0);
+    } else if (error.kind() == ErrorKind::requires_newer_driver && named) {
+        write_newer_driver(out, error);
+    } else if (error.kind() == ErrorKind::requires_newer_headers && named) {
+        write_newer_headers(out, error);
+    } else {
+        write_name(out, error);
+        out << text_of(error.kind()).sentence;
+    }
+}
+
+// Whether CUDA's own name of the status says it best.
+bool is_about_status(const Error &error) {
+    if (error.kind() == ErrorKind::status) {
+        return error.api() != Api::loader || error.status() != 0;
+    }
+    return error.api() != Api::loader && error.status() != 0;
+}
+
+void write_message(Writer &out, const Error &error, const cushim_report *report,
+                   const StatusNames &names, const char *detail) {
+    if (is_about_status(error)) {
+        write_name(out, error);
+        write_status(out, error.status(), names);
+        if (report != nullptr) {
+            out << ": ";
+            write_report(out, *report);
+        } else if (names.description != nullptr && *names.description != '\0') {
+            out << ": " << names.description;
+        }
+    } else if (report != nullptr) {
+        write_report(out, *report);
+    } else {
+        write_kind(out, error);
+    }
+    if (*detail != '\0') {
+        out << ": " << detail;
+    }
+}
+
+// Null where there is no memory.
+ErrorText *make_text(const Error &error, const cushim_report *report, const char *detail) {
+    StatusNames names;
+    if (is_about_status(error)) {
+        names = names_of(error.api(), error.status());
+    }
+    Writer measure(nullptr, 0);
+    write_message(measure, error, report, names, detail);
+    const size_t length = measure.length();
+    void *memory = ::operator new(sizeof(ErrorText) + length + 1, std::nothrow);
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    auto *text = ::new (memory) ErrorText;
+    Writer out(text->characters(), length);
+    write_message(out, error, report, names, detail);
+    text->characters()[length] = '\0';
+    return text;
+}
+
+void destroy_text(ErrorText *text) {
+    ::operator delete(text);
+}
+
+} // namespace
+
+const char *name(ErrorKind kind) noexcept {
+    return text_of(kind).name;
+}
+
+Error::Error(const ErrorParts &parts, const cushim_report *report) noexcept
+    : entry_point_(or_empty(parts.entry_point)), report_(report), status_(parts.status),
+      required_(parts.required), installed_(parts.installed), kind_(parts.kind), api_(parts.api) {
+    const char *detail = or_empty(parts.detail);
+    if (*detail != '\0') {
+        text_ = make_text(*this, report_, detail);
+    }
+}
+
+Error::Error(const Error &other) noexcept
+    : entry_point_(other.entry_point_), report_(other.report_), text_(share_text(other.text_)),
+      status_(other.status_), required_(other.required_), installed_(other.installed_),
+      kind_(other.kind_), api_(other.api_) {}
+
+Error &Error::operator=(const Error &other) noexcept {
+    return *this = Error(other);
+}
+
+Error &Error::operator=(Error &&other) noexcept {
+    if (this != &other) {
+        this->~Error();
+        ::new (static_cast<void *>(this)) Error(static_cast<Error &&>(other));
+    }
+    return *this;
+}
+
+Error Error::make(const ErrorParts &parts) noexcept {
+    return Error(parts, nullptr);
+}
+
+Error Error::status(Api api, int status, const char *entry_point, const char *detail) noexcept {
+    ErrorParts parts;
+    parts.kind = kind_of(api, status);
+    parts.api = api;
+    parts.status = status;
+    parts.entry_point = entry_point;
+    parts.detail = detail;
+    if (parts.kind == ErrorKind::requires_newer_driver) {
+        parts.installed = installed_version(CUSHIM_LIBRARY_DRIVER);
+    }
+    return Error(parts, report_behind(api, status, parts.kind));
+}
+
+Error Error::invalid_argument(const char *detail) noexcept {
+    ErrorParts parts;
+    parts.kind = ErrorKind::invalid_argument;
+    parts.detail = detail;
+    return make(parts);
+}
+
+Error Error::absent(cushim_library library) noexcept {
+    ErrorParts parts;
+    parts.status = cushim_absent_status(library);
+    const cushim_report *report = cushim_load_report(library);
+    parts.kind = report->reason == CUSHIM_REASON_LINK_STUB ? ErrorKind::stub_library
+                                                           : ErrorKind::library_not_found;
+    return Error(parts, report);
+}
+
+Error Error::symbol(cushim_library library, const char *name) noexcept {
+    ErrorParts parts;
+    parts.kind = ErrorKind::symbol_not_found;
+    parts.status = 302;
+    parts.entry_point = name;
+    parts.installed = installed_version(library);
+    return make(parts);
+}
+
+Error Error::requires_newer_driver(const char *name, Version required, Version installed) noexcept {
+    ErrorParts parts;
+    parts.kind = ErrorKind::requires_newer_driver;
+    parts.status = 36;
+    parts.entry_point = name;
+    parts.required = required;
+    parts.installed = installed;
+    return make(parts);
+}
+
+Error Error::requires_newer_headers(const char *name, Version required) noexcept {
+    ErrorParts parts;
+    parts.kind = ErrorKind::requires_newer_headers;
+    parts.entry_point = name;
+    parts.required = required;
+    parts.installed = Version(cushim_headers_version());
+    return make(parts);
+}
+
+Error Error::unsupported_platform(const char *detail) noexcept {
+    ErrorParts parts;
+    parts.kind = ErrorKind::unsupported_platform;
+    parts.detail = detail;
+    return make(parts);
+}
+
+const char *Error::message() const noexcept {
+    ErrorText *text = load_text(text_);
+    if (text != nullptr) {
+        return text->characters();
+    }
+    ErrorText *made = make_text(*this, report_, "");
+    if (made == nullptr) {
+        return text_of(kind_).sentence;
+    }
+    if (publish_text(text_, text, made)) {
+        return made->characters();
+    }
+    destroy_text(made); // another thread was faster
+    return text->characters();
+}
+
+void Error::release(ErrorText *text) noexcept {
+    if (remove_owner(text->owners)) {
+        destroy_text(text);
+    }
+}
+
+namespace detail {
+
+void abort_with(const Error &error) noexcept {
+    // The only place where cushim prints, or ends a program: its author asked for a value that is
+    // not there, and there is no exception to say so.
+    std::fprintf(stderr, "cushim: Result::value() of a failure: %s\n", error.message());
+    std::fflush(stderr);
+    std::abort();
+}
+
+} // namespace detail
+} // namespace cushim
