@@ -186,14 +186,45 @@ void list_folder(const char *folder, const char *prefix, void (*visit)(const cha
 }
 
 namespace {
-__thread int last_error = 0;
+
+// A key of the system's own rather than a thread-local variable, which would make every program that
+// links the loader need the dynamic linker's __tls_get_addr. 0 means none yet: the key's number is
+// stored plus one.
+unsigned long error_key = 0;
+
+unsigned long own_error_key() {
+    unsigned long key = __atomic_load_n(&error_key, __ATOMIC_ACQUIRE);
+    pthread_key_t fresh;
+    if (key != 0 || pthread_key_create(&fresh, nullptr) != 0)
+        return key;
+    if (__atomic_compare_exchange_n(&error_key, &key, static_cast<unsigned long>(fresh) + 1, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return static_cast<unsigned long>(fresh) + 1;
+    pthread_key_delete(fresh);
+    return key;
+}
+
+pthread_key_t key_of(unsigned long stored) { return static_cast<pthread_key_t>(stored - 1); }
+
+} // namespace
+
+int thread_error() {
+    const unsigned long key = __atomic_load_n(&error_key, __ATOMIC_ACQUIRE);
+    return key == 0 ? 0
+                    : static_cast<int>(reinterpret_cast<size_t>(pthread_getspecific(key_of(key))));
+}
+
+void set_thread_error(int error) {
+    const unsigned long key = own_error_key();
+    if (key != 0)
+        pthread_setspecific(key_of(key), reinterpret_cast<void *>(static_cast<size_t>(error)));
+}
+
+namespace {
 unsigned int generation = 0;
 int generation_watched = 0;
 void count_fork() { __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED); }
 } // namespace
-
-int thread_error() { return last_error; }
-void set_thread_error(int error) { last_error = error; }
 
 unsigned int fork_generation() {
     int expected = 0;

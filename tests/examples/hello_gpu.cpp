@@ -1,0 +1,129 @@
+// Adds two vectors of a million floats on the GPU, through the raw table only, and checks the sum.
+//
+// The program links no CUDA library: it starts on every machine. Where there is no GPU, it says why
+// and what to do, and ends well.
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <cushim/table.hpp>
+
+#include "vector_add.hpp"
+
+namespace {
+
+constexpr unsigned int count = 1'000'000;
+constexpr unsigned int block_size = 256;
+constexpr size_t size = count * sizeof(float); // bytes of one vector
+
+void check(CUresult status, const char *what) {
+    if (status == CUDA_SUCCESS)
+        return;
+    const char *name = nullptr;
+    cushim::driver().cuGetErrorName(status, &name);
+    std::fprintf(stderr, "%s: %s\n", what, name != nullptr ? name : "unknown error");
+    std::exit(1);
+}
+
+// Whether there is a device; if not, says why not.
+bool find_device(CUdevice &device) {
+    const auto cuda = cushim::driver();
+    const CUresult status = cuda.cuInit(0);
+    const cushim::LoadReport report = cushim::load_report();
+    if (report.driver.state != CUSHIM_STATE_LOADED) {
+        std::printf("%s\n%s\n", report.driver.explanation, report.driver.hint);
+        return false;
+    }
+    if (status == CUDA_ERROR_NO_DEVICE) {
+        std::printf("%s: it is installed, but finds no GPU\n", report.driver.explanation);
+        return false;
+    }
+    check(status, "cuInit");
+    check(cuda.cuDeviceGet(&device, 0), "cuDeviceGet");
+    return true;
+}
+
+struct Vectors {
+    CUdeviceptr a = 0, b = 0, sum = 0;
+};
+
+Vectors upload(const std::vector<float> &a, const std::vector<float> &b) {
+    const auto cuda = cushim::driver();
+    Vectors vectors;
+    for (CUdeviceptr *vector : {&vectors.a, &vectors.b, &vectors.sum})
+        check(cuda.cuMemAlloc(vector, size), "cuMemAlloc");
+    check(cuda.cuMemcpyHtoD(vectors.a, a.data(), size), "cuMemcpyHtoD");
+    check(cuda.cuMemcpyHtoD(vectors.b, b.data(), size), "cuMemcpyHtoD");
+    return vectors;
+}
+
+// Runs the kernel once, and returns the time that the GPU took, in milliseconds.
+float add(CUfunction kernel, Vectors &vectors) {
+    const auto cuda = cushim::driver();
+    unsigned int n = count;
+    void *arguments[] = {&vectors.a, &vectors.b, &vectors.sum, &n};
+    CUevent begin, end;
+    check(cuda.cuEventCreate(&begin, CU_EVENT_DEFAULT), "cuEventCreate");
+    check(cuda.cuEventCreate(&end, CU_EVENT_DEFAULT), "cuEventCreate");
+    check(cuda.cuEventRecord(begin, nullptr), "cuEventRecord");
+    check(cuda.cuLaunchKernel(kernel, (count + block_size - 1) / block_size, 1, 1, block_size, 1, 1,
+                              0, nullptr, arguments, nullptr),
+          "cuLaunchKernel");
+    check(cuda.cuEventRecord(end, nullptr), "cuEventRecord");
+    check(cuda.cuEventSynchronize(end), "cuEventSynchronize");
+    float milliseconds = 0;
+    check(cuda.cuEventElapsedTime_v1(&milliseconds, begin, end), "cuEventElapsedTime");
+    check(cuda.cuEventDestroy(begin), "cuEventDestroy");
+    check(cuda.cuEventDestroy(end), "cuEventDestroy");
+    return milliseconds;
+}
+
+bool right(const std::vector<float> &a, const std::vector<float> &b, const std::vector<float> &sum) {
+    for (unsigned int i = 0; i < count; ++i)
+        if (sum[i] != a[i] + b[i]) {
+            std::fprintf(stderr, "element %u: %g + %g gave %g\n", i, static_cast<double>(a[i]),
+                         static_cast<double>(b[i]), static_cast<double>(sum[i]));
+            return false;
+        }
+    return true;
+}
+
+int run_on(CUdevice device) {
+    const auto cuda = cushim::driver();
+    char name[256] = "";
+    check(cuda.cuDeviceGetName(name, sizeof name, device), "cuDeviceGetName");
+    CUcontext context;
+    check(cuda.cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+    check(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    CUmodule module;
+    CUfunction kernel;
+    check(cuda.cuModuleLoadData(&module, vector_add_ptx), "cuModuleLoadData");
+    check(cuda.cuModuleGetFunction(&kernel, module, "vector_add"), "cuModuleGetFunction");
+
+    std::vector<float> a(count), b(count), sum(count);
+    for (unsigned int i = 0; i < count; ++i) {
+        a[i] = static_cast<float>(i) * 0.5F;
+        b[i] = static_cast<float>(count - i) * 0.25F;
+    }
+    Vectors vectors = upload(a, b);
+    add(kernel, vectors); // the first launch moves the kernel to the device
+    const float milliseconds = add(kernel, vectors);
+    check(cuda.cuMemcpyDtoH(sum.data(), vectors.sum, size), "cuMemcpyDtoH");
+
+    for (CUdeviceptr vector : {vectors.a, vectors.b, vectors.sum})
+        check(cuda.cuMemFree(vector), "cuMemFree");
+    check(cuda.cuModuleUnload(module), "cuModuleUnload");
+    check(cuda.cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease");
+    if (!right(a, b, sum))
+        return 1;
+    std::printf("%s added %u pairs of floats in %.1f us: every sum is right\n", name, count,
+                static_cast<double>(milliseconds) * 1000);
+    return 0;
+}
+
+} // namespace
+
+int main() {
+    CUdevice device;
+    return find_device(device) ? run_on(device) : 0;
+}

@@ -1,0 +1,11 @@
+// The main of every Catch2 test: turns Catch2's exit status into what Meson reads.
+#include <catch2/catch_session.hpp>
+
+int main(int argc, char **argv) {
+    constexpr int catch2_all_skipped = 4, meson_skip = 77;
+    const int status = Catch::Session().run(argc, argv);
+    if (status == catch2_all_skipped)
+        return meson_skip;
+    // Older Catch2 returns the number of failures, and 77 of them would look like a skip.
+    return status == 0 ? 0 : 1;
+}
