@@ -5,6 +5,18 @@
 #ifndef CUSHIM_CONFIG_H
 #define CUSHIM_CONFIG_H
 
+#ifdef _MSVC_LANG
+#define CUSHIM_DETAIL_LANGUAGE _MSVC_LANG
+#elif defined(__cplusplus)
+#define CUSHIM_DETAIL_LANGUAGE __cplusplus
+#else
+#define CUSHIM_DETAIL_LANGUAGE 202002L
+#endif
+/* Newer than C++17, since the first compilers with C++20 tell a number between the two. */
+#if CUSHIM_DETAIL_LANGUAGE <= 201703L
+#error "cushim needs C++20: compile with -std=c++20 or /std:c++20, or newer."
+#endif
+
 /* CUSHIM_CORE_API marks what the library cushim-core exports (loader and tables), CUSHIM_API what
  * the library cushim exports (wrappers). Users of the static libraries define CUSHIM_STATIC; the
  * Meson dependency, the pkg-config files and the CMake targets do it for them. */
@@ -19,6 +31,9 @@
 #else
 #define CUSHIM_API __declspec(dllimport)
 #endif
+#elif defined(_WIN32)
+#define CUSHIM_CORE_API
+#define CUSHIM_API
 #elif defined(__GNUC__) && defined(CUSHIM_STATIC)
 /* Hidden: a shared library that contains cushim does not export it by accident, and slots are
  * reached without a detour through the global offset table. */

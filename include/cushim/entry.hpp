@@ -28,10 +28,10 @@ CUSHIM_API Error missing_entry(cushim_library library, const char *name, int int
 
 template <class Entry>
 typename Entry::pfn find_entry(int &status) noexcept {
-    return reinterpret_cast<typename Entry::pfn>(cushim_resolve_entry(
-        Entry::library, reinterpret_cast<cushim_function *>(Entry::slot()),
-        reinterpret_cast<cushim_function>(Entry::first()), Entry::name, Entry::introduced,
-        &status));
+    return reinterpret_cast<typename Entry::pfn>(
+        cushim_resolve_entry(Entry::library, reinterpret_cast<cushim_function *>(Entry::slot()),
+                             reinterpret_cast<cushim_function>(Entry::first()), Entry::name,
+                             Entry::introduced, &status));
 }
 
 template <class Entry>

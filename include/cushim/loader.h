@@ -41,9 +41,9 @@ typedef enum cushim_outcome {
     CUSHIM_OUTCOME_TRUNCATED = 3,          /* a library of which the end is missing */
     CUSHIM_OUTCOME_WRONG_ARCHITECTURE = 4, /* a library for another processor or word size */
     CUSHIM_OUTCOME_LINK_STUB = 5,          /* the toolkit's link stub, which is not a driver */
-    CUSHIM_OUTCOME_NOT_CUDA = 6,           /* a library, but without cuInit (cudaRuntimeGetVersion) */
-    CUSHIM_OUTCOME_WRONG_VERSION = 7,      /* a runtime of another major version than the headers */
-    CUSHIM_OUTCOME_REFUSED = 8             /* the system did not load it: detail has its message */
+    CUSHIM_OUTCOME_NOT_CUDA = 6,      /* a library, but without cuInit (cudaRuntimeGetVersion) */
+    CUSHIM_OUTCOME_WRONG_VERSION = 7, /* a runtime of another major version than the headers */
+    CUSHIM_OUTCOME_REFUSED = 8        /* the system did not load it: detail has its message */
 } cushim_outcome;
 
 typedef struct cushim_candidate {
@@ -54,11 +54,11 @@ typedef struct cushim_candidate {
 
 /* Why a library is absent. */
 typedef enum cushim_reason {
-    CUSHIM_REASON_NONE = 0,      /* it is loaded, or was not tried */
-    CUSHIM_REASON_DISABLED = 1,  /* CUSHIM_DISABLE is set */
-    CUSHIM_REASON_NOT_FOUND = 2, /* no candidate exists */
-    CUSHIM_REASON_LINK_STUB = 3, /* nothing but the toolkit's link stub was found */
-    CUSHIM_REASON_UNUSABLE = 4,  /* candidates exist, and none of them can be used */
+    CUSHIM_REASON_NONE = 0,       /* it is loaded, or was not tried */
+    CUSHIM_REASON_DISABLED = 1,   /* CUSHIM_DISABLE is set */
+    CUSHIM_REASON_NOT_FOUND = 2,  /* no candidate exists */
+    CUSHIM_REASON_LINK_STUB = 3,  /* nothing but the toolkit's link stub was found */
+    CUSHIM_REASON_UNUSABLE = 4,   /* candidates exist, and none of them can be used */
     CUSHIM_REASON_CHOSEN_PATH = 5 /* the path chosen by variable or setting cannot be used */
 } cushim_reason;
 
@@ -66,7 +66,7 @@ typedef struct cushim_report {
     cushim_state state;
     cushim_reason reason;
     const char *path; /* of the library in use, absolute where the system tells; NULL if none */
-    int version;      /* CUDA version of the library in use, as CUDA packs it: 12060 is 12.6; 0: unknown */
+    int version; /* CUDA version of the library in use, as CUDA packs it: 12060 is 12.6; 0: unknown */
     const char *explanation; /* one sentence for a person: what was found, or why nothing was */
     const char *hint;        /* what that person can do about it; "" where there is nothing to do */
     size_t candidate_count;
@@ -97,8 +97,8 @@ typedef enum cushim_configure_result {
 /* Replaces the settings; the strings are copied. Accepted until the first search, that is, before
  * the first call of a table function or of cushim_load. The variables CUSHIM_DRIVER and
  * CUSHIM_RUNTIME win over the paths given here, so that whoever runs a program has the last word. */
-CUSHIM_CORE_API cushim_configure_result
-cushim_configure(const cushim_settings *settings) CUSHIM_NOEXCEPT;
+CUSHIM_CORE_API cushim_configure_result cushim_configure(const cushim_settings *settings)
+    CUSHIM_NOEXCEPT;
 
 /* Loads a library if that was not tried before; says how it stands then. Loading the runtime
  * searches for the driver first. */
@@ -137,9 +137,9 @@ CUSHIM_CORE_API int cushim_absent_status(cushim_library library) CUSHIM_NOEXCEPT
 typedef void (*cushim_function)(void);
 
 typedef struct cushim_entry_point {
-    const char *name;  /* the exported name: cuMemAlloc_v2 */
-    int introduced;    /* the CUDA version that introduced it; 0: no header tells */
-    int status;        /* 0: the library has it; else what a call of it answers (36, 302, ...) */
+    const char *name; /* the exported name: cuMemAlloc_v2 */
+    int introduced;   /* the CUDA version that introduced it; 0: no header tells */
+    int status;       /* 0: the library has it; else what a call of it answers (36, 302, ...) */
 } cushim_entry_point;
 
 /* Called once for each entry point, in the order of the headers. */

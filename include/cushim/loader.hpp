@@ -63,7 +63,9 @@ inline Version runtime_version() noexcept {
 }
 
 /* The version of the CUDA headers that the tables were generated from. */
-inline Version headers_version() noexcept { return Version(cushim_headers_version()); }
+inline Version headers_version() noexcept {
+    return Version(cushim_headers_version());
+}
 
 /* Where to look. Paths may be null: search. */
 struct Settings {

@@ -4,10 +4,13 @@
 
 namespace cushim::detail {
 
+// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, which older headers do not have.
+constexpr int requires_newer_driver = 36;
+
 Error missing_entry(cushim_library library, const char *name, int introduced, int status) noexcept {
     if (cushim_load_report(library)->state != CUSHIM_STATE_LOADED)
         return Error::absent(library);
-    if (library == CUSHIM_LIBRARY_DRIVER && status == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
+    if (library == CUSHIM_LIBRARY_DRIVER && status == requires_newer_driver)
         return Error::requires_newer_driver(name, Version(introduced), driver_version());
     return Error::symbol(library, name);
 }

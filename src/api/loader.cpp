@@ -10,12 +10,18 @@ Result<void> load(cushim_library library) noexcept {
     return Error::absent(library);
 }
 
-unsigned int bit(bool wanted, unsigned int place) { return wanted ? place : 0; }
+unsigned int bit(bool wanted, unsigned int place) {
+    return wanted ? place : 0;
+}
 
 } // namespace
 
-Result<void> load_driver() noexcept { return load(CUSHIM_LIBRARY_DRIVER); }
-Result<void> load_runtime() noexcept { return load(CUSHIM_LIBRARY_RUNTIME); }
+Result<void> load_driver() noexcept {
+    return load(CUSHIM_LIBRARY_DRIVER);
+}
+Result<void> load_runtime() noexcept {
+    return load(CUSHIM_LIBRARY_RUNTIME);
+}
 
 Result<void> configure(const Settings &settings) noexcept {
     const cushim_settings raw = {settings.driver_path, settings.runtime_path,

@@ -48,8 +48,9 @@ void store(T *place, T value) {
 
 template <class T>
 T *exchange(T **place, T *value) {
-    return static_cast<T *>(_InterlockedExchangePointer(
-        reinterpret_cast<void *volatile *>(place), const_cast<void *>(static_cast<const void *>(value))));
+    return static_cast<T *>(
+        _InterlockedExchangePointer(reinterpret_cast<void *volatile *>(place),
+                                    const_cast<void *>(static_cast<const void *>(value))));
 }
 
 template <class R, class... A>

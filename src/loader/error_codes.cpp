@@ -46,7 +46,11 @@ CodeTexts find(const Code (&codes)[count], const char *texts, int status) {
 
 } // namespace
 
-CodeTexts driver_code(int status) { return find(driver_codes, driver_texts, status); }
-CodeTexts runtime_code(int status) { return find(runtime_codes, runtime_texts, status); }
+CodeTexts driver_code(int status) {
+    return find(driver_codes, driver_texts, status);
+}
+CodeTexts runtime_code(int status) {
+    return find(runtime_codes, runtime_texts, status);
+}
 
 } // namespace cushim

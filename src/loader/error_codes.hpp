@@ -8,7 +8,7 @@
 namespace cushim {
 
 struct CodeTexts {
-    const char *name;  // nullptr: no such code
+    const char *name; // nullptr: no such code
     const char *words;
 };
 

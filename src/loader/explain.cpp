@@ -1,6 +1,8 @@
 #include "explain.hpp"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "candidates.hpp"
@@ -42,10 +44,11 @@ const char *hint_for(cushim_reason reason, const SearchSummary &summary) {
     case CUSHIM_REASON_DISABLED:
         return "unset CUSHIM_DISABLE to use CUDA";
     case CUSHIM_REASON_CHOSEN_PATH:
-        return driver ? "correct the path in CUSHIM_DRIVER or in the program's settings, or unset it "
-                        "to let the loader search"
-                      : "correct the path in CUSHIM_RUNTIME or in the program's settings, or put the "
-                        "runtime beside the driver that CUSHIM_DRIVER names";
+        return driver
+                   ? "correct the path in CUSHIM_DRIVER or in the program's settings, or unset it "
+                     "to let the loader search"
+                   : "correct the path in CUSHIM_RUNTIME or in the program's settings, or put the "
+                     "runtime beside the driver that CUSHIM_DRIVER names";
     case CUSHIM_REASON_LINK_STUB:
         return "install the NVIDIA driver, or start the container with its GPUs; and take the "
                "toolkit's stubs folder off the library search path, it is for linking only";
@@ -53,9 +56,10 @@ const char *hint_for(cushim_reason reason, const SearchSummary &summary) {
         return driver ? "install an NVIDIA driver for this system and architecture"
                       : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime";
     case CUSHIM_REASON_NOT_FOUND:
-        return driver ? "install the NVIDIA driver, or start the container with its GPUs"
-                      : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime, or name its "
-                        "library in CUSHIM_RUNTIME";
+        return driver
+                   ? "install the NVIDIA driver, or start the container with its GPUs"
+                   : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime, or name its "
+                                                                        "library in CUSHIM_RUNTIME";
     case CUSHIM_REASON_NONE:
         break;
     }
@@ -78,6 +82,63 @@ cushim_reason reason_of(const cushim_report &report, const SearchSummary &summar
     return unusable != nullptr ? CUSHIM_REASON_UNUSABLE : CUSHIM_REASON_NOT_FOUND;
 }
 
+/* As sprintf, onto the heap; nullptr when memory runs out. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+char *
+format(const char *pattern, ...) {
+    va_list arguments, again;
+    va_start(arguments, pattern);
+    va_copy(again, arguments);
+    const int length = vsnprintf(nullptr, 0, pattern, arguments);
+    va_end(arguments);
+    char *text =
+        length >= 0 ? static_cast<char *>(malloc(static_cast<size_t>(length) + 1)) : nullptr;
+    if (text != nullptr)
+        vsnprintf(text, static_cast<size_t>(length) + 1, pattern, again);
+    va_end(again);
+    return text;
+}
+
+char *explain_loaded(const cushim_report &report, const SearchSummary &summary) {
+    const char *path = report.path != nullptr ? report.path : file_name(summary);
+    if (report.version == 0)
+        return format("%s of unknown version, %s", what(summary), path);
+    return format("%s %d.%d, %s", what(summary), report.version / 1000, report.version % 1000 / 10,
+                  path);
+}
+
+/* A sentence about one candidate that could not be used. */
+char *explain_unusable(const cushim_candidate *bad, const SearchSummary &summary) {
+    if (bad == nullptr)
+        return nullptr; // there was no memory to note it
+    return format("no %s: %s%s cannot be used: %s", what(summary), bad->path,
+                  summary.beside ? ", beside the driver that was chosen by path," : "",
+                  bad->detail);
+}
+
+char *explanation_of(const cushim_report &report, const SearchSummary &summary) {
+    const cushim_candidate *stub = candidate_with(report, CUSHIM_OUTCOME_LINK_STUB);
+    switch (report.reason) {
+    case CUSHIM_REASON_NONE:
+        return explain_loaded(report, summary);
+    case CUSHIM_REASON_DISABLED:
+        return format("CUSHIM_DISABLE is set: no %s was searched for", what(summary));
+    case CUSHIM_REASON_LINK_STUB:
+        return format("no %s: %s is the CUDA toolkit's link stub, not a driver", what(summary),
+                      stub != nullptr ? stub->path : file_name(summary));
+    case CUSHIM_REASON_CHOSEN_PATH:
+        return explain_unusable(report.candidate_count > 0 ? &report.candidates[0] : nullptr,
+                                summary);
+    case CUSHIM_REASON_UNUSABLE:
+        return explain_unusable(unusable_candidate(report), summary);
+    case CUSHIM_REASON_NOT_FOUND:
+        break;
+    }
+    return format("no %s: %s was not found", what(summary), file_name(summary));
+}
+
 } // namespace
 
 const char *const out_of_memory = "out of memory";
@@ -85,42 +146,8 @@ const char *const out_of_memory = "out of memory";
 void explain(cushim_report &report, const SearchSummary &summary) {
     report.reason = reason_of(report, summary);
     report.hint = hint_for(report.reason, summary);
-    char text[2048] = "";
-    const cushim_candidate *bad = unusable_candidate(report);
-    switch (report.reason) {
-    case CUSHIM_REASON_NONE:
-        if (report.version != 0)
-            snprintf(text, sizeof text, "%s %d.%d, %s", what(summary), report.version / 1000,
-                     report.version % 1000 / 10, report.path != nullptr ? report.path : "");
-        else
-            snprintf(text, sizeof text, "%s of unknown version, %s", what(summary),
-                     report.path != nullptr ? report.path : "");
-        break;
-    case CUSHIM_REASON_DISABLED:
-        snprintf(text, sizeof text, "CUSHIM_DISABLE is set: no %s was searched for", what(summary));
-        break;
-    case CUSHIM_REASON_LINK_STUB:
-        bad = candidate_with(report, CUSHIM_OUTCOME_LINK_STUB);
-        snprintf(text, sizeof text, "no %s: %s is the CUDA toolkit's link stub, not a driver",
-                 what(summary), bad != nullptr ? bad->path : file_name(summary));
-        break;
-    case CUSHIM_REASON_CHOSEN_PATH:
-        bad = report.candidate_count > 0 ? &report.candidates[report.candidate_count - 1] : nullptr;
-        snprintf(text, sizeof text, "no %s: %s%s cannot be used: %s", what(summary),
-                 bad != nullptr ? bad->path : "the chosen path",
-                 summary.beside ? ", beside the driver that was chosen by path," : "",
-                 bad != nullptr ? bad->detail : "out of memory");
-        break;
-    case CUSHIM_REASON_UNUSABLE:
-        snprintf(text, sizeof text, "no %s: %s cannot be used: %s", what(summary), bad->path,
-                 bad->detail);
-        break;
-    case CUSHIM_REASON_NOT_FOUND:
-        snprintf(text, sizeof text, "no %s: %s was not found", what(summary), file_name(summary));
-        break;
-    }
-    const char *own = copy_text(text);
-    report.explanation = own != nullptr ? own : out_of_memory;
+    const char *explanation = explanation_of(report, summary);
+    report.explanation = explanation != nullptr ? explanation : out_of_memory;
 }
 
 } // namespace cushim

@@ -29,7 +29,8 @@ struct RowText {
 extern "C" {
 
 /* 0, and then the slot holds a function to call; or the status to answer. */
-int cushim_first_call_driver(cushim_function *slot, cushim_function first, const char *row) noexcept;
+int cushim_first_call_driver(cushim_function *slot, cushim_function first,
+                             const char *row) noexcept;
 int cushim_first_call_runtime(cushim_function *slot, cushim_function first,
                               const char *row) noexcept;
 

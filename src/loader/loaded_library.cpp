@@ -62,6 +62,10 @@ extern "C" int cushim_library_version(cushim_library library) noexcept {
     return record != nullptr ? record->report.version : 0;
 }
 
-extern "C" int cushim_headers_version(void) noexcept { return CUSHIM_CUDA_VERSION; }
+extern "C" int cushim_headers_version(void) noexcept {
+    return CUSHIM_CUDA_VERSION;
+}
 
-extern "C" const char *cushim_version(void) noexcept { return CUSHIM_VERSION; }
+extern "C" const char *cushim_version(void) noexcept {
+    return CUSHIM_VERSION;
+}

@@ -69,16 +69,16 @@ bool at_exit(void (*function)());
 void pin_own_module();
 
 /* File names of the libraries. */
-extern const char *const driver_name;          // "libcuda.so.1"
-extern const char *const runtime_name;         // "libcudart.so.13"
+extern const char *const driver_name;            // "libcuda.so.1"
+extern const char *const runtime_name;           // "libcudart.so.13"
 extern const char *const known_driver_folders[]; // ended by nullptr; empty on Windows
 
 /* Folders below a toolkit's or an environment's root that hold the runtime; ended by nullptr. */
-extern const char *const toolkit_folders[];    // "lib64", ...
+extern const char *const toolkit_folders[];     // "lib64", ...
 extern const char *const environment_folders[]; // "lib", ...
-extern const char *const python_folders[];     // where "python3*" folders are: "lib"
-extern const char *const toolkit_parent;       // "/usr/local"; nullptr: none
-extern const char *const package_folders[];    // "nvidia/cu13/lib", ... in site-packages
+extern const char *const python_folders[];      // where "python3*" folders are: "lib"
+extern const char *const toolkit_parent;        // "/usr/local"; nullptr: none
+extern const char *const package_folders[];     // "nvidia/cu13/lib", ... in site-packages
 
 bool is_separator(char c);
 

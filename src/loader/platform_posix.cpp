@@ -54,7 +54,9 @@ constexpr unsigned char own_order = ELFDATA2LSB;
 constexpr unsigned char own_order = ELFDATA2MSB;
 #endif
 
-void say(Text &text, const char *words) { snprintf(text.chars, sizeof text.chars, "%s", words); }
+void say(Text &text, const char *words) {
+    snprintf(text.chars, sizeof text.chars, "%s", words);
+}
 
 /* Whether every segment that the header promises is inside the file: the dynamic linker maps them
  * unseen, and a process that touches a page beyond the end of the file dies of SIGBUS. */
@@ -114,9 +116,13 @@ Module open_library(const char *path, OpenMode mode, Text &message) {
     return module;
 }
 
-void close_library(Module module) { dlclose(module); }
+void close_library(Module module) {
+    dlclose(module);
+}
 
-void *find_symbol(Module module, const char *name) { return dlsym(module, name); }
+void *find_symbol(Module module, const char *name) {
+    return dlsym(module, name);
+}
 
 void path_of_module(Module module, char *path, size_t size) {
     path[0] = '\0';
@@ -204,7 +210,9 @@ unsigned long own_error_key() {
     return key;
 }
 
-pthread_key_t key_of(unsigned long stored) { return static_cast<pthread_key_t>(stored - 1); }
+pthread_key_t key_of(unsigned long stored) {
+    return static_cast<pthread_key_t>(stored - 1);
+}
 
 } // namespace
 
@@ -223,7 +231,9 @@ void set_thread_error(int error) {
 namespace {
 unsigned int generation = 0;
 int generation_watched = 0;
-void count_fork() { __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED); }
+void count_fork() {
+    __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
+}
 } // namespace
 
 unsigned int fork_generation() {
@@ -257,15 +267,15 @@ const char *const runtime_name = "libcudart.so." CUSHIM_TEXT(CUSHIM_CUDA_MAJOR);
 #endif
 
 const char *const known_driver_folders[] = {
-    "/usr/lib/wsl/lib",                       // WSL 2
-    "/run/opengl-driver/lib",                 // NixOS
-    "/usr/local/nvidia/lib64",                // containers
-    "/usr/local/nvidia/lib",                  //
-    "/usr/lib/" CUSHIM_MULTIARCH "/tegra",    // Jetson
-    "/usr/lib/" CUSHIM_MULTIARCH "/nvidia",   //
-    "/usr/lib/" CUSHIM_MULTIARCH,             // where the default search goes, too: it may have
-    "/usr/lib64",                             // ended at a link stub before it got there
-    "/usr/lib",                               //
+    "/usr/lib/wsl/lib",                     // WSL 2
+    "/run/opengl-driver/lib",               // NixOS
+    "/usr/local/nvidia/lib64",              // containers
+    "/usr/local/nvidia/lib",                //
+    "/usr/lib/" CUSHIM_MULTIARCH "/tegra",  // Jetson
+    "/usr/lib/" CUSHIM_MULTIARCH "/nvidia", //
+    "/usr/lib/" CUSHIM_MULTIARCH,           // where the default search goes, too: it may have
+    "/usr/lib64",                           // ended at a link stub before it got there
+    "/usr/lib",                             //
     nullptr,
 };
 
@@ -276,7 +286,9 @@ const char *const toolkit_parent = "/usr/local";
 const char *const package_folders[] = {"nvidia/cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "/lib",
                                        "nvidia/cuda_runtime/lib", nullptr};
 
-bool is_separator(char c) { return c == '/'; }
+bool is_separator(char c) {
+    return c == '/';
+}
 
 } // namespace cushim::platform
 #endif

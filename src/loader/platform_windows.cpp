@@ -24,7 +24,9 @@ namespace {
 
 constexpr int longest_path = 4096;
 
-void say(Text &text, const char *words) { snprintf(text.chars, sizeof text.chars, "%s", words); }
+void say(Text &text, const char *words) {
+    snprintf(text.chars, sizeof text.chars, "%s", words);
+}
 
 void say_error(Text &text, DWORD error) {
     char words[400] = "";
@@ -83,12 +85,14 @@ FileKind inspect_image(HANDLE file, Text &detail) {
     }
     size_t at = offset + offsetof(IMAGE_NT_HEADERS, OptionalHeader) +
                 headers.FileHeader.SizeOfOptionalHeader;
-    for (WORD i = 0; i < headers.FileHeader.NumberOfSections; ++i, at += sizeof(IMAGE_SECTION_HEADER)) {
+    for (WORD i = 0; i < headers.FileHeader.NumberOfSections;
+         ++i, at += sizeof(IMAGE_SECTION_HEADER)) {
         IMAGE_SECTION_HEADER section;
         if (at + sizeof section > got)
             break;
         memcpy(&section, head + at, sizeof section);
-        if (static_cast<LONGLONG>(section.PointerToRawData) + section.SizeOfRawData > size.QuadPart) {
+        if (static_cast<LONGLONG>(section.PointerToRawData) + section.SizeOfRawData >
+            size.QuadPart) {
             snprintf(detail.chars, sizeof detail.chars,
                      "the file is cut off after %lld bytes, its header promises more",
                      static_cast<long long>(size.QuadPart));
@@ -116,10 +120,10 @@ Module open_library(const char *path, OpenMode mode, Text &message) {
     }
     // Never the current folder or PATH: a planted DLL would be found first where none is installed.
     const bool driver = strcmp(path, driver_name) == 0;
-    const DWORD flags = has_folder(path)
-                            ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32
-                        : driver ? LOAD_LIBRARY_SEARCH_SYSTEM32
-                                 : LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32;
+    const DWORD flags =
+        has_folder(path) ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32
+        : driver         ? LOAD_LIBRARY_SEARCH_SYSTEM32
+                         : LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32;
     wchar_t absolute[longest_path];
     const wchar_t *name = wide;
     if (has_folder(path)) { // LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR takes absolute paths only
@@ -136,7 +140,9 @@ Module open_library(const char *path, OpenMode mode, Text &message) {
     return module;
 }
 
-void close_library(Module module) { FreeLibrary(static_cast<HMODULE>(module)); }
+void close_library(Module module) {
+    FreeLibrary(static_cast<HMODULE>(module));
+}
 
 void *find_symbol(Module module, const char *name) {
     return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(module), name));
@@ -147,7 +153,8 @@ void path_of_module(Module module, char *path, size_t size) {
     path[0] = '\0';
     const DWORD length = GetModuleFileNameW(static_cast<HMODULE>(module), wide, longest_path);
     if (length == 0 || length >= longest_path ||
-        WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, static_cast<int>(size), nullptr, nullptr) == 0)
+        WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, static_cast<int>(size), nullptr, nullptr) ==
+            0)
         path[0] = '\0';
 }
 
@@ -248,7 +255,9 @@ void set_thread_error(int error) {
         TlsSetValue(slot - 1, reinterpret_cast<void *>(static_cast<size_t>(error)));
 }
 
-unsigned int fork_generation() { return 0; }
+unsigned int fork_generation() {
+    return 0;
+}
 
 bool at_exit(void (*function)()) {
     pin_own_module();
@@ -273,11 +282,13 @@ const char *const toolkit_folders[] = {"bin\\x64", "bin", nullptr};
 const char *const environment_folders[] = {"Library\\bin\\x64", "Library\\bin", "bin", nullptr};
 const char *const python_folders[] = {"Lib", nullptr};
 const char *const toolkit_parent = nullptr;
-const char *const package_folders[] = {
-    "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin\\x86_64",
-    "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin", "nvidia\\cuda_runtime\\bin", nullptr};
+const char *const package_folders[] = {"nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin\\x86_64",
+                                       "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin",
+                                       "nvidia\\cuda_runtime\\bin", nullptr};
 
-bool is_separator(char c) { return c == '/' || c == '\\'; }
+bool is_separator(char c) {
+    return c == '/' || c == '\\';
+}
 
 } // namespace cushim::platform
 #endif

@@ -22,7 +22,9 @@ extern "C" int cushim_watch_exit(void) noexcept {
     return 0;
 }
 
-extern "C" int cushim_exiting(void) noexcept { return cushim::atomics::load(&exiting); }
+extern "C" int cushim_exiting(void) noexcept {
+    return cushim::atomics::load(&exiting);
+}
 
 extern "C" cushim_function cushim_exchange_slot(cushim_function *slot,
                                                 cushim_function function) noexcept {

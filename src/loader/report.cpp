@@ -8,9 +8,14 @@ namespace cushim {
 
 namespace {
 
-constexpr cushim_report not_tried = {
-    CUSHIM_STATE_NOT_TRIED, CUSHIM_REASON_NONE, nullptr, 0,
-    "nothing was searched for yet", "", 0, nullptr};
+constexpr cushim_report not_tried = {CUSHIM_STATE_NOT_TRIED,
+                                     CUSHIM_REASON_NONE,
+                                     nullptr,
+                                     0,
+                                     "nothing was searched for yet",
+                                     "",
+                                     0,
+                                     nullptr};
 
 const char *outcome_words(cushim_outcome outcome) {
     switch (outcome) {

@@ -48,9 +48,9 @@ cushim_function ask_driver(const LoadedLibrary &driver, const char *name, int in
     constexpr unsigned long long legacy_stream = 1, per_thread_stream = 2;
     void *function = nullptr;
     int found = 0; // CU_GET_PROC_ADDRESS_SUCCESS
-    const int status = driver.get_proc_address(base.text, &function, introduced,
-                                               base.per_thread ? per_thread_stream : legacy_stream,
-                                               &found);
+    const int status =
+        driver.get_proc_address(base.text, &function, introduced,
+                                base.per_thread ? per_thread_stream : legacy_stream, &found);
     return status == 0 && found == 0 ? reinterpret_cast<cushim_function>(function) : nullptr;
 }
 

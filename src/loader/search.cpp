@@ -40,7 +40,9 @@ struct Search {
     bool beside = false; // it follows from the path that was chosen for the driver
 
     bool driver() const { return library == CUSHIM_LIBRARY_DRIVER; }
-    const char *file_name() const { return driver() ? platform::driver_name : platform::runtime_name; }
+    const char *file_name() const {
+        return driver() ? platform::driver_name : platform::runtime_name;
+    }
 };
 
 bool join(Path &path, const char *folder, const char *name) {
@@ -58,7 +60,9 @@ bool has_folder(const char *path) {
     return false;
 }
 
-bool looks_in(unsigned int place) { return (settings().search & place) != 0; }
+bool looks_in(unsigned int place) {
+    return (settings().search & place) != 0;
+}
 
 const char *variable(const char *name) {
     return looks_in(CUSHIM_SEARCH_ENVIRONMENT) ? platform::environment(name) : nullptr;
@@ -320,8 +324,8 @@ bool search_environments(Search &search) {
 void search_beside_driver(Search &search) {
     search.chosen = search.beside = true;
     const LoadedLibrary *driver = current_record(CUSHIM_LIBRARY_DRIVER);
-    const char *path = driver != nullptr && driver->report.path != nullptr ? driver->report.path
-                                                                           : chosen_driver();
+    const char *path =
+        driver != nullptr && driver->report.path != nullptr ? driver->report.path : chosen_driver();
     Path folder;
     const int written = snprintf(folder.chars, sizeof folder.chars, "%s", path);
     size_t end = written > 0 && static_cast<size_t>(written) < sizeof folder.chars

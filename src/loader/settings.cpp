@@ -22,7 +22,9 @@ Copy defaults = {{nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE}, nullptr, false};
 Copy frozen_defaults = {{nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE}, nullptr, true};
 Copy *current = &defaults;
 
-size_t length_of(const char *text) { return text != nullptr ? strlen(text) + 1 : 0; }
+size_t length_of(const char *text) {
+    return text != nullptr ? strlen(text) + 1 : 0;
+}
 
 const char *append(char *&end, const char *text) {
     if (text == nullptr || *text == '\0')
@@ -80,7 +82,9 @@ void freeze_settings() {
     }
 }
 
-const cushim_settings &settings() { return atomics::load(&current)->settings; }
+const cushim_settings &settings() {
+    return atomics::load(&current)->settings;
+}
 
 } // namespace cushim
 

@@ -145,7 +145,8 @@ def read_table(api, preprocessor):
                 left_out.append(name + ' [defined by the header itself]')
     macros = macro_names(api, preprocessor, headers, rows)
     for row in rows.values():
-        row.is_macro = row.bare and row.name in macros['plain']
+        # A macro that expands to its own name, as some do in the plain view, redirects nothing.
+        row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
     tags = spell_hidden_types(rows, texts, left_out)
     introduced = versions.introduced_versions(rows, preprocessor.where('cuda.h'))
     for name, row in rows.items():

@@ -1,0 +1,42 @@
+// Writes one JSON document, indented, as a string.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cushim_info {
+
+// The text as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, one for each.
+std::string json_string(std::string_view text);
+
+// The caller keeps begin and end in pairs, and gives a key before each value of an object.
+class JsonWriter {
+  public:
+    void begin_object();
+    void end_object();
+    void begin_array();
+    void end_array();
+    void key(std::string_view name);
+    void string(std::string_view value);
+    void number(std::int64_t value);
+    void number(std::uint64_t value);
+    void boolean(bool value);
+    void null();
+
+    // The document, ended by a newline.
+    std::string take();
+
+  private:
+    void open(char bracket);
+    void close(char bracket);
+    void before_value();
+    void new_line();
+
+    std::string text_;
+    std::size_t depth_ = 0;
+    bool is_first_ = true;
+    bool after_key_ = false;
+};
+
+} // namespace cushim_info
