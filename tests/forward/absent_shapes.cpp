@@ -1,0 +1,78 @@
+// What the entry points that answer no status give their caller when there is no library.
+#include "rows.hpp"
+
+#include <cushim/table.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <set>
+#include <string>
+
+using namespace cushim_test;
+
+// A new shape must be looked at by a person, and get a test here.
+TEST_CASE("the entry points that answer no status are these") {
+    for (const Row &row : driver_rows) {
+        INFO(row.name);
+        CHECK(row.is_status);
+    }
+    std::set<std::string> others;
+    for (const Row &row : runtime_rows) {
+        if (!row.is_status) {
+            others.insert(row.name);
+        }
+    }
+    CHECK(others ==
+          std::set<std::string>{"cudaCreateChannelDesc", "cudaGetErrorName", "cudaGetErrorString"});
+}
+
+TEST_CASE("without a runtime, errors have names and descriptions") {
+    REQUIRE(cushim_load(CUSHIM_LIBRARY_RUNTIME) == CUSHIM_STATE_ABSENT);
+    const auto runtime = cushim::runtime();
+    CHECK(runtime.cudaGetErrorName(cudaErrorMemoryAllocation) ==
+          std::string("cudaErrorMemoryAllocation"));
+    CHECK(runtime.cudaGetErrorName(cudaSuccess) == std::string("cudaSuccess"));
+    for (int code = 0; code != 1000; ++code) {
+        INFO(code);
+        const char *name = runtime.cudaGetErrorName(static_cast<cudaError_t>(code));
+        const char *text = runtime.cudaGetErrorString(static_cast<cudaError_t>(code));
+        REQUIRE(name != nullptr);
+        REQUIRE(text != nullptr);
+        CHECK(std::string(name) != "");
+        CHECK(std::string(text) != "");
+    }
+}
+
+TEST_CASE("without a runtime, a channel description is the one asked for") {
+    REQUIRE(cushim_load(CUSHIM_LIBRARY_RUNTIME) == CUSHIM_STATE_ABSENT);
+    const cudaChannelFormatDesc made =
+        cushim::runtime().cudaCreateChannelDesc(8, 16, 24, 32, cudaChannelFormatKindFloat);
+    CHECK(made.x == 8);
+    CHECK(made.y == 16);
+    CHECK(made.z == 24);
+    CHECK(made.w == 32);
+    CHECK(made.f == cudaChannelFormatKindFloat);
+}
+
+// Other than these: they answer by themselves, or tell of the calls before.
+static const std::set<std::string> with_an_answer_of_their_own = {
+    "cuGetErrorName", "cuGetErrorString", "cudaGetLastError", "cudaPeekAtLastError"};
+static const std::set<std::string> with_an_output_of_their_own = {
+    "cuGetErrorName", "cuGetErrorString", "cudaGetDeviceCount", "cudaDriverGetVersion"};
+
+TEST_CASE("without a library, every status says so, and outputs stay as they were") {
+    for (const Rows *rows : {&driver_rows, &runtime_rows}) {
+        const int absent = cushim_absent_status(rows->library);
+        CHECK(absent == (rows->library == CUSHIM_LIBRARY_DRIVER ? 303 : 35));
+        for (const Row &row : *rows) {
+            INFO(row.name);
+            Call call(Way::member, Values::harmless, 0);
+            row.call(call);
+            if (row.is_status && !with_an_answer_of_their_own.contains(row.name)) {
+                CHECK(call.status() == absent);
+            }
+            CHECK(call.outputs_untouched() != with_an_output_of_their_own.contains(row.name));
+            CHECK_FALSE(row.resolved());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+#include "call.hpp"
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
+namespace cushim_test {
+
+void Call::make_pattern(unsigned char *to, unsigned int length, bool enumeration) const {
+    // UBSan of clang refuses enumerations out of range; 0 and 1 every enumeration can hold. Which
+    // of them alternates from call to call, so that each argument shows both.
+    if (__has_feature(undefined_behavior_sanitizer) && enumeration) {
+        const int value = static_cast<int>((seed + count) % 2);
+        std::memcpy(to, &value, length < sizeof value ? length : sizeof value);
+        return;
+    }
+    // Knuth's multiplicative hash of seed, position of the argument, and position of the byte.
+    for (unsigned int i = 0; i != length; ++i) {
+        const unsigned int mixed = (seed * 64u + count + 1u) * 2654435761u + (i + 1u) * 40503u;
+        to[i] = static_cast<unsigned char>((mixed >> 16) ^ (mixed >> 24) ^ (i * 37u));
+    }
+}
+
+bool Call::outputs_untouched() const {
+    for (const unsigned char byte : scratch) {
+        if (byte != untouched) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Call::keep_argument(const unsigned char *from, unsigned int length) {
+    sizes[count++] = length;
+    std::memcpy(bytes + size, from, length);
+    size += length;
+}
+
+} // namespace cushim_test

@@ -1,0 +1,107 @@
+// Threads racing on the first use of every entry point: each gets the library's own answer. A
+// program of its own, since only one first use can be raced in a process.
+#include "fake_library.hpp"
+#include "rows.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace cushim_test;
+
+namespace {
+
+// These behave as long as the fake is not armed, and the loader calls them too.
+const std::set<std::string> behaving = {"cuDriverGetVersion", "cudaRuntimeGetVersion",
+                                        "cuGetProcAddress", "cuGetProcAddress_v2"};
+
+struct Entry {
+    const Row *row;
+    const fake_control *fake;
+    unsigned int number; // of the row in its library
+};
+
+void add(std::vector<Entry> &entries, const Rows &rows, const fake_control &fake) {
+    REQUIRE(fake.row_count == rows.count);
+    unsigned int number = 0;
+    for (const Row &row : rows) {
+        entries.push_back({&row, &fake, number++});
+    }
+}
+
+// Half of the threads go through the entry points in one order, so that they meet at each of them;
+// the others in an order of their own.
+std::vector<Entry> order_of(unsigned int thread, std::vector<Entry> entries) {
+    std::mt19937 random(thread % 2 == 0 ? 0u : thread);
+    std::shuffle(entries.begin(), entries.end(), random);
+    return entries;
+}
+
+bool answered(const Entry &entry) {
+    Call call(Way::member, Values::harmless, 0);
+    entry.row->call(call);
+    unsigned char expected[FAKE_MAX_RESULT];
+    const unsigned int size = entry.fake->answer(entry.number, expected);
+    return behaving.contains(entry.row->name) ||
+           (size == call.answer_size && std::memcmp(call.answer, expected, size) == 0);
+}
+
+// Runs in every thread: the names whose answer was not the library's.
+std::vector<std::string> run(const std::vector<Entry> &entries,
+                             std::atomic<unsigned int> &arriving) {
+    arriving.fetch_sub(1);
+    while (arriving.load() != 0) {
+        std::this_thread::yield();
+    }
+    std::vector<std::string> wrong;
+    for (const Entry &entry : entries) {
+        if (!answered(entry)) {
+            wrong.emplace_back(entry.row->name);
+        }
+    }
+    return wrong;
+}
+
+} // namespace
+
+TEST_CASE("every thread that races on a first use gets the library's answer") {
+    const auto threads = static_cast<unsigned int>(std::stoul(required_variable("RACE_THREADS")));
+    std::vector<Entry> entries;
+    add(entries, driver_rows, fake_control_of(required_variable("CUSHIM_DRIVER")));
+    add(entries, runtime_rows, fake_control_of(required_variable("CUSHIM_RUNTIME")));
+    // Neither library may have been tried: the first of these calls is what loads it.
+    REQUIRE(cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_NOT_TRIED);
+    REQUIRE(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state == CUSHIM_STATE_NOT_TRIED);
+
+    std::atomic<unsigned int> arriving{threads};
+    std::vector<std::vector<std::string>> wrong(threads);
+    std::vector<std::thread> running;
+    for (unsigned int i = 0; i != threads; ++i) {
+        running.emplace_back(
+            [&, i, mine = order_of(i, entries)] { wrong[i] = run(mine, arriving); });
+    }
+    for (std::thread &thread : running) {
+        thread.join();
+    }
+
+    for (const auto &names : wrong) {
+        CHECK(names == std::vector<std::string>{});
+    }
+    for (const Entry &entry : entries) {
+        INFO(entry.row->name);
+        CHECK(entry.row->resolved());
+        if (!behaving.contains(entry.row->name)) {
+            CHECK(entry.fake->calls(entry.number) == threads);
+        } else {
+            CHECK(entry.fake->calls(entry.number) >= threads);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include "json.hpp"
+
+using cushim_info::json_string;
+using cushim_info::JsonWriter;
+
+namespace {
+const std::string replacement = "\xEF\xBF\xBD";
+
+std::string quoted(const std::string &text) {
+    return '"' + text + '"';
+}
+} // namespace
+
+TEST_CASE("JSON strings escape quotes, backslashes and control characters") {
+    CHECK(json_string("") == quoted(""));
+    CHECK(json_string("plain /path") == quoted("plain /path"));
+    CHECK(json_string("a\"b\\c") == quoted("a\\\"b\\\\c"));
+    CHECK(json_string("\n\r\t") == quoted("\\n\\r\\t"));
+    CHECK(json_string("\x1b[31m\x01\x7f") == quoted("\\u001b[31m\\u0001\\u007f"));
+    CHECK(json_string(std::string_view("\0", 1)) == quoted("\\u0000"));
+}
+
+TEST_CASE("JSON strings keep well-formed UTF-8") {
+    for (const std::string text : {"\xC3\xA9", "\xE2\x82\xAC", "\xED\x9F\xBF", "\xEE\x80\x80",
+                                   "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF", "\xC2\x80"}) {
+        CHECK(json_string(text) == quoted(text));
+    }
+}
+
+TEST_CASE("JSON strings replace each byte that is not UTF-8") {
+    const auto replaced = [](std::string_view text) {
+        std::string expected;
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            expected += replacement;
+        }
+        return json_string(text) == quoted(expected);
+    };
+    CHECK(replaced("\xFF"));
+    CHECK(replaced("\x80"));
+    CHECK(replaced("\xC3"));             // cut off
+    CHECK(replaced("\xF0\x9F\x98"));     // cut off
+    CHECK(replaced("\xC0\x80"));         // overlong
+    CHECK(replaced("\xE0\x80\x80"));     // overlong
+    CHECK(replaced("\xF0\x80\x80\x80")); // overlong
+    CHECK(replaced("\xED\xA0\x80"));     // a surrogate
+    CHECK(replaced("\xF4\x90\x80\x80")); // beyond U+10FFFF
+    CHECK(replaced("\xF5\x80\x80\x80"));
+}
+
+TEST_CASE("JSON strings go on after a bad byte") {
+    CHECK(json_string("a\xC3z") == quoted("a" + replacement + "z"));
+    CHECK(json_string("\xE2\x82\"") == quoted(replacement + replacement + "\\\""));
+}
+
+TEST_CASE("The writer puts commas, keys and indentation where they belong") {
+    JsonWriter json;
+    json.begin_object();
+    json.key("a\"");
+    json.begin_array();
+    json.number(std::int64_t{-1});
+    json.number(std::uint64_t{18446744073709551615u});
+    json.begin_object();
+    json.end_object();
+    json.begin_array();
+    json.end_array();
+    json.end_array();
+    json.key("b");
+    json.boolean(true);
+    json.key("c");
+    json.null();
+    json.end_object();
+    CHECK(json.take() == "{\n"
+                         "  \"a\\\"\": [\n"
+                         "    -1,\n"
+                         "    18446744073709551615,\n"
+                         "    {},\n"
+                         "    []\n"
+                         "  ],\n"
+                         "  \"b\": true,\n"
+                         "  \"c\": null\n"
+                         "}\n");
+}

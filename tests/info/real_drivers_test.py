@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""cushim-info on real NVIDIA driver libraries, on a machine without a device.
+
+CUSHIM_REAL_LIBS is a folder that holds drivers/<version>/libcuda.so.1; without it: exit 77.
+"""
+
+import argparse
+import glob
+import os
+import sys
+import unittest
+
+from tool import Tool
+
+TOOL = None
+DRIVERS = None
+
+# Driver branch: the CUDA version it supports, and how many names of the 13.0 headers it resolves.
+EXPECTED = {'470': ('11.4', 487), '535': ('12.2', 555), '550': ('12.4', 591)}
+TOTAL = 637
+# All of these drivers have the names of cudaProfiler.h, which not every package of headers has.
+PROFILER_NAMES = 3
+
+SKIPPED = 77
+
+
+def number(text):
+    return tuple(int(part) for part in text.split('.'))
+
+
+class RealDrivers(unittest.TestCase):
+    def test_all_are_here(self):
+        self.assertEqual(sorted(name.split('.')[0] for name in DRIVERS), sorted(EXPECTED))
+
+    def test_resolve_exactly_what_they_have(self):
+        for name, path in DRIVERS.items():
+            with self.subTest(driver=name):
+                self.check_entry_points(path, *EXPECTED[name.split('.')[0]])
+
+    def check_entry_points(self, path, cuda, resolved):
+        found = TOOL.json('--symbols', CUSHIM_DRIVER=path)
+        driver = found['driver']
+        self.assertEqual(driver['state'], 'loaded', driver['reason'])
+        self.assertEqual(os.path.realpath(driver['path']), os.path.realpath(path))
+        self.assertEqual(driver['cuda_version'], cuda)
+        entries = driver['entry_points']
+        lacking = 0 if any(entry['name'] == 'cuProfilerStart' for entry in entries['symbols']) \
+            else PROFILER_NAMES
+        self.assertEqual(entries['total'], TOTAL - lacking)
+        self.assertEqual(entries['resolved'], resolved - lacking)
+        self.assertEqual(len(entries['missing']), TOTAL - resolved)
+        for entry in entries['symbols']:
+            if entry['state'] != 'resolved':
+                self.assertEqual(entry['status'], 36, entry)
+                self.assertGreater(number(entry['introduced']), number(cuda), entry)
+        self.assertTrue(any('older than the headers' in hint for hint in found['hints']))
+
+    def test_have_no_device(self):
+        if glob.glob('/dev/nvidia[0-9]*'):
+            self.skipTest('this machine has NVIDIA devices')
+        for name, path in DRIVERS.items():
+            with self.subTest(driver=name):
+                found = TOOL.json(CUSHIM_DRIVER=path)
+                self.assertEqual(found['init_status'], 100)
+                self.assertEqual(found['devices'], [])
+                check = TOOL.run('--check', CUSHIM_DRIVER=path)
+                self.assertEqual(check.returncode, 1)
+                self.assertIn(b'CUDA_ERROR_NO_DEVICE', check.stderr)
+
+
+def main():
+    global TOOL, DRIVERS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--headers', type=int, required=True, help='CUDA_VERSION')
+    parser.add_argument('command', nargs='+', help='the tool')
+    given = parser.parse_args()
+    folder = os.environ.get('CUSHIM_REAL_LIBS')
+    if not folder:
+        print('skipped: CUSHIM_REAL_LIBS names no folder with real driver libraries')
+        return SKIPPED
+    if given.headers // 10 != 1300:
+        print('skipped: the counts are those of the 13.0 headers')
+        return SKIPPED
+    TOOL = Tool(given.command)
+    root = os.path.join(folder, 'drivers')
+    DRIVERS = {name: os.path.join(root, name, 'libcuda.so.1') for name in sorted(os.listdir(root))}
+    return unittest.main(argv=[sys.argv[0]], verbosity=2)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,119 @@
+// What CUSHIM_DRIVER names is no driver: never a crash, never another library in its place, and a
+// report that tells the truth.
+#include <catch2/catch_test_macros.hpp>
+
+#include "machine.hpp"
+
+using namespace cushim_test;
+
+namespace {
+
+void expect_absent(const std::string &path, cushim_outcome outcome) {
+    set_variable("CUSHIM_DRIVER", path);
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    const cushim_report &report = driver_report();
+    CHECK(report.state == CUSHIM_STATE_ABSENT);
+    CHECK(report.reason == CUSHIM_REASON_CHOSEN_PATH);
+    CHECK(report.path == nullptr);
+    REQUIRE(report.candidate_count == 1); // nothing else was tried
+    CHECK(outcome_of(report, path) == outcome);
+    CHECK(std::string(report.candidates[0].detail) != "");
+    CHECK(std::string(report.explanation).find(path) != std::string::npos);
+    CHECK(std::string(report.hint).find("CUSHIM_DRIVER") != std::string::npos);
+    // The second call answers the same without a further search.
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    CHECK(&driver_report() == &report);
+    const auto failed = cushim::load_driver();
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().kind() == cushim::ErrorKind::library_not_found);
+    CHECK(std::string(failed.error().message()).find(path) != std::string::npos);
+}
+
+// The good library with one byte changed.
+std::string patched(const Folder &folder, size_t offset, char byte) {
+    std::string bytes = bytes_of(good_driver());
+    bytes.at(offset) = byte;
+    return folder.write("patched", bytes);
+}
+
+// Where the machine is written in the header of this system's libraries.
+size_t machine_offset(const std::string &library) {
+    return library.compare(0, 4,
+                           "\x7f"
+                           "ELF") == 0
+               ? 18
+               : static_cast<unsigned char>(library[60]) +
+                     256U * static_cast<unsigned char>(library[61]) + 4;
+}
+
+} // namespace
+
+TEST_CASE("a missing file", "[missing]") {
+    const Folder folder;
+    expect_absent(folder / "no-such-library", CUSHIM_OUTCOME_NOT_FOUND);
+}
+
+TEST_CASE("a folder", "[folder]") {
+    const Folder folder;
+    expect_absent(folder.path(), CUSHIM_OUTCOME_NOT_A_LIBRARY);
+}
+
+TEST_CASE("an empty file", "[empty]") {
+    const Folder folder;
+    expect_absent(folder.write("empty", ""), CUSHIM_OUTCOME_NOT_A_LIBRARY);
+}
+
+TEST_CASE("a text file", "[text]") {
+    const Folder folder;
+    expect_absent(folder.write("text", "This is not a library.\n"), CUSHIM_OUTCOME_NOT_A_LIBRARY);
+}
+
+TEST_CASE("a library without its end", "[truncated]") {
+    const Folder folder;
+    // What debuggers read lies at the end, and nobody misses that: this cuts into the code.
+    expect_absent(folder.write("start", bytes_of(good_driver()).substr(0, 8192)),
+                  CUSHIM_OUTCOME_TRUNCATED);
+}
+
+TEST_CASE("a library cut off inside its header", "[cut]") {
+    const Folder folder;
+    expect_absent(folder.write("cut", bytes_of(good_driver()).substr(0, 20)),
+                  CUSHIM_OUTCOME_TRUNCATED);
+}
+
+TEST_CASE("a library for another architecture", "[machine]") {
+    const Folder folder;
+    const size_t offset = machine_offset(bytes_of(good_driver()));
+    expect_absent(patched(folder, offset, '\x08'), CUSHIM_OUTCOME_WRONG_ARCHITECTURE);
+}
+
+TEST_CASE("a library without cuInit", "[nocuinit]") {
+    expect_absent(required_variable("FAKE_DRIVER_NOCUINIT"), CUSHIM_OUTCOME_NOT_CUDA);
+}
+
+TEST_CASE("a path longer than any path", "[long]") {
+    expect_absent("/" + std::string(3900, 'x'), CUSHIM_OUTCOME_NOT_A_LIBRARY);
+}
+
+#if !defined(_WIN32)
+#include <sys/stat.h>
+
+TEST_CASE("a library of the other word size", "[class]") {
+    const Folder folder;
+    expect_absent(patched(folder, 4, '\x01'), CUSHIM_OUTCOME_WRONG_ARCHITECTURE);
+}
+
+TEST_CASE("a named pipe, which nobody writes to", "[pipe]") {
+    const Folder folder;
+    const std::string pipe = folder / "pipe";
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    expect_absent(pipe, CUSHIM_OUTCOME_NOT_A_LIBRARY);
+}
+
+TEST_CASE("garbage behind a good header", "[garbage]") {
+    const Folder folder;
+    std::string bytes = bytes_of(good_driver());
+    bytes.replace(64, 512, std::string(512, '\xff')); // the program headers
+    expect_absent(folder.write("garbage", bytes), CUSHIM_OUTCOME_REFUSED);
+}
+#endif

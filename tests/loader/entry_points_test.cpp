@@ -1,0 +1,134 @@
+// Entry points one by one and all together: resolved exactly, never by a wrong ABI.
+#include <catch2/catch_test_macros.hpp>
+
+#include <vector>
+
+#include "machine.hpp"
+
+using namespace cushim_test;
+namespace entry = cushim::entry;
+
+namespace {
+
+// What the fake in proc_address_fake.c wrote down.
+struct Asked {
+    char name[128];
+    int version;
+    unsigned long long flags;
+    int times;
+};
+
+const Asked &asked_of(const std::string &library) {
+    return *reinterpret_cast<const Asked *(*)()>(function_of(library, "proc_address_asked"))();
+}
+
+size_t count_available(cushim_library library) {
+    size_t available = 0;
+    cushim_visit_entry_points(
+        library,
+        [](const cushim_entry_point *point, void *user) {
+            *static_cast<size_t *>(user) += point->status == 0;
+        },
+        &available);
+    return available;
+}
+
+} // namespace
+
+TEST_CASE("a name that dlsym lacks is asked of the driver, at its own version", "[proc_address]") {
+    set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_PROC_ADDRESS"));
+    const auto cuda = cushim::driver();
+    CUdeviceptr memory = 0;
+    CHECK(cuda.cuMemAlloc(&memory, 1) == static_cast<CUresult>(77));
+    const Asked &asked = asked_of(required_variable("FAKE_DRIVER_PROC_ADDRESS"));
+    CHECK(std::string(asked.name) == "cuMemAlloc");
+    CHECK(asked.version == 3020); // of cuMemAlloc_v2, not the installed 12.2
+    CHECK(asked.flags == 1);      // legacy stream
+    CHECK(cuda.cuMemcpyHtoD_v2_ptds(0, nullptr, 0) == static_cast<CUresult>(77));
+    CHECK(std::string(asked.name) == "cuMemcpyHtoD");
+    CHECK(asked.version == 7000);
+    CHECK(asked.flags == 2); // per-thread default stream
+    const int times = asked.times;
+    CHECK(cuda.cuMemAlloc(&memory, 1) == static_cast<CUresult>(77)); // published: not asked again
+    CHECK(asked.times == times);
+    // Known but not at this version, or unknown: the name is missing.
+    CHECK(cuda.cuMemFree(0) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+    CHECK(cuda.cuMemcpyDtoD(0, 0, 0) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+#if CUDA_VERSION >= 12040
+    // Newer than the driver: not even asked, and the answer says so.
+    const int before = asked.times;
+    CHECK(cuda.cuGreenCtxDestroy(nullptr) == static_cast<CUresult>(36));
+    CHECK(asked.times == before);
+    const auto missing = cuda.pfn<entry::cuGreenCtxDestroy>();
+    REQUIRE_FALSE(missing);
+    CHECK(missing.error().kind() == cushim::ErrorKind::requires_newer_driver);
+    CHECK(missing.error().required() == cushim::Version::of(12, 4));
+    CHECK(missing.error().installed() == cushim::Version::of(12, 2));
+    CHECK(std::string(missing.error().entry_point()) == "cuGreenCtxDestroy");
+#endif
+}
+
+TEST_CASE("resolve_all resolves what is there", "[resolve_all]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    const size_t all = cushim::resolve_all();
+    CHECK(all == count_available(CUSHIM_LIBRARY_DRIVER) + count_available(CUSHIM_LIBRARY_RUNTIME));
+    CHECK(all == cushim_visit_entry_points(CUSHIM_LIBRARY_DRIVER, nullptr, nullptr) +
+                     cushim_visit_entry_points(CUSHIM_LIBRARY_RUNTIME, nullptr, nullptr));
+    CHECK(entry::cuInit::pfn(*entry::cuInit::slot()) != entry::cuInit::first());
+}
+
+TEST_CASE("resolve_all without a library resolves nothing", "[resolve_none]") {
+    set_variable("CUSHIM_DISABLE", "1");
+    CHECK(cushim::resolve_all() == 0);
+    CHECK(*entry::cuInit::slot() == entry::cuInit::first());
+}
+
+TEST_CASE("resolve_all leaves overrides alone", "[resolve_override]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    const cushim::ScopedOverride<entry::cuInit> scope(
+        [](unsigned int) { return CUDA_ERROR_NO_DEVICE; });
+    cushim::resolve_all();
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_NO_DEVICE);
+}
+
+TEST_CASE("one entry point by name", "[find]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    cushim_entry_point point = {};
+    REQUIRE(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, "cuMemAlloc_v2", &point) == 1);
+    CHECK(std::string(point.name) == "cuMemAlloc_v2");
+    CHECK(point.status == 0);
+    CHECK(point.introduced == 3020);
+    CHECK(cushim::introduced_in<entry::cuMemAlloc>() == cushim::Version::of(3, 2));
+    CHECK(cushim::introduced_in(entry::cuMemAlloc_v1{}) == cushim::Version::of(2, 0));
+    CHECK(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, "cuNoSuchThing", &point) == 0);
+    CHECK(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, "cudaMalloc", &point) == 0);
+    CHECK(cushim_find_entry_point(CUSHIM_LIBRARY_RUNTIME, "cudaMalloc", &point) == 1);
+    CHECK(point.introduced == 0);
+}
+
+TEST_CASE("pfn is the library's own function", "[pfn]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    const auto pfn = cushim::driver().pfn<entry::cuCtxGetDevice_v1>();
+    REQUIRE(pfn);
+    CHECK(*pfn == *entry::cuCtxGetDevice_v1::slot());
+    CHECK(*pfn != entry::cuCtxGetDevice_v1::first());
+    static_assert(std::is_same_v<decltype(pfn)::value_type, entry::cuCtxGetDevice_v1::pfn>);
+    CHECK(cushim::runtime().pfn<entry::cudaMalloc>());
+    CHECK(cushim::is_available(entry::cudaMalloc{}));
+}
+
+TEST_CASE("pfn without a library says why", "[pfn_absent]") {
+    set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
+    const auto pfn = cushim::driver().pfn<entry::cuInit>();
+    REQUIRE_FALSE(pfn);
+    CHECK(pfn.error().kind() == cushim::ErrorKind::library_not_found);
+    CHECK(std::string(pfn.error().message()).find("/nonexistent/driver") != std::string::npos);
+    CHECK_FALSE(cushim::is_available<entry::cudaMalloc>());
+}
+
+TEST_CASE("nothing of the headers was left out", "[left_out]") {
+    const char *const *left_out = nullptr;
+    CHECK(cushim_left_out(CUSHIM_LIBRARY_DRIVER, &left_out) == 0);
+    CHECK(left_out[0] == nullptr);
+    CHECK(cushim_left_out(CUSHIM_LIBRARY_RUNTIME, nullptr) == 0);
+}

@@ -1,0 +1,107 @@
+// Overrides replace single entry points for a scope, with or without a library.
+#include <catch2/catch_test_macros.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "machine.hpp"
+
+using namespace cushim_test;
+namespace entry = cushim::entry;
+
+TEST_CASE("an override without any library", "[override_absent]") {
+    set_variable("CUSHIM_DISABLE", "1");
+    {
+        const cushim::ScopedOverride<entry::cuDeviceGetCount> two([](int *count) {
+            *count = 2;
+            return CUDA_SUCCESS;
+        });
+        int count = 0;
+        CHECK(cushim::driver().cuDeviceGetCount(&count) == CUDA_SUCCESS);
+        CHECK(count == 2);
+        CHECK(driver_report().state == CUSHIM_STATE_NOT_TRIED); // nothing was loaded for it
+        CHECK(cushim::is_available<entry::cuDeviceGetCount>());
+        const auto pfn = cushim::driver().pfn<entry::cuDeviceGetCount>();
+        REQUIRE(pfn);
+        CHECK((*pfn)(&count) == CUDA_SUCCESS);
+        CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED); // only this one
+    }
+    int count = 5;
+    CHECK(cushim::driver().cuDeviceGetCount(&count) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    CHECK(count == 5);
+    CHECK_FALSE(cushim::is_available<entry::cuDeviceGetCount>());
+}
+
+TEST_CASE("overrides nest, and give back what was there", "[override_nested]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    const CUresult real = cushim::driver().cuInit(0);
+    {
+        const cushim::ScopedOverride<entry::cuInit> outer(
+            [](unsigned int) { return CUDA_ERROR_NO_DEVICE; });
+        {
+            const cushim::ScopedOverride<entry::cuInit> inner(
+                [](unsigned int) { return CUDA_ERROR_OUT_OF_MEMORY; });
+            CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_OUT_OF_MEMORY);
+            CHECK(inner.original()(0) == CUDA_ERROR_NO_DEVICE);
+        }
+        CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_NO_DEVICE);
+        CHECK(outer.original()(0) == real);
+    }
+    CHECK(cushim::driver().cuInit(0) == real);
+}
+
+TEST_CASE("by name, and with the names that per-thread mode knows", "[override_name]") {
+    set_variable("CUSHIM_DISABLE", "1");
+    const auto init = +[](unsigned int) { return CUDA_ERROR_NO_DEVICE; };
+    const cushim_function before = cushim_exchange_by_name(CUSHIM_LIBRARY_DRIVER, "cuInit",
+                                                           reinterpret_cast<cushim_function>(init));
+    REQUIRE(before != nullptr);
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_NO_DEVICE);
+    CHECK(cushim_exchange_by_name(CUSHIM_LIBRARY_DRIVER, "cuInit", before) ==
+          reinterpret_cast<cushim_function>(init));
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    CHECK(cushim_exchange_by_name(CUSHIM_LIBRARY_DRIVER, "cudaMalloc", before) == nullptr);
+    CHECK(cushim_exchange_by_name(CUSHIM_LIBRARY_RUNTIME, "cuInit", before) == nullptr);
+}
+
+// The first call of an entry point publishes only where the slot is untouched: an override that
+// begins meanwhile stands.
+TEST_CASE("first calls race with overrides", "[override_race]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    std::atomic<bool> stop = false;
+    std::atomic<int> strange = 0;
+    const CUresult own = CUDA_ERROR_NO_DEVICE;
+    const CUresult real = [] {
+        unsigned char bytes[FAKE_MAX_RESULT] = {};
+        const fake_control &fake = fake_control_of(good_driver());
+        for (unsigned int row = 0; row < fake.row_count; ++row)
+            if (std::string(fake.name(row)) == "cuCtxSynchronize")
+                fake.answer(row, bytes);
+        CUresult result;
+        static_assert(sizeof result <= sizeof bytes);
+        std::memcpy(&result, bytes, sizeof result);
+        return result;
+    }();
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i)
+        callers.emplace_back([&] {
+            while (!stop) {
+                const CUresult result = cushim::driver().cuCtxSynchronize_v1();
+                if (result != real && result != own)
+                    ++strange;
+            }
+        });
+    for (int round = 0; round < 2000; ++round) {
+        const cushim::ScopedOverride<entry::cuCtxSynchronize_v1> scope(
+            [] { return CUDA_ERROR_NO_DEVICE; });
+        if (cushim::driver().cuCtxSynchronize_v1() != own)
+            ++strange;
+    }
+    stop = true;
+    for (std::thread &caller : callers)
+        caller.join();
+    CHECK(strange == 0);
+    CHECK(cushim::driver().cuCtxSynchronize_v1() == real);
+}

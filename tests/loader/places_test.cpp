@@ -1,0 +1,148 @@
+// Where the loader looks, and what wins over what.
+#include <catch2/catch_test_macros.hpp>
+
+#include "machine.hpp"
+
+using namespace cushim_test;
+
+namespace {
+
+#if defined(_WIN32)
+const std::string toolkit_folder = "bin/", conda_folder = "Library/bin/",
+                  packages = "Lib/site-packages/nvidia/cuda_runtime/bin/";
+#else
+const std::string toolkit_folder = "lib64/", conda_folder = "lib/",
+                  packages = "lib/python3.11/site-packages/nvidia/cuda_runtime/lib/";
+#endif
+
+// The runtime of a machine that has it in this one place.
+void expect_runtime_in(const char *variable, const std::string &folder) {
+    const Folder machine;
+    const std::string file = machine.copy(good_runtime(), folder + runtime_file_name());
+    set_variable(variable, machine.path());
+    cushim::Settings settings;
+    settings.already_loaded = settings.system_search = settings.known_places = false;
+    REQUIRE(cushim::configure(settings));
+    CHECK(cushim::load_runtime());
+    CHECK(runtime_report().state == CUSHIM_STATE_LOADED);
+    REQUIRE(runtime_report().path != nullptr);
+    CHECK(std::filesystem::equivalent(runtime_report().path, file));
+    CHECK(cushim::runtime_version() == cushim::headers_version());
+}
+
+} // namespace
+
+TEST_CASE("nothing anywhere", "[nothing]") {
+    find_nothing();
+    CHECK(driver_report().state == CUSHIM_STATE_NOT_TRIED);
+    CHECK(driver_report().reason == CUSHIM_REASON_NONE);
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    CHECK(cushim::runtime().cudaSetDevice(0) == cudaErrorInsufficientDriver);
+    for (const cushim_report *report : {&driver_report(), &runtime_report()}) {
+        CHECK(report->state == CUSHIM_STATE_ABSENT);
+        CHECK(report->reason == CUSHIM_REASON_NOT_FOUND);
+        CHECK(report->candidate_count == 0);
+        CHECK(std::string(report->explanation).find("was not found") != std::string::npos);
+        CHECK(std::string(report->hint) != "");
+    }
+    CHECK_FALSE(cushim::driver_version());
+    CHECK_FALSE(cushim::runtime_version());
+}
+
+TEST_CASE("CUSHIM_DRIVER names the driver", "[variable]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    CHECK(cushim::driver_version() == cushim::headers_version());
+    CHECK(driver_report().state == CUSHIM_STATE_LOADED);
+    CHECK(std::filesystem::equivalent(driver_report().path, good_driver()));
+    CHECK(std::string(driver_report().hint) == "");
+    CHECK(cushim::try_driver());
+    // What stands beside it is the runtime, and nothing else is.
+    CHECK(cushim::load_runtime());
+    CHECK(std::filesystem::equivalent(runtime_report().path, good_runtime()));
+}
+
+TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
+    const Folder folder;
+    set_variable("CUSHIM_DRIVER", folder.copy(good_driver(), driver_file_name()));
+    CHECK(cushim::runtime().cudaSetDevice(0) == cudaErrorSharedObjectInitFailed);
+    CHECK(driver_report().state == CUSHIM_STATE_LOADED);
+    CHECK(runtime_report().state == CUSHIM_STATE_ABSENT);
+    CHECK(runtime_report().reason == CUSHIM_REASON_CHOSEN_PATH);
+    CHECK(runtime_report().candidate_count == 1);
+    CHECK(std::string(runtime_report().explanation).find("beside the driver") != std::string::npos);
+}
+
+TEST_CASE("CUSHIM_DISABLE hides everything", "[disabled]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    set_variable("CUSHIM_DISABLE", "1");
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    CHECK(cushim::runtime().cudaSetDevice(0) == cudaErrorInsufficientDriver);
+    CHECK(driver_report().reason == CUSHIM_REASON_DISABLED);
+    CHECK(runtime_report().reason == CUSHIM_REASON_DISABLED);
+    CHECK(driver_report().candidate_count == 0);
+    CHECK(std::string(driver_report().hint).find("CUSHIM_DISABLE") != std::string::npos);
+}
+
+TEST_CASE("CUSHIM_DISABLE=0 hides nothing", "[not_disabled]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    set_variable("CUSHIM_DISABLE", "0");
+    CHECK(cushim::load_driver());
+}
+
+TEST_CASE("the runtime in CUDA_PATH", "[cuda_path]") {
+    expect_runtime_in("CUDA_PATH", toolkit_folder);
+}
+
+TEST_CASE("the runtime in CUDA_HOME", "[cuda_home]") {
+    expect_runtime_in("CUDA_HOME", toolkit_folder);
+}
+
+TEST_CASE("the runtime in CONDA_PREFIX", "[conda]") {
+    expect_runtime_in("CONDA_PREFIX", conda_folder);
+}
+
+TEST_CASE("the runtime in an active Python environment", "[python]") {
+    expect_runtime_in("VIRTUAL_ENV", packages);
+}
+
+TEST_CASE("a runtime of another major version is not taken", "[other_major]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    const std::string other = required_variable("FAKE_RUNTIME_OTHER_MAJOR");
+    set_variable("CUSHIM_RUNTIME", other);
+    CHECK(cushim::runtime().cudaSetDevice(0) == cudaErrorSharedObjectInitFailed);
+    CHECK(runtime_report().state == CUSHIM_STATE_ABSENT);
+    CHECK(outcome_of(runtime_report(), other) == CUSHIM_OUTCOME_WRONG_VERSION);
+    CHECK(std::string(runtime_report().explanation).find("major version") != std::string::npos);
+}
+
+TEST_CASE("a search goes on past a runtime of another major version", "[goes_on]") {
+    const Folder machine;
+    // Under our major version's file name, as a careless symbolic link makes it.
+    machine.copy(required_variable("FAKE_RUNTIME_OTHER_MAJOR"),
+                 "first/" + toolkit_folder + runtime_file_name());
+    const std::string good =
+        machine.copy(good_runtime(), "second/" + toolkit_folder + runtime_file_name());
+    set_variable("CUDA_PATH", machine / "first");
+    set_variable("CUDA_HOME", machine / "second");
+    cushim::Settings settings;
+    settings.already_loaded = settings.system_search = settings.known_places = false;
+    REQUIRE(cushim::configure(settings));
+    CHECK(cushim::load_runtime());
+    REQUIRE(runtime_report().candidate_count == 2);
+    CHECK(runtime_report().candidates[0].outcome == CUSHIM_OUTCOME_WRONG_VERSION);
+    CHECK(runtime_report().candidates[1].outcome == CUSHIM_OUTCOME_LOADED);
+    CHECK(std::filesystem::equivalent(runtime_report().path, good));
+}
+
+TEST_CASE("a copy that the process has loaded already", "[already]") {
+    fake_control_of(good_driver());
+    fake_control_of(good_runtime());
+    cushim::Settings settings;
+    settings.system_search = settings.known_places = false;
+    REQUIRE(cushim::configure(settings));
+    CHECK(cushim::load_driver());
+    CHECK(cushim::load_runtime());
+    CHECK(std::filesystem::equivalent(driver_report().path, good_driver()));
+    CHECK(std::filesystem::equivalent(runtime_report().path, good_runtime()));
+    CHECK(std::string(driver_report().candidates[0].detail).find("already") != std::string::npos);
+}

@@ -1,0 +1,60 @@
+/* A driver that exports next to nothing, and gives its functions out through cuGetProcAddress_v2
+ * alone: what the loader falls back to. Writes down what it was asked. */
+#include <string.h>
+
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#define CALL __stdcall
+#else
+#define EXPORT __attribute__((visibility("default")))
+#define CALL
+#endif
+
+struct asked {
+    char name[128];
+    int version;
+    unsigned long long flags;
+    int times;
+};
+static struct asked last;
+EXPORT struct asked *proc_address_asked(void);
+EXPORT struct asked *proc_address_asked(void) {
+    return &last;
+}
+
+EXPORT int CALL cuInit(unsigned int flags);
+EXPORT int CALL cuInit(unsigned int flags) {
+    return (int)flags;
+}
+
+EXPORT int CALL cuDriverGetVersion(int *version);
+EXPORT int CALL cuDriverGetVersion(int *version) {
+    *version = 12020;
+    return 0;
+}
+
+static int CALL answers_77(void *a, size_t b) {
+    (void)a;
+    (void)b;
+    return 77;
+}
+
+EXPORT int CALL cuGetProcAddress_v2(const char *name, void **function, int version,
+                                    unsigned long long flags, int *found);
+EXPORT int CALL cuGetProcAddress_v2(const char *name, void **function, int version,
+                                    unsigned long long flags, int *found) {
+    strncpy(last.name, name, sizeof last.name - 1);
+    last.version = version;
+    last.flags = flags;
+    ++last.times;
+    if (strcmp(name, "cuMemFree") == 0) { /* it knows the name, but not at this version */
+        *function = 0;
+        *found = 2;
+        return 0;
+    }
+    if (strcmp(name, "cuMemcpyDtoD") == 0)
+        return 500;
+    *(int(CALL **)(void *, size_t))function = answers_77;
+    *found = 0;
+    return 0;
+}

@@ -1,0 +1,55 @@
+// The report, as text and from C's point of view.
+#include <catch2/catch_test_macros.hpp>
+
+#include <vector>
+
+#include "machine.hpp"
+
+using namespace cushim_test;
+
+TEST_CASE("the text tells what was tried and what to do", "[report_text]") {
+    CHECK(std::string(driver_report().explanation) != ""); // before anything was tried
+    set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
+    CHECK_FALSE(cushim::load_runtime());
+    const size_t length = cushim_report_text(nullptr, 0);
+    std::vector<char> text(length + 1, '#');
+    CHECK(cushim_report_text(text.data(), text.size()) == length);
+    const std::string whole(text.data());
+    CHECK(whole.size() == length);
+    for (const char *part : {"driver: ", "runtime: ", "/nonexistent/driver: not found", "hint: "}) {
+        INFO(part << " in\n" << whole);
+        CHECK(whole.find(part) != std::string::npos);
+    }
+    char shorter[10] = "#########";
+    CHECK(cushim_report_text(shorter, sizeof shorter) == length);
+    CHECK(std::string(shorter) == whole.substr(0, 9));
+    char nothing = '#';
+    CHECK(cushim_report_text(&nothing, 1) == length);
+    CHECK(nothing == '\0');
+}
+
+TEST_CASE("the text of what is loaded", "[report_loaded]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    CHECK(cushim::load_runtime());
+    std::vector<char> text(cushim_report_text(nullptr, 0) + 1);
+    cushim_report_text(text.data(), text.size());
+    const std::string whole(text.data());
+    CHECK(whole.find("hint: ") == std::string::npos);
+    CHECK(whole.find(cushim::to_text(cushim::headers_version()).c_str()) != std::string::npos);
+    CHECK(std::string(cushim_version()) == required_variable("CUSHIM_PROJECT_VERSION"));
+    CHECK(cushim_headers_version() == CUDA_VERSION);
+    CHECK(cushim_absent_status(CUSHIM_LIBRARY_DRIVER) == 0);
+}
+
+TEST_CASE("cuInit is called once, by init", "[init]") {
+    static int calls = 0;
+    const cushim::ScopedOverride<cushim::entry::cuInit> scope(
+        [](unsigned int) { return ++calls == 1 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS; });
+    const auto failed = cushim::init();
+    REQUIRE_FALSE(failed); // not remembered
+    CHECK(failed.error().kind() == cushim::ErrorKind::no_device);
+    CHECK(cushim::init());
+    CHECK(cushim::init());
+    CHECK(calls == 2);
+    CHECK(cushim_exiting() == 0);
+}

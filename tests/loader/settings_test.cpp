@@ -1,0 +1,99 @@
+// Settings in code: taken before the first search, refused after it, and never above the user's
+// environment.
+#include <catch2/catch_test_macros.hpp>
+
+#include <thread>
+
+#include "machine.hpp"
+
+using namespace cushim_test;
+
+TEST_CASE("a path in code", "[code]") {
+    const std::string driver = good_driver(), runtime = good_runtime();
+    cushim::Settings settings;
+    settings.driver_path = driver.c_str();
+    settings.runtime_path = runtime.c_str();
+    REQUIRE(cushim::configure(settings));
+    CHECK(cushim::load_driver());
+    CHECK(cushim::load_runtime());
+    CHECK(std::filesystem::equivalent(driver_report().path, good_driver()));
+    CHECK(std::filesystem::equivalent(runtime_report().path, good_runtime()));
+}
+
+TEST_CASE("a path in code that cannot be loaded is not replaced", "[bad_code]") {
+    cushim::Settings settings;
+    settings.driver_path = "/nonexistent/driver";
+    REQUIRE(cushim::configure(settings));
+    CHECK_FALSE(cushim::load_driver());
+    CHECK(driver_report().reason == CUSHIM_REASON_CHOSEN_PATH);
+    CHECK(driver_report().candidate_count == 1);
+}
+
+TEST_CASE("the variable wins over the code", "[wins]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    cushim::Settings settings;
+    settings.driver_path = "/nonexistent/driver";
+    REQUIRE(cushim::configure(settings));
+    CHECK(cushim::load_driver());
+}
+
+TEST_CASE("unless the program does not heed the environment", "[unheeded]") {
+    set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
+    set_variable("CUSHIM_DISABLE", "1");
+    const std::string driver = good_driver();
+    cushim::Settings settings;
+    settings.driver_path = driver.c_str();
+    settings.environment = false;
+    REQUIRE(cushim::configure(settings));
+    CHECK(cushim::load_driver());
+}
+
+TEST_CASE("the last settings before the search count", "[last]") {
+    const std::string driver = good_driver();
+    cushim::Settings settings;
+    settings.driver_path = "/nonexistent/driver";
+    REQUIRE(cushim::configure(settings));
+    settings.driver_path = driver.c_str();
+    REQUIRE(cushim::configure(settings));
+    CHECK(cushim::load_driver());
+}
+
+TEST_CASE("settings after the first search are refused", "[late]") {
+    set_variable("CUSHIM_DISABLE", "1");
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    const auto refused = cushim::configure({});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind() == cushim::ErrorKind::invalid_argument);
+    CHECK(std::string(refused.error().message()).find("too late") != std::string::npos);
+    cushim_settings raw = {nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE};
+    CHECK(cushim_configure(&raw) == CUSHIM_CONFIGURE_TOO_LATE);
+    raw.search = 16;
+    CHECK(cushim_configure(&raw) == CUSHIM_CONFIGURE_INVALID);
+    CHECK(cushim_configure(nullptr) == CUSHIM_CONFIGURE_INVALID);
+}
+
+TEST_CASE("a path that is too long is refused", "[too_long]") {
+    const std::string path(5000, 'x');
+    cushim::Settings settings;
+    settings.driver_path = path.c_str();
+    CHECK_FALSE(cushim::configure(settings));
+}
+
+TEST_CASE("settings race with the first search", "[settings_race]") {
+    const std::string driver = good_driver();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+        threads.emplace_back([&, i] {
+            cushim::Settings settings;
+            settings.driver_path = driver.c_str();
+            for (int round = 0; round < 50; ++round)
+                if (i % 2 == 0)
+                    (void)cushim::configure(settings);
+                else if (round == 25)
+                    (void)cushim::driver().cuInit(0);
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    CHECK_FALSE(cushim::configure({}));
+    CHECK(driver_report().state != CUSHIM_STATE_NOT_TRIED);
+}

@@ -1,0 +1,51 @@
+// value() of a failure ends the program with the message where there are no exceptions.
+#include <cushim/result.hpp>
+
+#include "check.hpp"
+#include "death.hpp"
+
+#include <string>
+#include <utility>
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(__GXX_RTTI)
+#error "this belongs into the program that is built without exceptions and RTTI"
+#endif
+
+using cushim::Error;
+using cushim::Result;
+
+namespace {
+
+Result<int> failed() {
+    return Error::invalid_argument("no value");
+}
+
+const std::string expected = "cushim: Result::value() of a failure: invalid argument: no value\n";
+
+} // namespace
+
+TEST_CASE("value() of a failure aborts with the message, however it is called") {
+    CHECK(values::aborts_with([] {
+              Result<int> result = failed();
+              result.value() = 1;
+          }) == expected);
+    CHECK(values::aborts_with([] {
+              const Result<int> result = failed();
+              static_cast<void>(result.value());
+          }) == expected);
+    CHECK(values::aborts_with([] { static_cast<void>(failed().value()); }) == expected);
+    CHECK(values::aborts_with([] {
+              const Result<int> result = failed();
+              static_cast<void>(std::move(result).value());
+          }) == expected);
+    CHECK(values::aborts_with([] {
+              const Result<void> result = failed().transform([](int) {});
+              result.value();
+          }) == expected);
+}
+
+TEST_CASE("value() of a success does not abort") {
+    CHECK(values::aborts_with([] { static_cast<void>(Result<int>(1).value()); }) ==
+          "did not abort");
+    CHECK(Result<int>(1).value() == 1);
+}

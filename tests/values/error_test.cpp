@@ -1,0 +1,390 @@
+// An Error tells its kind, keeps its facts, and has a sentence for a person.
+//
+// These tests run with CUSHIM_DISABLE set, so that both libraries are absent.
+#include <cushim/driver_table.hpp>
+#include <cushim/error.hpp>
+#include <cushim/runtime_table.hpp>
+
+#include "allocations.hpp"
+#include "check.hpp"
+
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+using cushim::Api;
+using cushim::Error;
+using cushim::ErrorKind;
+using cushim::Version;
+
+static_assert(sizeof(Error) <= 48);
+static_assert(std::is_nothrow_copy_constructible_v<Error> &&
+              std::is_nothrow_copy_assignable_v<Error>);
+static_assert(std::is_nothrow_move_constructible_v<Error> &&
+              std::is_nothrow_move_assignable_v<Error>);
+static_assert(!std::is_default_constructible_v<Error>);
+
+namespace {
+
+std::string message(const Error &error) {
+    return error.message();
+}
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+ErrorKind kind_of(Api api, int status) {
+    return Error::status(api, status, "").kind();
+}
+
+} // namespace
+
+TEST_CASE("the kind of an error follows from the status") {
+    struct Expected {
+        int status;
+        ErrorKind kind;
+    };
+    constexpr Expected both[] = {
+        {0, ErrorKind::status},
+        {1, ErrorKind::status},
+        {2, ErrorKind::out_of_memory},
+        {3, ErrorKind::status},
+        {4, ErrorKind::status},
+        {34, ErrorKind::stub_library},
+        {36, ErrorKind::requires_newer_driver},
+        {46, ErrorKind::status},
+        {100, ErrorKind::no_device},
+        {101, ErrorKind::status},
+        {201, ErrorKind::wrong_context},
+        {302, ErrorKind::symbol_not_found},
+        {303, ErrorKind::library_not_found},
+        {400, ErrorKind::status},
+        {600, ErrorKind::status},
+        {719, ErrorKind::status},
+        {800, ErrorKind::not_permitted},
+        {801, ErrorKind::not_supported_by_device},
+        {900, ErrorKind::status},
+        {901, ErrorKind::capture_invalidated},
+        {902, ErrorKind::status},
+        {903, ErrorKind::status},
+        {904, ErrorKind::status},
+        {905, ErrorKind::status},
+        {906, ErrorKind::status},
+        {907, ErrorKind::status},
+        {908, ErrorKind::status},
+        {999, ErrorKind::status},
+        {-1, ErrorKind::status},
+        {100000, ErrorKind::status},
+    };
+    for (const Expected &one : both) {
+        INFO(one.status);
+        CHECK(kind_of(Api::driver, one.status) == one.kind);
+        CHECK(kind_of(Api::runtime, one.status) == one.kind);
+    }
+    // Only the runtime library has this code, and it means that there is no driver either.
+    CHECK(kind_of(Api::runtime, 35) == ErrorKind::library_not_found);
+    CHECK(kind_of(Api::driver, 35) == ErrorKind::status);
+}
+
+TEST_CASE("every kind has its name") {
+    constexpr std::pair<ErrorKind, const char *> names[] = {
+        {ErrorKind::library_not_found, "library_not_found"},
+        {ErrorKind::stub_library, "stub_library"},
+        {ErrorKind::no_device, "no_device"},
+        {ErrorKind::symbol_not_found, "symbol_not_found"},
+        {ErrorKind::requires_newer_driver, "requires_newer_driver"},
+        {ErrorKind::requires_newer_headers, "requires_newer_headers"},
+        {ErrorKind::not_supported_by_device, "not_supported_by_device"},
+        {ErrorKind::unsupported_platform, "unsupported_platform"},
+        {ErrorKind::invalid_argument, "invalid_argument"},
+        {ErrorKind::wrong_context, "wrong_context"},
+        {ErrorKind::capture_invalidated, "capture_invalidated"},
+        {ErrorKind::out_of_memory, "out_of_memory"},
+        {ErrorKind::not_permitted, "not_permitted"},
+        {ErrorKind::status, "status"},
+    };
+    for (const auto &[kind, expected] : names) {
+        CHECK(std::string(cushim::name(kind)) == expected);
+        CHECK(message(Error::make({.kind = kind})).size() > 10);
+    }
+    CHECK(std::string(cushim::name(static_cast<ErrorKind>(14))) == "unknown");
+    CHECK(message(Error::make({.kind = static_cast<ErrorKind>(255)})) == "an unknown error");
+}
+
+TEST_CASE("an error from a status keeps what was called and what it answered") {
+    const Error error = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+
+    CHECK(error.kind() == ErrorKind::out_of_memory);
+    CHECK(error.api() == Api::driver);
+    CHECK(error.status() == 2);
+    CHECK(std::string(error.entry_point()) == "cuMemAlloc_v2");
+    CHECK(error.required() == Version());
+    CHECK(error.installed() == Version());
+    CHECK(message(error) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+}
+
+TEST_CASE("messages use the words of the API that answered") {
+    const auto driver_words = [](CUresult status) {
+        const char *words = nullptr;
+        const CUresult found = cushim::driver().cuGetErrorString(status, &words);
+        return std::string(found == CUDA_SUCCESS ? words : "no words");
+    };
+    const std::string malloc_words =
+        cushim::runtime().cudaGetErrorString(cudaErrorMemoryAllocation);
+
+    CHECK(message(Error::status(Api::runtime, 2, "cudaMalloc")) ==
+          "cudaMalloc: cudaErrorMemoryAllocation (2): " + malloc_words);
+    CHECK(message(Error::status(Api::driver, 719, "cuLaunchKernel")) ==
+          "cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (719): " +
+              driver_words(CUDA_ERROR_LAUNCH_FAILED));
+    const std::string invalid =
+        "CUDA_ERROR_INVALID_VALUE (1): " + driver_words(CUDA_ERROR_INVALID_VALUE);
+    CHECK(message(Error::status(Api::driver, 1, "")) == invalid);
+    CHECK(message(Error::status(Api::driver, 1, nullptr)) == invalid);
+    CHECK(message(Error::status(Api::driver, 0, "cuInit")) ==
+          "cuInit: CUDA_SUCCESS (0): " + driver_words(CUDA_SUCCESS));
+}
+
+TEST_CASE("a status that CUDA has no name for is told as a number") {
+    for (const Api api : {Api::driver, Api::runtime}) {
+        for (const int status : {777, -1, 5000, 12345, 100000}) {
+            INFO(status);
+            CHECK(message(Error::status(api, status, "call")) ==
+                  "call: CUDA's status " + std::to_string(status) + ", which has no name");
+        }
+    }
+}
+
+TEST_CASE("a detail is copied and becomes part of the message") {
+    char detail[] = "512 bytes at 1024 of 1200";
+    const Error argument = Error::invalid_argument(detail);
+    const Error status = Error::status(Api::driver, 2, "cuMemAlloc_v2", detail);
+    const Error made = Error::make({.kind = ErrorKind::not_supported_by_device,
+                                    .api = Api::driver,
+                                    .entry_point = "cuMulticastCreate",
+                                    .detail = detail});
+    const Error platform = Error::unsupported_platform(detail);
+    detail[0] = '\0';
+
+    CHECK(argument.kind() == ErrorKind::invalid_argument);
+    CHECK(argument.api() == Api::loader);
+    CHECK(argument.status() == 0);
+    CHECK(std::string(argument.entry_point()).empty());
+    CHECK(message(argument) == "invalid argument: 512 bytes at 1024 of 1200");
+    CHECK(message(status) ==
+          "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory: 512 bytes "
+          "at 1024 of 1200");
+    CHECK(message(made) ==
+          "cuMulticastCreate: the device does not support this: 512 bytes at 1024 of 1200");
+    CHECK(platform.kind() == ErrorKind::unsupported_platform);
+    CHECK(message(platform) == "this platform does not support this: 512 bytes at 1024 of 1200");
+    CHECK(message(Error::invalid_argument(nullptr)) == "invalid argument");
+    CHECK(message(Error::invalid_argument("")) == "invalid argument");
+}
+
+TEST_CASE("an error of any parts keeps them all") {
+    const Error error = Error::make({.kind = ErrorKind::wrong_context,
+                                     .api = Api::runtime,
+                                     .status = 201,
+                                     .entry_point = "cudaLaunchKernel",
+                                     .required = Version::of(12, 0),
+                                     .installed = Version::of(11, 4),
+                                     .detail = "of device 1"});
+
+    CHECK(error.kind() == ErrorKind::wrong_context);
+    CHECK(error.api() == Api::runtime);
+    CHECK(error.status() == 201);
+    CHECK(std::string(error.entry_point()) == "cudaLaunchKernel");
+    CHECK(error.required() == Version::of(12, 0));
+    CHECK(error.installed() == Version::of(11, 4));
+    CHECK(contains(message(error), "(201)"));
+    CHECK(contains(message(error), "of device 1"));
+}
+
+TEST_CASE("an error of an absent library says what the load report says") {
+    for (const cushim_library library : {CUSHIM_LIBRARY_DRIVER, CUSHIM_LIBRARY_RUNTIME}) {
+        REQUIRE(cushim_load(library) == CUSHIM_STATE_ABSENT);
+        const cushim_report *report = cushim_load_report(library);
+        REQUIRE(std::string(report->explanation).size() > 10);
+        REQUIRE(!std::string(report->hint).empty());
+        const Error error = Error::absent(library);
+
+        CHECK(error.kind() == ErrorKind::library_not_found);
+        CHECK(error.api() == Api::loader);
+        CHECK(error.status() == cushim_absent_status(library));
+        CHECK(error.status() != 0);
+        CHECK(message(error).find(report->explanation) == 0);
+        CHECK(contains(message(error), report->hint));
+        CHECK_FALSE(contains(message(error), ".."));
+    }
+}
+
+TEST_CASE("a status that means an absent library says why it is absent") {
+    REQUIRE(cushim_load(CUSHIM_LIBRARY_RUNTIME) == CUSHIM_STATE_ABSENT);
+    const std::string driver = cushim_load_report(CUSHIM_LIBRARY_DRIVER)->explanation;
+    const std::string runtime = cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->explanation;
+
+    const std::string init = message(Error::status(Api::driver, 303, "cuInit"));
+    CHECK(init.find("cuInit: CUDA_ERROR_SHARED_OBJECT_INIT_FAILED (303): " + driver) == 0);
+    const std::string count = message(Error::status(Api::runtime, 35, "cudaGetDeviceCount"));
+    CHECK(count.find("cudaGetDeviceCount: cudaErrorInsufficientDriver (35): " + driver) == 0);
+    const std::string malloc = message(Error::status(Api::runtime, 303, "cudaMalloc"));
+    CHECK(malloc.find("cudaMalloc: cudaErrorSharedObjectInitFailed (303): " + runtime) == 0);
+    const std::string detailed = message(Error::status(Api::driver, 303, "cuInit", "device 3"));
+    CHECK(contains(detailed, driver));
+    CHECK(contains(detailed, ": device 3"));
+}
+
+TEST_CASE("an entry point that is missing is named") {
+    const Error driver = Error::symbol(CUSHIM_LIBRARY_DRIVER, "cuGhost");
+    const Error runtime = Error::symbol(CUSHIM_LIBRARY_RUNTIME, "cudaGhost");
+
+    CHECK(driver.kind() == ErrorKind::symbol_not_found);
+    CHECK(driver.api() == Api::loader);
+    CHECK(driver.status() == 302);
+    CHECK(std::string(driver.entry_point()) == "cuGhost");
+    CHECK(message(driver) == "the CUDA driver has no entry point cuGhost");
+    CHECK(message(runtime) == "the CUDA runtime library has no entry point cudaGhost");
+    const Error known = Error::make({.kind = ErrorKind::symbol_not_found,
+                                     .entry_point = "cuGhost",
+                                     .installed = Version::of(12, 4)});
+    CHECK(message(known) == "the CUDA driver (12.4) has no entry point cuGhost");
+}
+
+TEST_CASE("a driver that is too old is told with both versions") {
+    const Error error =
+        Error::requires_newer_driver("cuLibraryLoadData", Version::of(12, 0), Version::of(11, 4));
+
+    CHECK(error.kind() == ErrorKind::requires_newer_driver);
+    CHECK(error.api() == Api::loader);
+    CHECK(error.status() == 36);
+    CHECK(std::string(error.entry_point()) == "cuLibraryLoadData");
+    CHECK(error.required() == Version::of(12, 0));
+    CHECK(error.installed() == Version::of(11, 4));
+    CHECK(message(error) ==
+          "cuLibraryLoadData needs a driver for CUDA 12.0 or newer; the installed "
+          "one is for CUDA 11.4");
+    CHECK(message(Error::requires_newer_driver("cuGhost", Version(), Version::of(11, 4))) ==
+          "cuGhost needs a newer driver; the installed one is for CUDA 11.4");
+    CHECK(message(Error::requires_newer_driver("cuGhost", Version::of(12, 0), Version())) ==
+          "cuGhost needs a driver for CUDA 12.0 or newer");
+    CHECK(message(Error::requires_newer_driver("", Version(), Version())) ==
+          "a newer CUDA driver is needed");
+}
+
+TEST_CASE("headers that are too old are told with both versions") {
+    const Version headers(cushim_headers_version());
+    const Error error = Error::requires_newer_headers("cuGhost", Version::of(99, 9));
+
+    CHECK(error.kind() == ErrorKind::requires_newer_headers);
+    CHECK(error.required() == Version::of(99, 9));
+    CHECK(error.installed() == headers);
+    CHECK(message(error) == std::string("cuGhost needs a build with the headers of CUDA 99.9 or "
+                                        "newer; this one was made with those of ") +
+                                to_text(headers).c_str());
+    CHECK(contains(message(Error::requires_newer_headers("cuGhost", Version())), "a newer CUDA"));
+}
+
+TEST_CASE("an error owns its message for as long as a copy of it lives") {
+    Error first = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+    const char *const text = first.message();
+    CHECK(first.message() == text);
+    const Error copy = first;
+    CHECK(copy.message() == text);
+    first = Error::invalid_argument("another");
+    const Error moved = std::move(first);
+
+    CHECK(std::string(text) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+    CHECK(message(moved) == "invalid argument: another");
+    // The source of a move is still an error with a message.
+    CHECK(first.kind() == ErrorKind::invalid_argument);
+    CHECK(message(first) == "invalid argument");
+}
+
+TEST_CASE("an error assigned to itself stays what it is") {
+    Error error = Error::invalid_argument("kept");
+    Error &same = error;
+    error = same;
+    CHECK(message(error) == "invalid argument: kept");
+    error = std::move(same);
+    CHECK(message(error) == "invalid argument: kept");
+}
+
+#if VALUES_SEES_LIBRARY_ALLOCATIONS
+
+TEST_CASE("an error allocates once, and only for its text") {
+    const long live = values::live_allocations();
+    const long before = values::allocations();
+    {
+        const Error plain = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+        Error copy = plain;
+        copy = Error::requires_newer_driver("cuGhost", Version::of(12, 0), Version::of(11, 4));
+        const Error absent = Error::absent(CUSHIM_LIBRARY_DRIVER);
+        CHECK(values::allocations() == before);
+
+        const char *const text = plain.message();
+        const Error sharing = plain;
+        const bool same = sharing.message() == text && plain.message() == text;
+        CHECK(values::allocations() == before + 1);
+        CHECK(same);
+
+        const Error detailed = Error::invalid_argument("detail");
+        const Error detailed_copy = detailed;
+        const bool shared = detailed_copy.message() == detailed.message();
+        CHECK(values::allocations() == before + 2);
+        CHECK(shared);
+    }
+    CHECK(values::live_allocations() == live);
+}
+
+TEST_CASE("without memory an error still has something to say") {
+    const Error error = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+    {
+        const values::NoMemory no_memory;
+        const Error detailed = Error::invalid_argument("a detail that there is no memory for");
+        CHECK(message(error) == "out of memory");
+        CHECK(message(detailed) == "invalid argument");
+    }
+    // And the whole message once there is memory.
+    CHECK(message(error) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+}
+
+#endif
+
+TEST_CASE("threads may ask one error for its message at the same time") {
+#if VALUES_SEES_LIBRARY_ALLOCATIONS
+    const long live = values::live_allocations();
+#endif
+    constexpr int rounds = 50;
+    constexpr std::size_t thread_count = 8;
+    for (int round = 0; round != rounds; ++round) {
+        const Error error = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+        const char *texts[thread_count] = {};
+        bool copies_agree[thread_count] = {};
+        {
+            std::vector<std::thread> threads;
+            for (std::size_t i = 0; i != thread_count; ++i) {
+                threads.emplace_back([&error, &texts, &copies_agree, i] {
+                    const Error early = error;
+                    texts[i] = error.message();
+                    const Error late = error;
+                    copies_agree[i] = late.message() == texts[i] && message(early) == texts[i];
+                });
+            }
+            for (std::thread &thread : threads) {
+                thread.join();
+            }
+        }
+        for (std::size_t i = 0; i != thread_count; ++i) {
+            REQUIRE(texts[i] == texts[0]);
+            REQUIRE(copies_agree[i]);
+        }
+        REQUIRE(message(error) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+    }
+#if VALUES_SEES_LIBRARY_ALLOCATIONS
+    CHECK(values::live_allocations() == live);
+#endif
+}

@@ -1,0 +1,101 @@
+// value() of a failure throws the error where there are exceptions.
+#include <cushim/exception.hpp>
+#include <cushim/result.hpp>
+
+#include "check.hpp"
+#include "result_types.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+using cushim::Error;
+using cushim::ErrorKind;
+using cushim::Exception;
+using cushim::Result;
+
+static_assert(std::is_base_of_v<std::exception, Exception>);
+static_assert(std::is_nothrow_copy_constructible_v<Exception>);
+
+namespace {
+
+// What is thrown by a function that must throw an Exception; a plain sentence otherwise.
+template <class F>
+std::string thrown_by(F function) {
+    try {
+        function();
+    } catch (const Exception &exception) {
+        return exception.error().kind() == ErrorKind::invalid_argument ? exception.what()
+                                                                       : "another kind";
+    }
+    return "nothing was thrown";
+}
+
+// Throws when it is copied.
+struct Throwing {
+    explicit Throwing(int) {}
+    Throwing(const Throwing &) { throw std::runtime_error("copied"); }
+    Throwing &operator=(const Throwing &) = default;
+};
+
+} // namespace
+
+TEST_CASE("value() of a failure throws, however it is called") {
+    Result<int> result = Error::invalid_argument("no value");
+    const Result<int> constant = result;
+    const Result<void> nothing = Error::invalid_argument("no value");
+    const std::string expected = "invalid argument: no value";
+
+    CHECK(thrown_by([&] { result.value() = 1; }) == expected);
+    CHECK(thrown_by([&] { static_cast<void>(constant.value()); }) == expected);
+    CHECK(thrown_by([&] { static_cast<void>(std::move(result).value()); }) == expected);
+    CHECK(thrown_by([&] { static_cast<void>(std::move(constant).value()); }) == expected);
+    CHECK(thrown_by([&] { nothing.value(); }) == expected);
+}
+
+TEST_CASE("value() of a success throws nothing") {
+    CHECK(Result<int>(3).value() == 3);
+    CHECK(thrown_by([] { Result<void>().value(); }) == "nothing was thrown");
+}
+
+TEST_CASE("the exception can be caught as a standard one, and outlives the result") {
+    std::string what;
+    try {
+        static_cast<void>(Result<int>(Error::invalid_argument("gone by now")).value());
+    } catch (const std::exception &exception) {
+        what = exception.what();
+    }
+    CHECK(what == "invalid argument: gone by now");
+}
+
+TEST_CASE("an exception can be copied and assigned") {
+    const Exception first(Error::invalid_argument("first"));
+    Exception second(Error::make({.kind = ErrorKind::no_device}));
+    second = first;
+    const Exception copy(second);
+
+    CHECK(std::string(copy.what()) == "invalid argument: first");
+    CHECK(copy.error().kind() == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("a result keeps its error when the value that should replace it throws") {
+    Result<Throwing> result = Error::invalid_argument("kept");
+    const Result<Throwing> source(1);
+    std::string thrown;
+    try {
+        result = source;
+    } catch (const std::runtime_error &error) {
+        thrown = error.what();
+    }
+    CHECK(thrown == "copied");
+    REQUIRE(!result.has_value());
+    CHECK(std::string(result.error().message()) == "invalid argument: kept");
+}
+
+TEST_CASE("an error replaces a value that cannot be copied without throwing") {
+    Result<Throwing> result(1);
+    result = Result<Throwing>(Error::invalid_argument("instead"));
+    REQUIRE(!result.has_value());
+    CHECK(std::string(result.error().message()) == "invalid argument: instead");
+}

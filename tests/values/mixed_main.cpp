@@ -1,0 +1,57 @@
+// One program of files with and without exceptions: each half keeps its own way to fail, whichever
+// half the linker takes the inline functions of a Result from. Built with either half first.
+#include "mixed.hpp"
+
+#ifndef _WIN32
+#include "death.hpp"
+#endif
+
+#include <cushim/exception.hpp>
+
+#include <cstdio>
+#include <string>
+
+namespace {
+
+int failed;
+
+void expect(bool holds, const char *what) {
+    if (!holds) {
+        ++failed;
+        std::fprintf(stderr, "does not hold: %s\n", what);
+    }
+}
+
+template <class R>
+std::string thrown_for(const R &result) {
+    try {
+        mixed::value_with_exceptions(result);
+    } catch (const cushim::Exception &exception) {
+        return exception.what();
+    }
+    return "";
+}
+
+} // namespace
+
+int main() {
+    const cushim::Result<int> failure = mixed::make(false);
+    const cushim::Result<void> nothing = failure.transform([](int) {});
+
+    expect(mixed::value_with_exceptions(mixed::make(true)) == 1, "a value with exceptions");
+    expect(mixed::value_without_exceptions(mixed::make(true)) == 1, "a value without exceptions");
+    expect(thrown_for(failure) == "invalid argument: mixed", "the half with exceptions throws");
+    expect(thrown_for(nothing) == "invalid argument: mixed", "and so does Result<void>");
+#ifndef _WIN32
+    const std::string message = "cushim: Result::value() of a failure: invalid argument: mixed\n";
+    expect(values::aborts_with([] {
+               static_cast<void>(mixed::value_without_exceptions(mixed::make(false)));
+           }) == message,
+           "the half without exceptions aborts");
+    expect(values::aborts_with([] {
+               mixed::value_without_exceptions(mixed::make(false).transform([](int) {}));
+           }) == message,
+           "and so does Result<void>");
+#endif
+    return failed == 0 ? 0 : 1;
+}

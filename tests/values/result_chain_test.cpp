@@ -1,0 +1,193 @@
+// The operations that chain Results: each calls its function on one state, and passes the other on.
+#include <cushim/result.hpp>
+
+#include "check.hpp"
+#include "result_types.hpp"
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+using cushim::Error;
+using cushim::ErrorKind;
+using cushim::Result;
+using values::Count;
+using values::Counted;
+
+namespace {
+
+Error failure() {
+    return Error::make({.kind = ErrorKind::no_device});
+}
+
+// A Result in each of the four ways in which a member function can be called on it.
+template <class R, class Use>
+void in_all_categories(const R &original, Use use) {
+    R plain = original;
+    use(plain);
+    use(std::as_const(plain));
+    use(std::move(plain));
+    const R constant = original;
+    use(std::move(constant));
+}
+
+// The category in which a function got its argument.
+struct Category {
+    std::string operator()(Counted &) const { return "&"; }
+    std::string operator()(const Counted &) const { return "const &"; }
+    std::string operator()(Counted &&) const { return "&&"; }
+    std::string operator()(const Counted &&) const { return "const &&"; }
+};
+
+} // namespace
+
+TEST_CASE("and_then goes on with the value") {
+    in_all_categories(Result<int>(20), [](auto &&result) {
+        const auto next = std::forward<decltype(result)>(result).and_then(
+            [](int value) { return Result<std::string>(std::to_string(value + 1)); });
+        static_assert(std::is_same_v<decltype(next), const Result<std::string>>);
+        REQUIRE(next.has_value());
+        CHECK(*next == "21");
+    });
+    in_all_categories(Result<int>(20), [](auto &&result) {
+        const auto failed = std::forward<decltype(result)>(result).and_then(
+            [](int) { return Result<std::string>(failure()); });
+        CHECK_FALSE(failed.has_value());
+    });
+}
+
+TEST_CASE("and_then passes an error on and calls nothing") {
+    int calls = 0;
+    in_all_categories(Result<int>(failure()), [&calls](auto &&result) {
+        const auto next = std::forward<decltype(result)>(result).and_then([&calls](int) {
+            ++calls;
+            return Result<void>();
+        });
+        REQUIRE(!next.has_value());
+        CHECK(next.error().kind() == ErrorKind::no_device);
+    });
+    CHECK(calls == 0);
+}
+
+TEST_CASE("transform wraps what becomes of the value") {
+    in_all_categories(Result<int>(20), [](auto &&result) {
+        const auto next =
+            std::forward<decltype(result)>(result).transform([](int value) { return value * 0.5; });
+        static_assert(std::is_same_v<decltype(next), const Result<double>>);
+        REQUIRE(next.has_value());
+        CHECK(*next == 10.0);
+    });
+    int seen = 0;
+    in_all_categories(Result<int>(1), [&seen](auto &&result) {
+        const auto next =
+            std::forward<decltype(result)>(result).transform([&seen](int value) { seen += value; });
+        static_assert(std::is_same_v<decltype(next), const Result<void>>);
+        CHECK(next.has_value());
+    });
+    CHECK(seen == 4);
+    const auto nested = Result<int>(1).transform([](int) { return Result<int>(failure()); });
+    static_assert(std::is_same_v<decltype(nested), const Result<Result<int>>>);
+    REQUIRE(nested.has_value());
+    CHECK_FALSE(nested->has_value());
+}
+
+TEST_CASE("transform passes an error on and calls nothing") {
+    int calls = 0;
+    in_all_categories(Result<int>(failure()), [&calls](auto &&result) {
+        const auto value =
+            std::forward<decltype(result)>(result).transform([&calls](int) { return ++calls; });
+        REQUIRE(!value.has_value());
+        CHECK(value.error().kind() == ErrorKind::no_device);
+        const auto nothing = value.transform([&calls](int) { ++calls; });
+        CHECK_FALSE(nothing.has_value());
+    });
+    CHECK(calls == 0);
+}
+
+TEST_CASE("or_else replaces an error") {
+    in_all_categories(Result<int>(failure()), [](auto &&result) {
+        const auto next = std::forward<decltype(result)>(result).or_else(
+            [](const Error &error) { return Result<int>(error.kind() == ErrorKind::no_device); });
+        REQUIRE(next.has_value());
+        CHECK(*next == 1);
+    });
+    in_all_categories(Result<void>(failure()), [](auto &&result) {
+        const auto next = std::forward<decltype(result)>(result).or_else(
+            [](const Error &) { return Result<void>(); });
+        CHECK(next.has_value());
+    });
+}
+
+TEST_CASE("or_else passes a value on and calls nothing") {
+    int calls = 0;
+    const auto count = [&calls](const Error &error) {
+        ++calls;
+        return Result<int>(error);
+    };
+    in_all_categories(Result<int>(20), [&count](auto &&result) {
+        const auto next = std::forward<decltype(result)>(result).or_else(count);
+        REQUIRE(next.has_value());
+        CHECK(*next == 20);
+    });
+    const auto nothing = Result<void>().or_else([&calls](const Error &error) {
+        ++calls;
+        return Result<void>(error);
+    });
+    CHECK(nothing.has_value());
+    CHECK(calls == 0);
+}
+
+TEST_CASE("success without a value chains too") {
+    int calls = 0;
+    in_all_categories(Result<void>(), [&calls](auto &&result) {
+        const auto next = std::forward<decltype(result)>(result).and_then(
+            [&calls] { return Result<int>(++calls); });
+        REQUIRE(next.has_value());
+        CHECK(*next == calls);
+        const auto value = result.transform([] { return std::string("text"); });
+        static_assert(std::is_same_v<decltype(value), const Result<std::string>>);
+        CHECK(*value == "text");
+        const auto nothing = result.transform([] {});
+        static_assert(std::is_same_v<decltype(nothing), const Result<void>>);
+        CHECK(nothing.has_value());
+    });
+    CHECK(calls == 4);
+
+    in_all_categories(Result<void>(failure()), [&calls](auto &&result) {
+        const auto value = result.transform([&calls] { return ++calls; });
+        CHECK_FALSE(value.has_value());
+        const auto nothing = result.transform([&calls] { ++calls; });
+        CHECK_FALSE(nothing.has_value());
+        const auto next = std::forward<decltype(result)>(result).and_then(
+            [&calls] { return Result<int>(++calls); });
+        REQUIRE(!next.has_value());
+        CHECK(next.error().kind() == ErrorKind::no_device);
+    });
+    CHECK(calls == 4);
+}
+
+TEST_CASE("functions get the value as the result was given") {
+    Result<Counted> result = Counted(1);
+    const Result<Counted> constant = Counted(1);
+    const Count count;
+
+    CHECK(*result.transform(Category()) == "&");
+    CHECK(*std::as_const(result).transform(Category()) == "const &");
+    CHECK(*std::move(result).transform(Category()) == "&&");
+    CHECK(*std::move(constant).transform(Category()) == "const &&");
+    CHECK(count.copies() == 0);
+    CHECK(count.moves() == 0);
+}
+
+TEST_CASE("a chain moves what it is given to move") {
+    const auto taken =
+        Result<std::unique_ptr<int>>(std::make_unique<int>(1))
+            .and_then([](std::unique_ptr<int> &&value) {
+                return Result<std::unique_ptr<int>>(std::move(value));
+            })
+            .or_else([](Error &&error) { return Result<std::unique_ptr<int>>(std::move(error)); })
+            .transform([](std::unique_ptr<int> value) { return value; });
+    REQUIRE(taken.has_value());
+    CHECK(**taken == 1);
+}

@@ -1,0 +1,362 @@
+// A Result holds a value or an Error, and treats both as their types demand.
+#include <cushim/result.hpp>
+
+#include "allocations.hpp"
+#include "check.hpp"
+#include "result_types.hpp"
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+using cushim::Error;
+using cushim::ErrorKind;
+using cushim::Result;
+using values::Count;
+using values::Counted;
+using values::Elusive;
+using values::Fixed;
+using values::MoveOnly;
+
+namespace {
+
+Error failure() {
+    return Error::make({.kind = ErrorKind::no_device});
+}
+Error other_failure() {
+    return Error::make({.kind = ErrorKind::out_of_memory});
+}
+
+struct FromInt {
+    explicit FromInt(int v) : value(v) {}
+    int value;
+};
+
+template <class T>
+constexpr bool copyable = std::is_copy_constructible_v<T> &&std::is_copy_assignable_v<T>;
+template <class T>
+constexpr bool movable =
+    std::is_nothrow_move_constructible_v<T> &&std::is_nothrow_move_assignable_v<T>;
+
+// It can be copied, moved and assigned as its value can.
+static_assert(copyable<Result<int>> && movable<Result<int>>);
+static_assert(copyable<Result<std::string>> && movable<Result<std::string>>);
+static_assert(copyable<Result<void>> && movable<Result<void>>);
+static_assert(!std::is_copy_constructible_v<Result<MoveOnly>>);
+static_assert(!std::is_copy_assignable_v<Result<MoveOnly>>);
+static_assert(movable<Result<MoveOnly>>);
+static_assert(std::is_copy_constructible_v<Result<Fixed>>);
+static_assert(std::is_move_constructible_v<Result<Fixed>>);
+static_assert(!std::is_copy_assignable_v<Result<Fixed>>);
+static_assert(!std::is_move_assignable_v<Result<Fixed>>);
+static_assert(std::is_nothrow_copy_constructible_v<Result<int>>);
+static_assert(!std::is_nothrow_copy_constructible_v<Result<std::string>>);
+static_assert(std::is_nothrow_copy_constructible_v<Result<void>>);
+
+// Values and errors convert to it as they convert to each other, and no Result to an unrelated one.
+static_assert(std::is_convertible_v<int, Result<long>>);
+static_assert(std::is_convertible_v<const char *, Result<std::string>>);
+static_assert(std::is_convertible_v<Error, Result<int>> &&
+              std::is_convertible_v<Error, Result<void>>);
+static_assert(std::is_convertible_v<const Error &, Result<MoveOnly>>);
+static_assert(std::is_constructible_v<Result<FromInt>, int>);
+static_assert(!std::is_convertible_v<int, Result<FromInt>>);
+static_assert(!std::is_constructible_v<Result<int>, std::string>);
+static_assert(!std::is_constructible_v<Result<int>, Result<std::string>>);
+static_assert(!std::is_constructible_v<Result<int>, Result<void>>);
+static_assert(!std::is_constructible_v<Result<MoveOnly>, const Result<int> &> ||
+              !std::is_convertible_v<const Result<int> &, Result<MoveOnly>>);
+static_assert(!std::is_default_constructible_v<Result<int>>, "what value would that be");
+static_assert(std::is_nothrow_default_constructible_v<Result<void>>);
+static_assert(!std::is_convertible_v<Result<int>, bool>);
+
+// Access keeps the value category.
+template <class R>
+using Value = decltype(*std::declval<R>());
+static_assert(std::is_same_v<Value<Result<int> &>, int &>);
+static_assert(std::is_same_v<Value<const Result<int> &>, const int &>);
+static_assert(std::is_same_v<Value<Result<int> &&>, int &&>);
+static_assert(std::is_same_v<Value<const Result<int> &&>, const int &&>);
+template <class R>
+using Checked = decltype(std::declval<R>().value());
+static_assert(std::is_same_v<Checked<Result<int> &>, int &>);
+static_assert(std::is_same_v<Checked<const Result<int> &>, const int &>);
+static_assert(std::is_same_v<Checked<Result<int> &&>, int &&>);
+static_assert(std::is_same_v<Checked<const Result<int> &&>, const int &&>);
+template <class R>
+using Wrong = decltype(std::declval<R>().error());
+static_assert(std::is_same_v<Wrong<Result<int> &>, Error &>);
+static_assert(std::is_same_v<Wrong<const Result<int> &>, const Error &>);
+static_assert(std::is_same_v<Wrong<Result<int> &&>, Error &&>);
+static_assert(std::is_same_v<Wrong<const Result<void> &&>, const Error &&>);
+
+} // namespace
+
+TEST_CASE("a result of a value holds it") {
+    Result<std::string> result = "twelve";
+
+    REQUIRE(result.has_value());
+    CHECK(static_cast<bool>(result));
+    CHECK(*result == "twelve");
+    CHECK(result->size() == 6);
+    CHECK(result.value() == "twelve");
+    *result += " six";
+    CHECK(std::as_const(result).value() == "twelve six");
+    CHECK(std::as_const(result)->size() == 10);
+}
+
+TEST_CASE("a result of an error holds it") {
+    const Error error = failure();
+    const Result<int> copied = error;
+    const Result<int> moved = failure();
+    const Result<void> nothing = error;
+
+    CHECK_FALSE(copied.has_value());
+    CHECK_FALSE(static_cast<bool>(moved));
+    CHECK_FALSE(nothing.has_value());
+    CHECK(copied.error().kind() == ErrorKind::no_device);
+    CHECK(moved.error().kind() == ErrorKind::no_device);
+    CHECK(nothing.error().kind() == ErrorKind::no_device);
+}
+
+TEST_CASE("a result of nothing is success unless it has an error") {
+    const Result<void> result;
+
+    CHECK(result.has_value());
+    CHECK(static_cast<bool>(result));
+    result.value();
+    *result;
+}
+
+TEST_CASE("false and zero are values") {
+    CHECK(Result<bool>(false).has_value());
+    CHECK(Result<int>(0).has_value());
+    CHECK(Result<int *>(nullptr).has_value());
+}
+
+TEST_CASE("a result converts by its value, not by whether it has one") {
+    const Result<int> zero = 0;
+    const Result<int> failed = failure();
+    const Result<bool> is_zero_true = zero;
+    const Result<bool> is_failed = failed;
+    const Result<std::string> text = Result<const char *>("text");
+
+    REQUIRE(is_zero_true.has_value());
+    CHECK_FALSE(*is_zero_true);
+    CHECK_FALSE(is_failed.has_value());
+    CHECK(is_failed.error().kind() == ErrorKind::no_device);
+    REQUIRE(text.has_value());
+    CHECK(*text == "text");
+}
+
+TEST_CASE("a result converts to one of a base pointer, and moves what it can") {
+    struct Base {
+        virtual ~Base() = default;
+    };
+    struct Derived : Base {};
+    Result<std::unique_ptr<Derived>> derived = std::make_unique<Derived>();
+    const Base *const address = derived->get();
+    const Result<std::unique_ptr<Base>> base = std::move(derived);
+
+    REQUIRE(base.has_value());
+    CHECK(base->get() == address);
+}
+
+TEST_CASE("a result may hold a result") {
+    const Result<Result<int>> inner_failed = Result<int>(failure());
+    const Result<Result<int>> outer_failed = failure();
+
+    REQUIRE(inner_failed.has_value());
+    CHECK_FALSE(inner_failed->has_value());
+    CHECK_FALSE(outer_failed.has_value());
+}
+
+TEST_CASE("a result finds its value whatever the type says its address is") {
+    Result<Elusive> result = Elusive{3};
+    const Result<Elusive> copy = result;
+    result = failure();
+    result = copy;
+
+    REQUIRE(result.has_value());
+    CHECK(result->value == 3);
+    CHECK(copy->value == 3);
+}
+
+TEST_CASE("a value is made once and destroyed once") {
+    const Count count;
+    {
+        const Result<Counted> result = Counted(1);
+        CHECK(count.live() == 1);
+        CHECK(count.copies() == 0);
+        CHECK(count.moves() == 1);
+    }
+    CHECK(count.live() == 0);
+    {
+        const Result<Counted> result = failure();
+        CHECK(count.live() == 0);
+    }
+    CHECK(count.live() == 0);
+}
+
+TEST_CASE("copies and moves of a result are those of its value") {
+    const Count count;
+    {
+        Result<Counted> source = Counted(7);
+        const Count copying;
+        const Result<Counted> copy = source;
+        CHECK(copying.copies() == 1);
+        CHECK(copying.moves() == 0);
+        CHECK(copy->value == 7);
+        CHECK(source->value == 7);
+
+        const Count moving;
+        const Result<Counted> moved = std::move(source);
+        CHECK(moving.copies() == 0);
+        CHECK(moving.moves() == 1);
+        CHECK(moved->value == 7);
+        REQUIRE(source.has_value());
+        CHECK(source->value == -1);
+    }
+    CHECK(count.live() == 0);
+}
+
+TEST_CASE("assignment covers every pair of states, by copy and by move") {
+    const Count count;
+    {
+        for (const bool to_value : {false, true}) {
+            for (const bool from_value : {false, true}) {
+                for (const bool by_move : {false, true}) {
+                    Result<Counted> to = to_value ? Result<Counted>(Counted(1)) : failure();
+                    Result<Counted> from =
+                        from_value ? Result<Counted>(Counted(2)) : other_failure();
+                    const Count assigning;
+                    if (by_move) {
+                        to = std::move(from);
+                    } else {
+                        to = from;
+                    }
+                    CHECK(assigning.copies() == (from_value && !by_move ? 1 : 0));
+                    CHECK(assigning.moves() == (from_value && by_move ? 1 : 0));
+                    CHECK(assigning.live() == int{from_value} - int{to_value});
+                    REQUIRE(to.has_value() == from_value);
+                    REQUIRE(from.has_value() == from_value);
+                    if (from_value) {
+                        CHECK(to->value == 2);
+                        CHECK(from->value == (by_move ? -1 : 2));
+                    } else {
+                        CHECK(to.error().kind() == ErrorKind::out_of_memory);
+                        CHECK(from.error().kind() == ErrorKind::out_of_memory);
+                    }
+                }
+            }
+        }
+    }
+    CHECK(count.live() == 0);
+}
+
+TEST_CASE("assignment of success and failure without a value") {
+    for (const bool to_value : {false, true}) {
+        for (const bool from_value : {false, true}) {
+            Result<void> to = to_value ? Result<void>() : failure();
+            const Result<void> from = from_value ? Result<void>() : other_failure();
+            to = from;
+            REQUIRE(to.has_value() == from_value);
+            if (!from_value) {
+                CHECK(to.error().kind() == ErrorKind::out_of_memory);
+            }
+            to = Result<void>(from);
+            CHECK(to.has_value() == from_value);
+        }
+    }
+}
+
+TEST_CASE("a value or an error can be assigned") {
+    Result<std::string> result = failure();
+
+    result = "now there is one";
+    REQUIRE(result.has_value());
+    CHECK(*result == "now there is one");
+    result = other_failure();
+    REQUIRE(!result.has_value());
+    CHECK(result.error().kind() == ErrorKind::out_of_memory);
+}
+
+TEST_CASE("assignment to itself changes nothing") {
+    Result<std::string> value = std::string(100, 'x');
+    Result<std::string> &same_value = value;
+    value = same_value;
+    CHECK(*value == std::string(100, 'x'));
+    value = std::move(same_value);
+    CHECK(*value == std::string(100, 'x'));
+
+    Result<std::string> error = Error::invalid_argument("kept");
+    Result<std::string> &same_error = error;
+    error = same_error;
+    error = std::move(same_error);
+    REQUIRE(!error.has_value());
+    CHECK(std::string(error.error().message()).find("kept") != std::string::npos);
+
+    Result<void> nothing = Error::invalid_argument("kept");
+    Result<void> &same_nothing = nothing;
+    nothing = same_nothing;
+    nothing = std::move(same_nothing);
+    REQUIRE(!nothing.has_value());
+    CHECK(std::string(nothing.error().message()).find("kept") != std::string::npos);
+}
+
+TEST_CASE("the error of a value that a result holds may replace that value") {
+    struct Holder {
+        Result<int> inner;
+    };
+    Result<Holder> result = Holder{failure()};
+
+    result = result->inner.error();
+    REQUIRE(!result.has_value());
+    CHECK(result.error().kind() == ErrorKind::no_device);
+}
+
+TEST_CASE("a value that only moves can be taken out") {
+    Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
+    const std::unique_ptr<int> taken = *std::move(result);
+    CHECK(*taken == 5);
+    REQUIRE(result.has_value());
+    CHECK(*result == nullptr);
+
+    const std::unique_ptr<int> checked =
+        Result<std::unique_ptr<int>>(std::make_unique<int>(6)).value();
+    CHECK(*checked == 6);
+
+    const auto otherwise =
+        Result<std::unique_ptr<int>>(failure()).value_or(std::make_unique<int>(7));
+    CHECK(*otherwise == 7);
+}
+
+TEST_CASE("value_or gives the value, or what stands in for it") {
+    const Result<std::string> value = "value";
+    const Result<std::string> error = failure();
+
+    CHECK(value.value_or("otherwise") == "value");
+    CHECK(error.value_or("otherwise") == "otherwise");
+    CHECK(Result<std::string>("value").value_or("otherwise") == "value");
+    CHECK(Result<std::string>(failure()).value_or("otherwise") == "otherwise");
+    CHECK(*value == "value");
+}
+
+#if VALUES_COUNTS_ALLOCATIONS
+
+TEST_CASE("success allocates no memory") {
+    const long before = values::allocations();
+    Result<int> number = 3;
+    Result<int> copy = number;
+    copy = std::move(number);
+    const Result<void> nothing = copy.and_then([](int) { return Result<void>(); });
+    const Result<long> next = copy.transform([](int value) { return value + 1L; });
+    const long after = values::allocations();
+
+    CHECK(after == before);
+    CHECK(nothing.has_value());
+    CHECK(*next == 4);
+}
+
+#endif
