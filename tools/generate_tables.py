@@ -40,7 +40,7 @@ def report_left_out(tables, strict):
         sys.exit(1)
 
 
-def rows_json(tables, packed):
+def rows_json(tables, packed, folder):
     def row(entry):
         function = entry.function
         return {'export': entry.name, 'base': re.sub(r'(_v\d+)?(_pts[dz])?$', '', entry.name),
@@ -48,7 +48,7 @@ def rows_json(tables, packed):
                 'parameters': [{'name': p.name, 'declaration': p.declaration, 'type': p.type}
                                for p in function.parameters],
                 'introduced': entry.introduced, 'bare': entry.bare, 'modes': entry.views}
-    return json.dumps({'cuda_version': packed, 'tables': {
+    return json.dumps({'cuda_version': packed, 'headers_folder': folder, 'tables': {
         t.api.key: {'rows': [row(r) for r in t.rows], 'left_out': t.left_out} for t in tables}},
         indent=1)
 
@@ -91,7 +91,8 @@ def main():
         write(arguments.output, f'{key}_registry.cpp', emit_sources.registry_source(table, packed))
     write(arguments.output, 'error_codes.inc',
           emit_sources.error_names_source(error_codes(preprocessor), packed))
-    write(arguments.output, 'rows.json', rows_json(tables, packed))
+    write(arguments.output, 'rows.json',
+          rows_json(tables, packed, preprocessor.where('cuda.h')))
     if arguments.depfile:
         write_depfile(arguments.depfile, arguments.output, tables, preprocessor)
 

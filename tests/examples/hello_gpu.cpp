@@ -4,6 +4,7 @@
 // and what to do, and ends well.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include <cushim/table.hpp>
@@ -78,7 +79,8 @@ float add(CUfunction kernel, Vectors &vectors) {
     return milliseconds;
 }
 
-bool right(const std::vector<float> &a, const std::vector<float> &b, const std::vector<float> &sum) {
+bool right(const std::vector<float> &a, const std::vector<float> &b,
+           const std::vector<float> &sum) {
     for (unsigned int i = 0; i < count; ++i)
         if (sum[i] != a[i] + b[i]) {
             std::fprintf(stderr, "element %u: %g + %g gave %g\n", i, static_cast<double>(a[i]),
@@ -123,7 +125,9 @@ int run_on(CUdevice device) {
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+    // For tests on machines that must have a GPU.
+    const bool required = argc > 1 && std::strcmp(argv[1], "--require-gpu") == 0;
     CUdevice device;
-    return find_device(device) ? run_on(device) : 0;
+    return find_device(device) ? run_on(device) : required ? 1 : 0;
 }

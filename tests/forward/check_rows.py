@@ -1,7 +1,7 @@
 """Holds rows.json against what is known of the headers that it was generated from.
 
 usage: check_rows.py counts ROWS_JSON
-       check_rows.py stub ROWS_JSON INCLUDE_FOLDER...
+       check_rows.py stub ROWS_JSON
 
 counts: as many rows as the headers of that version declare. stub: the driver's names are those that
 NVIDIA's link stub exports, name by name. Exits 77 where there is nothing to hold against.
@@ -9,7 +9,6 @@ NVIDIA's link stub exports, name by name. Exits 77 where there is nothing to hol
 
 import json
 import os
-import re
 import struct
 import sys
 
@@ -68,29 +67,23 @@ def elf_exports(path):
     return exports
 
 
-def stub_of(folders, version):
-    """The toolkit's link stub beside a folder of headers of this version, or why there is none."""
-    for folder in folders:
-        try:
-            with open(os.path.join(folder, "cuda.h"), encoding="utf-8", errors="replace") as header:
-                told = re.search(r"#define CUDA_VERSION (\d+)", header.read())
-        except OSError:
-            continue
-        # Resolved, since a toolkit's folder of headers is often a link to where its libraries are.
-        toolkit = os.path.dirname(os.path.realpath(folder))
-        for place in ("lib64/stubs", "lib/stubs", "lib"):
-            for root in (toolkit, os.path.dirname(folder)):
-                stub = os.path.join(root, place, "libcuda.so")
-                if told and int(told.group(1)) == version and os.path.exists(stub):
-                    return stub, ""
-    return None, "there is no link stub of the toolkit beside " + (", ".join(folders) or "nothing")
+def stub_beside(folder):
+    """The toolkit's link stub beside the folder of its headers; None where there is none."""
+    # Resolved, since the headers are often links to where the toolkit is.
+    header = os.path.realpath(os.path.join(folder, "cuda.h"))
+    for root in {os.path.dirname(os.path.dirname(header)), os.path.dirname(folder)}:
+        for place in ("lib64/stubs", "lib/stubs"):
+            stub = os.path.join(root, place, "libcuda.so")
+            if os.path.exists(stub):
+                return stub
+    return None
 
 
-def check_stub(description, folders):
+def check_stub(description):
     """Exit status of the test stub."""
-    stub, why = stub_of(folders, description["cuda_version"])
+    stub = stub_beside(description["headers_folder"])
     if stub is None:
-        print(f"skipped: {why}")
+        print(f"skipped: there is no link stub beside {description['headers_folder']}")
         return SKIPPED
     rows = set(names(description, "driver"))
     exports = {name for name in elf_exports(stub) if name.startswith("cu")}
@@ -107,10 +100,10 @@ def report(faults):
 
 
 def main():
-    test, rows_json, *folders = sys.argv[1:]
+    test, rows_json = sys.argv[1:]
     with open(rows_json, encoding="utf-8") as file:
         description = json.load(file)
-    sys.exit(check_counts(description) if test == "counts" else check_stub(description, folders))
+    sys.exit(check_counts(description) if test == "counts" else check_stub(description))
 
 
 if __name__ == "__main__":

@@ -8,24 +8,24 @@ using cushim_info::JsonWriter;
 namespace {
 const std::string replacement = "\xEF\xBF\xBD";
 
-std::string quoted(const std::string &text) {
+std::string in_quotes(const std::string &text) {
     return '"' + text + '"';
 }
 } // namespace
 
 TEST_CASE("JSON strings escape quotes, backslashes and control characters") {
-    CHECK(json_string("") == quoted(""));
-    CHECK(json_string("plain /path") == quoted("plain /path"));
-    CHECK(json_string("a\"b\\c") == quoted("a\\\"b\\\\c"));
-    CHECK(json_string("\n\r\t") == quoted("\\n\\r\\t"));
-    CHECK(json_string("\x1b[31m\x01\x7f") == quoted("\\u001b[31m\\u0001\\u007f"));
-    CHECK(json_string(std::string_view("\0", 1)) == quoted("\\u0000"));
+    CHECK(json_string("") == in_quotes(""));
+    CHECK(json_string("plain /path") == in_quotes("plain /path"));
+    CHECK(json_string("a\"b\\c") == in_quotes("a\\\"b\\\\c"));
+    CHECK(json_string("\n\r\t") == in_quotes("\\n\\r\\t"));
+    CHECK(json_string("\x1b[31m\x01\x7f") == in_quotes("\\u001b[31m\\u0001\\u007f"));
+    CHECK(json_string(std::string_view("\0", 1)) == in_quotes("\\u0000"));
 }
 
 TEST_CASE("JSON strings keep well-formed UTF-8") {
     for (const std::string text : {"\xC3\xA9", "\xE2\x82\xAC", "\xED\x9F\xBF", "\xEE\x80\x80",
                                    "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF", "\xC2\x80"}) {
-        CHECK(json_string(text) == quoted(text));
+        CHECK(json_string(text) == in_quotes(text));
     }
 }
 
@@ -35,7 +35,7 @@ TEST_CASE("JSON strings replace each byte that is not UTF-8") {
         for (std::size_t i = 0; i < text.size(); ++i) {
             expected += replacement;
         }
-        return json_string(text) == quoted(expected);
+        return json_string(text) == in_quotes(expected);
     };
     CHECK(replaced("\xFF"));
     CHECK(replaced("\x80"));
@@ -50,8 +50,8 @@ TEST_CASE("JSON strings replace each byte that is not UTF-8") {
 }
 
 TEST_CASE("JSON strings go on after a bad byte") {
-    CHECK(json_string("a\xC3z") == quoted("a" + replacement + "z"));
-    CHECK(json_string("\xE2\x82\"") == quoted(replacement + replacement + "\\\""));
+    CHECK(json_string("a\xC3z") == in_quotes("a" + replacement + "z"));
+    CHECK(json_string("\xE2\x82\"") == in_quotes(replacement + replacement + "\\\""));
 }
 
 TEST_CASE("The writer puts commas, keys and indentation where they belong") {

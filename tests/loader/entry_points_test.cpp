@@ -18,7 +18,7 @@ struct Asked {
     int times;
 };
 
-const Asked &asked_of(const std::string &library) {
+const Asked &asked_of(std::string library) {
     return *reinterpret_cast<const Asked *(*)()>(function_of(library, "proc_address_asked"))();
 }
 
