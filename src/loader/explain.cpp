@@ -1,12 +1,8 @@
 #include "explain.hpp"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "candidates.hpp"
 #include "platform.hpp"
+#include "text.hpp"
 
 namespace cushim {
 
@@ -82,40 +78,20 @@ cushim_reason reason_of(const cushim_report &report, const SearchSummary &summar
     return unusable != nullptr ? CUSHIM_REASON_UNUSABLE : CUSHIM_REASON_NOT_FOUND;
 }
 
-/* As sprintf, onto the heap; nullptr when memory runs out. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 1, 2)))
-#endif
-char *
-format(const char *pattern, ...) {
-    va_list arguments, again;
-    va_start(arguments, pattern);
-    va_copy(again, arguments);
-    const int length = vsnprintf(nullptr, 0, pattern, arguments);
-    va_end(arguments);
-    char *text =
-        length >= 0 ? static_cast<char *>(malloc(static_cast<size_t>(length) + 1)) : nullptr;
-    if (text != nullptr)
-        vsnprintf(text, static_cast<size_t>(length) + 1, pattern, again);
-    va_end(again);
-    return text;
-}
-
 char *explain_loaded(const cushim_report &report, const SearchSummary &summary) {
     const char *path = report.path != nullptr ? report.path : file_name(summary);
-    if (report.version == 0)
-        return format("%s of unknown version, %s", what(summary), path);
-    return format("%s %d.%d, %s", what(summary), report.version / 1000, report.version % 1000 / 10,
-                  path);
+    const VersionDigits version(report.version);
+    return join_text({what(summary), " ",
+                      report.version != 0 ? version.chars : "of unknown version", ", ", path});
 }
 
 /* A sentence about one candidate that could not be used. */
 char *explain_unusable(const cushim_candidate *bad, const SearchSummary &summary) {
     if (bad == nullptr)
         return nullptr; // there was no memory to note it
-    return format("no %s: %s%s cannot be used: %s", what(summary), bad->path,
-                  summary.beside ? ", beside the driver that was chosen by path," : "",
-                  bad->detail);
+    const char *where = summary.beside ? ", beside the driver that was chosen by path," : "";
+    return join_text(
+        {"no ", what(summary), ": ", bad->path, where, " cannot be used: ", bad->detail});
 }
 
 char *explanation_of(const cushim_report &report, const SearchSummary &summary) {
@@ -124,10 +100,11 @@ char *explanation_of(const cushim_report &report, const SearchSummary &summary) 
     case CUSHIM_REASON_NONE:
         return explain_loaded(report, summary);
     case CUSHIM_REASON_DISABLED:
-        return format("CUSHIM_DISABLE is set: no %s was searched for", what(summary));
+        return join_text({"CUSHIM_DISABLE is set: no ", what(summary), " was searched for"});
     case CUSHIM_REASON_LINK_STUB:
-        return format("no %s: %s is the CUDA toolkit's link stub, not a driver", what(summary),
-                      stub != nullptr ? stub->path : file_name(summary));
+        return join_text({"no ", what(summary), ": ",
+                          stub != nullptr ? stub->path : file_name(summary),
+                          " is the CUDA toolkit's link stub, not a driver"});
     case CUSHIM_REASON_CHOSEN_PATH:
         return explain_unusable(report.candidate_count > 0 ? &report.candidates[0] : nullptr,
                                 summary);
@@ -136,7 +113,7 @@ char *explanation_of(const cushim_report &report, const SearchSummary &summary) 
     case CUSHIM_REASON_NOT_FOUND:
         break;
     }
-    return format("no %s: %s was not found", what(summary), file_name(summary));
+    return join_text({"no ", what(summary), ": ", file_name(summary), " was not found"});
 }
 
 } // namespace

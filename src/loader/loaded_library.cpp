@@ -1,13 +1,12 @@
 #include "loaded_library.hpp"
 
-#include "atomics.hpp"
 #include "settings.hpp"
 
 namespace cushim {
 
-namespace {
-
 LoadedLibrary *records[2] = {nullptr, nullptr};
+
+namespace {
 
 /* Searches, and publishes what was found in place of `before`. */
 const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *before) {
@@ -28,13 +27,7 @@ const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *b
 
 } // namespace
 
-const LoadedLibrary *current_record(cushim_library library) {
-    return atomics::load(&records[library]);
-}
-
-const LoadedLibrary *ensure_loaded(cushim_library library) {
-    if (const LoadedLibrary *record = current_record(library))
-        return record;
+const LoadedLibrary *load_now(cushim_library library) {
     return search_and_publish(library, nullptr);
 }
 

@@ -16,31 +16,35 @@
 
 #include <cushim/loader.h>
 
+#include "atomics.hpp"
 #include "platform.hpp"
 
 namespace cushim {
 
-/* cuGetProcAddress_v2. Its types are spelled out, so that the loader needs no CUDA header: a
- * CUresult and a CUdriverProcAddressQueryResult are ints. */
-#if defined(_WIN32)
-using GetProcAddress = int(__stdcall *)(const char *, void **, int, unsigned long long, int *);
-#else
-using GetProcAddress = int (*)(const char *, void **, int, unsigned long long, int *);
-#endif
-
 struct LoadedLibrary {
-    cushim_report report;            // its state is loaded or absent
-    platform::Module module;         // nullptr if absent
-    GetProcAddress get_proc_address; // nullptr where the library has none
-    LoadedLibrary *previous;         // what a reload replaced
+    cushim_report report;    // its state is loaded or absent
+    platform::Module module; // nullptr if absent
+    LoadedLibrary *previous; // what a reload replaced
 };
 
-/* The record of a library, searching for it if that was not done before. Never nullptr... unless
- * memory ran out, and then the library is absent without a record. */
-const LoadedLibrary *ensure_loaded(cushim_library library);
+/* By library; only loaded_library.cpp writes it. */
+extern LoadedLibrary *records[2];
 
 /* The record as it is, nullptr if nothing was tried. */
-const LoadedLibrary *current_record(cushim_library library);
+inline const LoadedLibrary *current_record(cushim_library library) {
+    return atomics::load(&records[library]);
+}
+
+/* Searches, and publishes what was found. */
+const LoadedLibrary *load_now(cushim_library library);
+
+/* The record of a library, searching for it if that was not done before. nullptr only when memory
+ * ran out: then the library is absent, and the next call tries again. Inline, as every call into an
+ * absent library comes by here. */
+inline const LoadedLibrary *ensure_loaded(cushim_library library) {
+    const LoadedLibrary *record = current_record(library);
+    return record != nullptr ? record : load_now(library);
+}
 
 /* Searches (search.cpp); the record is the caller's. nullptr when memory ran out. */
 LoadedLibrary *search(cushim_library library);

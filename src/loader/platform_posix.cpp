@@ -58,14 +58,28 @@ void say(Text &text, const char *words) {
     snprintf(text.chars, sizeof text.chars, "%s", words);
 }
 
+/* The start of a file: the header, and in every library built today the segments' list. */
+struct Start {
+    char bytes[1024];
+    size_t size;
+};
+
+bool read_segment(int file, const Start &start, off_t at, Segment &segment) {
+    if (at >= 0 && static_cast<unsigned long long>(at) + sizeof segment <= start.size) {
+        memcpy(&segment, start.bytes + at, sizeof segment);
+        return true;
+    }
+    return pread(file, &segment, sizeof segment, at) == static_cast<ssize_t>(sizeof segment);
+}
+
 /* Whether every segment that the header promises is inside the file: the dynamic linker maps them
  * unseen, and a process that touches a page beyond the end of the file dies of SIGBUS. */
-bool segments_are_there(int file, const Header &header, off_t size) {
+bool segments_are_there(int file, const Start &start, const Header &header, off_t size) {
     for (unsigned int i = 0; i < header.e_phnum; ++i) {
         Segment segment;
         const off_t at = static_cast<off_t>(header.e_phoff) +
                          static_cast<off_t>(i) * static_cast<off_t>(header.e_phentsize);
-        if (pread(file, &segment, sizeof segment, at) != static_cast<ssize_t>(sizeof segment))
+        if (!read_segment(file, start, at, segment))
             return false;
         if (segment.p_type != PT_LOAD)
             continue;
@@ -77,16 +91,19 @@ bool segments_are_there(int file, const Header &header, off_t size) {
 }
 
 FileKind inspect_elf(int file, off_t size, Text &detail) {
-    Header header;
-    const ssize_t got = pread(file, &header, sizeof header, 0);
-    if (got < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    Start start;
+    const ssize_t got = pread(file, start.bytes, sizeof start.bytes, 0);
+    start.size = got > 0 ? static_cast<size_t>(got) : 0;
+    if (got < SELFMAG || memcmp(start.bytes, ELFMAG, SELFMAG) != 0) {
         say(detail, size == 0 ? "the file is empty" : "not a shared library (no ELF header)");
         return FileKind::not_a_library;
     }
-    if (got < static_cast<ssize_t>(sizeof header)) {
+    Header header;
+    if (start.size < sizeof header) {
         say(detail, "the file is cut off inside its header");
         return FileKind::truncated;
     }
+    memcpy(&header, start.bytes, sizeof header);
     if (header.e_ident[EI_CLASS] != own_class || header.e_ident[EI_DATA] != own_order ||
         (own_machine >= 0 && header.e_machine != own_machine)) {
         snprintf(detail.chars, sizeof detail.chars,
@@ -95,7 +112,7 @@ FileKind inspect_elf(int file, off_t size, Text &detail) {
                  header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
         return FileKind::wrong_architecture;
     }
-    if (!segments_are_there(file, header, size)) {
+    if (!segments_are_there(file, start, header, size)) {
         snprintf(detail.chars, sizeof detail.chars,
                  "the file is cut off after %lld bytes, its header promises more",
                  static_cast<long long>(size));
@@ -106,7 +123,35 @@ FileKind inspect_elf(int file, off_t size, Text &detail) {
 
 } // namespace
 
+namespace {
+
+/* A file name, and whether a loaded library's begins with it. */
+struct LoadedName {
+    const char *start;
+    size_t length;
+};
+
+int is_loaded(dl_phdr_info *info, size_t, void *user) {
+    const LoadedName &wanted = *static_cast<LoadedName *>(user);
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *file = slash != nullptr ? slash + 1 : info->dlpi_name;
+    return strncmp(file, wanted.start, wanted.length) == 0 ? 1 : 0;
+}
+
+/* Whether RTLD_NOLOAD can find anything: where it does not, it goes and searches the disk. Looks for
+ * "libcuda.so" of libcuda.so.1, since drivers' files are named libcuda.so.550.163.01. */
+bool may_be_loaded(const char *name) {
+    const char *ending = strstr(name, ".so");
+    LoadedName wanted = {name,
+                         ending != nullptr ? static_cast<size_t>(ending - name) + 3 : strlen(name)};
+    return dl_iterate_phdr(is_loaded, &wanted) != 0;
+}
+
+} // namespace
+
 Module open_library(const char *path, OpenMode mode, Text &message) {
+    if (mode == OpenMode::already_loaded && !may_be_loaded(path))
+        return nullptr;
     const int flags = RTLD_NOW | RTLD_LOCAL | (mode == OpenMode::already_loaded ? RTLD_NOLOAD : 0);
     void *module = dlopen(path, flags);
     if (module == nullptr) {
@@ -130,8 +175,12 @@ void path_of_module(Module module, char *path, size_t size) {
     if (dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr)
         return;
     char resolved[PATH_MAX];
-    const char *best = realpath(map->l_name, resolved) != nullptr ? resolved : map->l_name;
-    snprintf(path, size, "%s", map->l_name[0] == '/' ? map->l_name : best);
+    const char *best = map->l_name;
+    if (best[0] != '/' && realpath(best, resolved) != nullptr)
+        best = resolved;
+    const size_t length = strlen(best);
+    if (length < size)
+        memcpy(path, best, length + 1);
 }
 
 FileKind inspect_file(const char *path, Text &detail) {

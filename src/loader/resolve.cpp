@@ -38,19 +38,29 @@ BaseName base_name(const char *exported) {
     return base;
 }
 
+/* Its types are spelled out, so that this file needs no CUDA header: a CUresult and a
+ * CUdriverProcAddressQueryResult are ints. */
+#if defined(_WIN32)
+using GetProcAddress = int(__stdcall *)(const char *, void **, int, unsigned long long, int *);
+#else
+using GetProcAddress = int (*)(const char *, void **, int, unsigned long long, int *);
+#endif
+
 /* Asks the driver for the ABI that the row declares: its base name at the version that introduced
  * this very ABI, never at the installed version. */
 cushim_function ask_driver(const LoadedLibrary &driver, const char *name, int introduced) {
-    if (driver.get_proc_address == nullptr || introduced == 0 ||
-        (driver.report.version != 0 && introduced > driver.report.version))
+    if (introduced == 0 || (driver.report.version != 0 && introduced > driver.report.version))
+        return nullptr;
+    void *ask = platform::find_symbol(driver.module, "cuGetProcAddress_v2");
+    if (ask == nullptr)
         return nullptr;
     const BaseName base = base_name(name);
     constexpr unsigned long long legacy_stream = 1, per_thread_stream = 2;
     void *function = nullptr;
     int found = 0; // CU_GET_PROC_ADDRESS_SUCCESS
-    const int status =
-        driver.get_proc_address(base.text, &function, introduced,
-                                base.per_thread ? per_thread_stream : legacy_stream, &found);
+    const int status = reinterpret_cast<GetProcAddress>(ask)(
+        base.text, &function, introduced, base.per_thread ? per_thread_stream : legacy_stream,
+        &found);
     return status == 0 && found == 0 ? reinterpret_cast<cushim_function>(function) : nullptr;
 }
 
@@ -61,12 +71,26 @@ int missing_status(const LoadedLibrary &library, int introduced) {
                : status_symbol_not_found;
 }
 
+bool is_loaded(const LoadedLibrary *record) {
+    return record != nullptr && record->module != nullptr;
+}
+
+/* What the functions of an absent library answer. */
+int absent_status(cushim_library library, const LoadedLibrary *record) {
+    if (library == CUSHIM_LIBRARY_RUNTIME)
+        return is_loaded(ensure_loaded(CUSHIM_LIBRARY_DRIVER)) ? status_library_not_found
+                                                               : status_insufficient_driver;
+    return record != nullptr && record->report.reason == CUSHIM_REASON_LINK_STUB
+               ? status_stub_library
+               : status_library_not_found;
+}
+
 } // namespace
 
 Resolved resolve(cushim_library library, const char *name, int introduced) {
     const LoadedLibrary *record = ensure_loaded(library);
-    if (record == nullptr || record->module == nullptr)
-        return {nullptr, cushim_absent_status(library)};
+    if (!is_loaded(record))
+        return {nullptr, absent_status(library, record)};
     if (void *symbol = platform::find_symbol(record->module, name))
         return {reinterpret_cast<cushim_function>(symbol), 0};
     if (cushim_function function = ask_driver(*record, name, introduced))
@@ -90,16 +114,7 @@ using namespace cushim;
 
 extern "C" int cushim_absent_status(cushim_library library) noexcept {
     const LoadedLibrary *record = ensure_loaded(library);
-    if (record != nullptr && record->module != nullptr)
-        return 0;
-    if (library == CUSHIM_LIBRARY_RUNTIME) {
-        const LoadedLibrary *driver = ensure_loaded(CUSHIM_LIBRARY_DRIVER);
-        return driver == nullptr || driver->module == nullptr ? status_insufficient_driver
-                                                              : status_library_not_found;
-    }
-    return record != nullptr && record->report.reason == CUSHIM_REASON_LINK_STUB
-               ? status_stub_library
-               : status_library_not_found;
+    return is_loaded(record) ? 0 : absent_status(library, record);
 }
 
 extern "C" int cushim_first_call_driver(cushim_function *slot, cushim_function first,
@@ -117,8 +132,7 @@ extern "C" int cushim_first_call_runtime_quiet(cushim_function *slot, cushim_fun
 extern "C" int cushim_first_call_runtime(cushim_function *slot, cushim_function first,
                                          const char *row) noexcept {
     const int status = cushim_first_call_runtime_quiet(slot, first, row);
-    const LoadedLibrary *record = current_record(CUSHIM_LIBRARY_RUNTIME);
-    if (status != 0 && (record == nullptr || record->module == nullptr))
+    if (status != 0 && !is_loaded(current_record(CUSHIM_LIBRARY_RUNTIME)))
         platform::set_thread_error(status);
     return status;
 }

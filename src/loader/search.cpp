@@ -48,9 +48,14 @@ struct Search {
 bool join(Path &path, const char *folder, const char *name) {
     const size_t length = strlen(folder);
     const bool separated = length > 0 && platform::is_separator(folder[length - 1]);
-    const int written =
-        snprintf(path.chars, sizeof path.chars, separated ? "%s%s" : "%s/%s", folder, name);
-    return written > 0 && static_cast<size_t>(written) < sizeof path.chars;
+    const size_t rest = strlen(name) + 1;
+    if (length + 1 + rest > sizeof path.chars)
+        return false;
+    memcpy(path.chars, folder, length);
+    if (!separated)
+        path.chars[length] = '/';
+    memcpy(path.chars + length + (separated ? 0 : 1), name, rest);
+    return true;
 }
 
 bool has_folder(const char *path) {
@@ -382,9 +387,6 @@ LoadedLibrary *record_of(Search &search, bool is_disabled) {
         report.state = CUSHIM_STATE_LOADED;
         report.path = copy_text(path.chars[0] != '\0' ? path.chars : search.file_name());
         report.version = search.version;
-        if (search.driver())
-            record->get_proc_address = reinterpret_cast<GetProcAddress>(
-                platform::find_symbol(search.module, "cuGetProcAddress_v2"));
     } else {
         report.state = CUSHIM_STATE_ABSENT;
     }

@@ -34,9 +34,10 @@ def thunk(api, row):
     else:
         absent = 'return {};'
     ret = '' if function.result == 'void' else 'return '
-    return (f'static const char row_{name}[] = {row_literal(row)};\n'
+    # alignas: compilers pad long texts to 16 or 32 bytes, which is 10 KB for all rows.
+    return (f'alignas(1) extern const char cushim_row_{name}[] = {row_literal(row)};\n'
             f'{function.result} {api.convention} cushim_first_{name}({parameters(function)}) {{\n'
-            f'    const int status = {call}(CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), row_{name});\n'
+            f'    const int status = {call}(CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), cushim_row_{name});\n'
             f'    if (status != 0) [[unlikely]] {{ {absent} }}\n'
             f'    {ret}CUSHIM_LOAD_SLOT(cushim_slot_{name})({arguments(function)});\n'
             f'}}\n'
@@ -59,10 +60,12 @@ def registry_source(table, packed):
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
     text += f'#include <cushim/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
+    text += 'extern "C" {\n' + ''.join(
+        f'extern const char cushim_row_{row.name}[];\n' for row in table.rows) + '}\n'
     text += f'void cushim::visit_{api.key}_rows(RowVisitor visit, void *user) {{\n'
     for row in table.rows:
         text += (f'    visit(user, CUSHIM_SLOT({row.name}), '
-                 f'CUSHIM_FUNCTION(&cushim_first_{row.name}), {row_literal(row)});\n')
+                 f'CUSHIM_FUNCTION(&cushim_first_{row.name}), cushim_row_{row.name});\n')
     text += '}\n'
     left_out = ''.join(f'    {c_string(entry)},\n' for entry in table.left_out)
     text += (f'static const char *const left_out[] = {{\n{left_out}    nullptr}};\n'
