@@ -268,7 +268,7 @@ void write_newer_headers(Writer &out, const Error &error) {
 void write_report(Writer &out, const cushim_report &report) {
     out << or_empty(report.explanation);
     if (*or_empty(report.hint) != '\0') {
-        out << (out.ends_sentence() ? " " : ". ") << report.hint;
+        out << (out.ends_sentence() ? " To do: " : ". To do: ") << report.hint;
     }
 }
 

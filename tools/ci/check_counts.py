@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Counts the single tests of a `meson test` run and fails when fewer passed than expected.
+
+A run of skips exits 0, so success alone says little. Reads the log that Meson leaves in a build
+folder, counts test cases (Catch2), test methods (unittest) or whole programs per suite, lists what
+was skipped and why, and compares the number passed with tools/ci/expected_counts.txt.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+EXPECTED = pathlib.Path(__file__).with_name("expected_counts.txt")
+
+
+class Counts(NamedTuple):
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def plus(self, other):
+        return Counts(*(a + b for a, b in zip(self, other)))
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def number(pattern, text):
+    found = re.search(pattern, text)
+    return int(found.group(1)) if found else 0
+
+
+def catch2_counts(output):
+    """From Catch2's last summary: one line if everything passed, else a table."""
+    summaries = re.findall(r"^(?:All tests passed \(.*\)|test cases: .*)$", output, re.MULTILINE)
+    if not summaries:
+        return None
+    last = summaries[-1]
+    if last.startswith("All"):
+        return Counts(passed=number(r"in (\d+) test case", last))
+    expected_failures = number(r"(\d+) failed as expected", last)
+    return Counts(
+        number(r"(\d+) passed", last) + expected_failures,
+        number(r"(\d+) failed(?! as expected)", last),
+        number(r"(\d+) skipped", last),
+    )
+
+
+def unittest_counts(output):
+    ran = re.findall(r"^Ran (\d+) tests? in", output, re.MULTILINE)
+    if not ran:
+        return None
+    verdict = re.findall(r"^(?:OK|FAILED|NO TESTS RAN)(?: \(.*\))?$", output, re.MULTILINE)
+    last = verdict[-1] if verdict else ""
+    failed = number(r"failures=(\d+)", last) + number(r"errors=(\d+)", last)
+    skipped = number(r"skipped=(\d+)", last)
+    return Counts(max(int(ran[-1]) - failed - skipped, 0), failed, skipped)
+
+
+def plain_counts(output):
+    """A line of its own, as our scripts print it."""
+    lines = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", output, re.MULTILINE)
+    return Counts(*map(int, lines[-1])) if lines else None
+
+
+def output_of(record):
+    text = record.get("stdout", "") + "\n" + record.get("stderr", "")
+    return text.replace("\r", "")
+
+
+def counts_of(record):
+    output = output_of(record)
+    counts = catch2_counts(output) or unittest_counts(output) or plain_counts(output)
+    result = record["result"]
+    if result in ("OK", "EXPECTEDFAIL"):
+        return counts if counts and any(counts) else Counts(passed=1)
+    if result == "SKIP":
+        return counts if counts and any(counts) else Counts(skipped=1)
+    # A crash, a sanitizer's verdict or a time-out fails, whatever the summary before it said.
+    counts = counts or Counts()
+    return counts if counts.failed else counts._replace(failed=1)
+
+
+def skip_reasons(record):
+    output = output_of(record)
+    reasons = re.findall(r"SKIPPED:\nexplicitly with messages?:\n((?:  .*\n?)+)", output)
+    reasons += re.findall(r"skipped ['\"](.*)['\"]$", output, re.MULTILINE)
+    reasons += re.findall(r"^SKIP(?:PED)?:[ \t]*(\S.*)$", output, re.MULTILINE)
+    return [" ".join(reason.split()) for reason in reasons] or ["no reason given"]
+
+
+def suites_by_test(build):
+    """Meson's log names the suite only where there are several."""
+    known = {}
+    for kind in ("--tests", "--benchmarks"):
+        text = subprocess.run(
+            ["meson", "introspect", kind, str(build)], check=True, capture_output=True, text=True
+        ).stdout
+        for test in json.loads(text):
+            suites = [suite.split(":")[-1] for suite in test["suite"]]
+            known[test["name"]] = suites[0] if suites else "-"
+    return known
+
+
+def suite_of(record, known):
+    """The first suite of a test, and its name. Meson writes "project:suite+suite / name", and from
+    1.8 on "suite+suite - project:name"."""
+    name = record["name"]
+    found = re.fullmatch(r"[^:/ ]+:([^/ ]+) / (.+)", name)
+    found = found or re.fullmatch(r"([^:/ ]+) - [^:/ ]+:(.+)", name)
+    if found:
+        return found.group(1).split("+")[0], found.group(2)
+    name = name.split(":", 1)[1] if name.split(":")[0] == "cushim" else name
+    return known.get(name, "-"), name
+
+
+def read_expected(stage):
+    expected = {}
+    for line in EXPECTED.read_text().splitlines():
+        words = line.split("#")[0].split()
+        if words and words[0] == stage:
+            expected[words[1]] = int(words[2])
+    return expected
+
+
+def write_expected(stage, suites):
+    kept = [
+        line for line in EXPECTED.read_text().splitlines() if line.split()[:1] not in ([stage], [])
+    ]
+    kept += [f"{stage} {suite} {counts.passed}" for suite, counts in suites.items()]
+    comments = [line for line in kept if line.startswith("#")]
+    EXPECTED.write_text("\n".join(comments + sorted(set(kept) - set(comments))) + "\n")
+
+
+def problems_of(stage, suites, expected):
+    for suite, least in sorted(expected.items()):
+        passed = suites.get(suite, Counts()).passed
+        if passed < least:
+            yield f"{stage}/{suite}: {passed} tests passed, at least {least} are expected"
+    for suite in sorted(set(suites) - set(expected)):
+        yield f"{stage}/{suite}: no line in {EXPECTED.name} says how many tests to expect"
+    for suite, counts in sorted(suites.items()):
+        if counts.failed:
+            yield f"{stage}/{suite}: {counts.failed} tests failed"
+    if not suites:
+        yield f"{stage}: no test ran"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--stage", required=True, help="its lines in expected_counts.txt apply")
+    parser.add_argument("--log", default="testlog.json")
+    parser.add_argument("--totals", type=pathlib.Path, help="write 'passed failed skipped' here")
+    parser.add_argument("--update", action="store_true", help="expect from now on what passed")
+    arguments = parser.parse_args()
+
+    log = arguments.build / "meson-logs" / arguments.log
+    records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    known = suites_by_test(arguments.build)
+    suites, total = {}, Counts()
+    for record in records:
+        suite, test = suite_of(record, known)
+        counts = counts_of(record)
+        suites[suite] = suites.get(suite, Counts()).plus(counts)
+        total = total.plus(counts)
+        if counts.skipped:
+            for reason in skip_reasons(record):
+                print(f"   skipped in {suite} / {test}: {reason}")
+
+    if arguments.update:
+        write_expected(arguments.stage, suites)
+    expected = read_expected(arguments.stage)
+    for suite, counts in sorted(suites.items()):
+        print(f"   {suite:<10} {counts} (expected: {expected.get(suite, '?')})")
+    if arguments.totals:
+        arguments.totals.parent.mkdir(parents=True, exist_ok=True)
+        arguments.totals.write_text(f"{total.passed} {total.failed} {total.skipped}\n")
+    problems = list(problems_of(arguments.stage, suites, expected))
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+# Shell functions that every script here shares: messages, and the few calls of Meson. Sourced.
+# shellcheck shell=bash
+
+step() { printf '== %s\n' "$*"; }
+note() { printf '   %s\n' "$*"; }
+die() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# Exit status that Meson, and our stages, read as "skipped".
+# shellcheck disable=SC2034 # for the scripts that source this
+readonly SKIP_STATUS=77
+
+in_ci() { [[ ${CI:-} == true || ${CI:-} == 1 ]]; }
+
+# version_at_least HAVE WANT
+version_at_least() { [[ $(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1) == "$2" ]]; }
+
+# Options that ensure_cuda_headers fills in and configure passes on.
+HEADER_OPTIONS=()
+
+# configure DIR OPTION...: sets a build folder up, or brings an existing one to these options.
+# A folder that was left half-way by a failed run is set up anew.
+configure() {
+    local dir=$1
+    shift
+    local options=("${HEADER_OPTIONS[@]}" "$@")
+    if [[ -e $dir/build.ninja ]] && meson setup --reconfigure "$dir" "${options[@]}" \
+        >"$dir/reconfigure.log" 2>&1; then
+        return 0
+    fi
+    rm -rf "$dir"
+    meson setup "$dir" "${options[@]}"
+}
+
+# Everything is built, and a header construct that the generator does not understand is an error.
+# shellcheck disable=SC2034 # for the scripts that source this
+readonly DEVELOPER_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true)
+
+compile() { meson compile -C "$1"; }
+
+# run_built DIR NAME ARGUMENT...: runs the built program NAME, wherever below DIR Meson put it.
+run_built() {
+    local dir=$1 name=$2 program
+    shift 2
+    program=$(find "$dir" -type f -name "$name" -perm -u+x -print -quit)
+    [[ -n $program ]] || die "$name was not built in $dir"
+    "$program" "$@"
+}

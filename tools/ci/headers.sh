@@ -1,0 +1,87 @@
+# Finds CUDA headers, or brings them as pip wheels into build/. Sourced after packages.sh.
+# shellcheck shell=bash
+
+readonly RUNTIME_WHEEL=nvidia-cuda-runtime==13.0.96
+
+# What cuda_runtime_api.h includes from crt/ travels in a wheel of its own, which exists from CUDA
+# 13.0 on; what is used of it (crt/host_defines.h) also serves the headers of 11 and 12.
+crt_wheel() { # MAJOR MINOR
+    if [[ $1 -ge 13 ]]; then
+        echo "nvidia-cuda-crt==$1.$2.*"
+    else
+        echo "nvidia-cuda-crt==13.0.*"
+    fi
+}
+
+ensure_pip() {
+    python3 -m pip --version >/dev/null 2>&1 || try_install python3-pip
+}
+
+download_wheel() { # DIR REQUIREMENT
+    python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
+        -d "$1" "$2"
+}
+
+# bring_wheels DIR REQUIREMENT: unpacks a runtime wheel, and the crt headers it needs, under DIR.
+# Fails, saying so, where the wheels cannot be downloaded.
+bring_wheels() {
+    local dir=$1 requirement=$2 wheel version major minor
+    [[ ! -e $dir/complete ]] || return 0
+    ensure_pip || return 1
+    rm -rf "$dir"
+    mkdir -p "$dir/wheels"
+    step "pip download $requirement"
+    download_wheel "$dir/wheels" "$requirement" || return 1
+    wheel=$(find "$dir/wheels" -name '*.whl' -print -quit)
+    version=$(basename "$wheel" | cut -d- -f2)
+    IFS=. read -r major minor _ <<<"$version"
+    download_wheel "$dir/wheels" "$(crt_wheel "$major" "$minor")" || return 1
+    for wheel in "$dir"/wheels/*.whl; do
+        python3 -m zipfile -e "$wheel" "$dir/files" || return 1
+    done
+    merge_crt_headers "$dir" || return 1
+    rm -rf "$dir/wheels"
+    echo "$version" >"$dir/complete"
+}
+
+# The wheels of CUDA 11 and 12 keep their headers in another folder than the crt wheel does.
+merge_crt_headers() {
+    local include crt
+    include=$(wheel_include "$1")
+    crt=$(find "$1/files" -type d -path '*/include/crt' -print -quit)
+    [[ -n $crt ]] || return 1
+    [[ $crt -ef $include/crt ]] || cp -r "$crt" "$include/"
+}
+
+wheel_include() {
+    local header
+    header=$(find "$1/files" -name cuda_runtime_api.h -print -quit)
+    (cd "$(dirname "$header")" && pwd)
+}
+wheel_runtime() { find "$PWD/$1/files" -name 'libcudart.so.*' -print -quit; }
+
+compiler_has_cuda() {
+    printf '#include <cuda.h>\n#include <cuda_runtime_api.h>\n' |
+        "${CXX:-g++}" -E -x c++ - >/dev/null 2>&1
+}
+
+toolkit_has_cuda() {
+    local root
+    for root in "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda; do
+        [[ -z $root || ! -e $root/include/cuda_runtime_api.h ]] || return 0
+    done
+    return 1
+}
+
+# ensure_cuda_headers native|cross: leaves HEADER_OPTIONS empty where the build will find headers by
+# itself; a cross compiler does not look where the system's own compiler does.
+ensure_cuda_headers() {
+    HEADER_OPTIONS=()
+    ! toolkit_has_cuda || return 0
+    [[ $1 == cross ]] || ! compiler_has_cuda || return 0
+    bring_wheels build/cuda-headers "$RUNTIME_WHEEL" ||
+        die "no CUDA headers on this machine, and the wheels with them could not be downloaded." \
+            "Install a CUDA toolkit, or set CUDA_PATH to one."
+    # shellcheck disable=SC2034 # configure reads it
+    HEADER_OPTIONS=("-Dheaders_dir=$(wheel_include build/cuda-headers)")
+}

@@ -1,0 +1,75 @@
+#!/bin/bash
+# `tools/dev matrix`: for each supported CUDA release, brings its headers and its libcudart as pip
+# wheels, builds the whole project against them, runs the suites loader and forward, and resolves
+# every row of the runtime table in that libcudart. Status 77 where no wheel can be had.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+for part in common packages headers stages; do
+    # shellcheck source=/dev/null
+    . "tools/ci/$part.sh"
+done
+
+# NAME REQUIREMENT
+readonly RELEASES=(
+    "11.8 nvidia-cuda-runtime-cu11==11.8.89"
+    "12.0 nvidia-cuda-runtime-cu12==12.0.146"
+    "12.4 nvidia-cuda-runtime-cu12==12.4.127"
+    "12.9 nvidia-cuda-runtime-cu12==12.9.79"
+    "13.0 nvidia-cuda-runtime==13.0.96"
+    "newest nvidia-cuda-runtime"
+)
+
+only=""
+case ${1:-} in
+"") ;;
+--only) only=,${2:?--only needs names of releases},  ;;
+*) die "tools/dev matrix knows no option '$1'" ;;
+esac
+
+ensure_build_tools
+ensure_catch2 native
+mkdir -p build/matrix build/ci
+
+test_release() { # NAME
+    local wheel=build/matrix/$1 dir=build/matrix/$1-build status=0
+    # shellcheck disable=SC2034 # configure reads it
+    HEADER_OPTIONS=("-Dheaders_dir=$(wheel_include "$wheel")")
+    configure "$dir" --buildtype=debug --default-library=static "${DEVELOPER_OPTIONS[@]}" ||
+        return 1
+    compile "$dir" || return 1
+    CUSHIM_RUNTIME_REAL=$(wheel_runtime "$wheel") meson test -C "$dir" \
+        --print-errorlogs --timeout-multiplier 2 --suite loader --suite forward --suite real ||
+        status=1
+    python3 tools/ci/check_counts.py "$dir" --stage matrix --totals "build/matrix/$1.totals" \
+        ${UPDATE_COUNTS:+--update} || status=1
+    return $status
+}
+
+summary=() failures=0 tried=0 passed=0 failed=0 skipped=0
+for entry in "${RELEASES[@]}"; do
+    read -r name requirement <<<"$entry"
+    [[ -z $only || $only == *,$name,* ]] || continue
+    tried=$((tried + 1))
+    step "CUDA $name"
+    rm -f "build/matrix/$name.totals"
+    [[ $name != newest ]] || rm -rf build/matrix/newest
+    if ! bring_wheels "build/matrix/$name" "$requirement"; then
+        summary+=("$name: SKIPPED, its wheels cannot be downloaded")
+        tried=$((tried - 1))
+        continue
+    fi
+    begin=$SECONDS result=ok
+    test_release "$name" || { result=FAILED failures=$((failures + 1)); }
+    if [[ -e build/matrix/$name.totals ]]; then
+        read -r p f s <"build/matrix/$name.totals"
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    fi
+    summary+=("$name ($(cat "build/matrix/$name/complete")): $result, $((SECONDS - begin)) s")
+done
+
+step "CUDA releases"
+printf '   %s\n' "${summary[@]}"
+[[ $tried -gt 0 ]] || exit "$SKIP_STATUS"
+echo "$passed $failed $skipped" >build/ci/matrix.totals
+printf '   %d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[[ $failures -eq 0 ]]

@@ -1,0 +1,128 @@
+# Brings build tools and Catch2 with the system's own package manager. Sourced after common.sh.
+# shellcheck shell=bash
+
+readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3
+
+# Sets ROOT to the words that run a command as root; fails where that is not possible.
+ROOT=()
+find_root() {
+    [[ $(id -u) -ne 0 ]] || return 0
+    command -v sudo >/dev/null || return 1
+    [[ -t 0 ]] || sudo -n true 2>/dev/null || return 1
+    ROOT=(sudo)
+}
+
+# The package lists may be missing (containers) or old: read them anew twice a day at most.
+update_package_lists() {
+    local stamp=build/.package-lists
+    [[ -z $(find "$stamp" -mmin -720 2>/dev/null) ]] || return 0
+    step "apt-get update"
+    "${ROOT[@]}" apt-get -qq update
+    mkdir -p build
+    touch "$stamp"
+}
+
+# try_install PACKAGE...: installs those that are missing; says why and fails where it cannot.
+try_install() {
+    local package missing=()
+    for package in "$@"; do
+        if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+            missing+=("$package")
+        fi
+    done
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+    if ! command -v apt-get >/dev/null; then
+        note "missing, to be installed by hand (names as Debian has them): ${missing[*]}"
+        return 1
+    fi
+    if ! find_root; then
+        note "missing packages, and neither root nor sudo to install them. Run as root:"
+        note "apt-get install --no-install-recommends ${missing[*]}"
+        return 1
+    fi
+    update_package_lists || return 1
+    step "apt-get install ${missing[*]}"
+    apt_get_install "${missing[@]}"
+}
+
+# apt_get_install ARGUMENT...: silent, unless it fails.
+apt_get_install() {
+    mkdir -p build
+    "${ROOT[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 \
+        -y --no-install-recommends install "$@" >build/apt-get.log 2>&1 && return 0
+    tail -n 20 build/apt-get.log
+    return 1
+}
+
+# try_commands COMMAND:PACKAGE...: installs the packages of those commands that are not there.
+try_commands() {
+    local pair packages=()
+    for pair in "$@"; do
+        command -v "${pair%%:*}" >/dev/null || packages+=("${pair#*:}")
+    done
+    [[ ${#packages[@]} -eq 0 ]] || try_install "${packages[@]}"
+}
+require_commands() { try_commands "$@" || exit 1; }
+
+# The version that the system's packages offer, empty where they have none.
+package_candidate() {
+    command -v apt-cache >/dev/null || return 0
+    LC_ALL=C apt-cache policy "$1" 2>/dev/null |
+        sed -n '/(none)/d; s/^ *Candidate: *//p'
+}
+
+have_meson() {
+    command -v meson >/dev/null && version_at_least "$(meson --version)" "$MESON_WANTED"
+}
+
+# Meson comes from the distribution, or, where that is too old, from a virtual environment.
+ensure_meson() {
+    PATH=$PWD/build/venv/bin:$PATH
+    ! have_meson || return 0
+    if command -v apt-cache >/dev/null; then
+        ! find_root || update_package_lists
+        if version_at_least "$(package_candidate meson)" "$MESON_WANTED"; then
+            try_install meson || exit 1
+            hash -r
+            ! have_meson || return 0
+        fi
+    fi
+    python3 -c 'import ensurepip, venv' 2>/dev/null || try_install python3-venv || exit 1
+    step "meson >= $MESON_WANTED into build/venv"
+    python3 -m venv build/venv
+    build/venv/bin/python -m pip install -q "meson>=$MESON_WANTED" ||
+        die "Meson $MESON_WANTED or newer is needed: the distribution has none, and pip failed"
+    hash -r
+}
+
+ensure_build_tools() {
+    require_commands g++:g++ python3:python3 ninja:ninja-build pkg-config:pkg-config
+    ensure_meson
+}
+
+# ensure_catch2 native|cross: an installed package serves native builds; else, and for cross builds
+# always, Meson builds the source that subprojects/catch2.wrap names.
+ensure_catch2() {
+    if [[ $1 == native ]]; then
+        ! pkg-config --atleast-version=$CATCH2_WANTED catch2 2>/dev/null || return 0
+        ! install_catch2 || return 0
+    fi
+    bash tools/ci/catch2_source.sh || note "Meson will download the source of Catch2"
+}
+
+install_catch2() {
+    local package
+    command -v apt-get >/dev/null && find_root && update_package_lists || return 1
+    for package in libcatch2-dev catch2; do
+        if version_at_least "$(package_candidate "$package")" "$CATCH2_WANTED"; then
+            try_install "$package"
+            return
+        fi
+    done
+    # shellcheck source=tools/ci/private_apt.sh
+    . tools/ci/private_apt.sh
+    [[ $(distribution) == Debian ]] || return 1
+    private_apt_setup build/apt/backports deb backports || return 1
+    step "apt-get install libcatch2-dev from the distribution's backports"
+    apt_get_install "${PRIVATE_APT[@]}" libcatch2-dev
+}

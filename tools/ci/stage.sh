@@ -1,0 +1,13 @@
+#!/bin/bash
+# Runs one stage of `tools/dev test`: stage.sh NAME. Status 77 means skipped.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+for part in common packages headers stages; do
+    # shellcheck source=/dev/null
+    . "tools/ci/$part.sh"
+done
+PATH=$PWD/build/venv/bin:$PATH
+mkdir -p build/ci
+rm -f "build/ci/$1.totals"
+ensure_cuda_headers native
+"stage_$1"
