@@ -6,8 +6,9 @@
 
 namespace cushim {
 
-/* Calls cuInit(0), once in a process: later calls cost a few nanoseconds. Wrappers call it on their
- * first use; programs that only use the tables call it, or cuInit, themselves. With 100 ms to half
+/* Calls cuInit(0) until it has succeeded once in the process: from then on a call costs a few
+ * nanoseconds. Threads that are first at the same time may each call it, which CUDA allows. Wrappers
+ * call it on their first use; programs that only use the tables call it, or cuInit, themselves. With 100 ms to half
  * a second on real hardware it is the expensive moment of a program's start.
  *
  * Errors: library_not_found, stub_library, no_device, or the status of cuInit. A failure is not

@@ -3,7 +3,8 @@
  *
  * Nothing here has to be called: the first call of any table function loads what it needs. The
  * C interface in loader.h is the same loader; what these functions say of threads and ownership
- * there holds here too. Never throws, prints, aborts, calls cuInit, or unloads a library.
+ * there holds here too. Never throws, prints, aborts, calls cuInit, or unloads a
+ * library in use.
  *
  * How the driver is searched for on Linux: the path in CUSHIM_DRIVER, or one that the program chose
  * in its settings, and then nothing else; a copy that the process has loaded already; libcuda.so.1
@@ -15,8 +16,8 @@
  * version by default search; CUDA_PATH, CUDA_HOME, /usr/local/cuda*, CONDA_PREFIX, and the packages
  * of an active Python environment.
  *
- * CUSHIM_DISABLE=1 behaves as if there were no CUDA. A process with elevated rights ignores all of
- * these variables.
+ * CUSHIM_DISABLE=1 behaves as if there were no CUDA. On POSIX systems, a process with elevated
+ * rights ignores all of these variables.
  */
 #ifndef CUSHIM_LOADER_HPP
 #define CUSHIM_LOADER_HPP

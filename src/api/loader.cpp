@@ -35,6 +35,8 @@ Result<void> configure(const Settings &settings) noexcept {
     case CUSHIM_CONFIGURE_TOO_LATE:
         return Error::invalid_argument(
             "settings come too late: the CUDA libraries were already searched for");
+    case CUSHIM_CONFIGURE_NO_MEMORY:
+        return Error::make({.kind = ErrorKind::out_of_memory});
     case CUSHIM_CONFIGURE_INVALID:
         break;
     }

@@ -34,8 +34,6 @@ bool replace(T *place, T &expected, T value) {
 
 #else // MSVC: its volatile accesses acquire and release, its intrinsics are full barriers
 
-static_assert(sizeof(long) == sizeof(int));
-
 template <class T>
 T load(const T *place) {
     return *const_cast<const volatile T *>(place);
@@ -46,26 +44,24 @@ void store(T *place, T value) {
     *const_cast<volatile T *>(place) = value;
 }
 
+/* What is a pointer's size goes through the pointer intrinsics, the rest is an int. */
 template <class T>
-T *exchange(T **place, T *value) {
-    return static_cast<T *>(
-        _InterlockedExchangePointer(reinterpret_cast<void *volatile *>(place),
-                                    const_cast<void *>(static_cast<const void *>(value))));
-}
-
-template <class R, class... A>
-auto exchange(R (**place)(A...), R (*value)(A...)) -> R (*)(A...) {
-    return reinterpret_cast<R (*)(A...)>(_InterlockedExchangePointer(
-        reinterpret_cast<void *volatile *>(place), reinterpret_cast<void *>(value)));
+T exchange(T *place, T value) {
+    if constexpr (sizeof(T) == sizeof(void *)) {
+        return (T)_InterlockedExchangePointer((void *volatile *)place, (void *)value);
+    } else {
+        static_assert(sizeof(T) == sizeof(long));
+        return (T)_InterlockedExchange((volatile long *)place, (long)value);
+    }
 }
 
 template <class T>
 bool replace(T *place, T &expected, T value) {
     static_assert(sizeof(T) == sizeof(void *));
-    void *before = _InterlockedCompareExchangePointer(reinterpret_cast<void *volatile *>(place),
-                                                      (void *)value, (void *)expected);
-    const bool done = before == (void *)expected;
-    expected = (T)before;
+    const T before = (T)_InterlockedCompareExchangePointer((void *volatile *)place, (void *)value,
+                                                           (void *)expected);
+    const bool done = before == expected;
+    expected = before;
     return done;
 }
 

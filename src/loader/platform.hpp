@@ -26,9 +26,16 @@ enum class OpenMode {
     already_loaded // only if the process has it already
 };
 
-/* Opens a library; nullptr and the system's message if that fails. A path without a folder means
- * the system's default search, on Windows: its own system folder and the program's folder. */
-Module open_library(const char *path, OpenMode mode, Text &message);
+/* Why a library could not be opened: the system's message, and whether all it says is that there is
+ * no such file. A file that lacks another library is there. */
+struct OpenError {
+    Text message;
+    bool missing = false;
+};
+
+/* Opens a library; nullptr if that fails. A path without a folder means the system's default search,
+ * on Windows: its own system folder and the program's folder. */
+Module open_library(const char *path, OpenMode mode, OpenError &error);
 
 /* Gives back what open_library gave. Only for a candidate that turned out to be none of ours, so
  * that later searches of the process (libcudart's for libcuda.so.1) do not find it in memory. */
@@ -43,12 +50,12 @@ void path_of_module(Module module, char *path, size_t size);
 enum class FileKind { library, missing, folder, not_a_library, truncated, wrong_architecture };
 FileKind inspect_file(const char *path, Text &detail);
 
-/* A damaged copy of this library in front of the system's search, which would end the process when
- * it is loaded: true, with its path. */
-bool damaged_in_search_path(const char *name, Text &path, FileKind &kind, Text &detail);
+/* Calls visit for each folder that the system's default search looks in first because the user said
+ * so (LD_LIBRARY_PATH), in order. Ends early when visit returns true, and returns that. */
+bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user);
 
-/* An environment variable; nullptr if it is unset or empty, and always in a process that runs with
- * more rights than the user who started it. */
+/* An environment variable; nullptr if it is unset or empty, and, on POSIX systems, always in a process
+ * that runs with more rights than the user who started it. */
 const char *environment(const char *name);
 
 /* Calls visit for each entry of a folder whose name starts with prefix. */

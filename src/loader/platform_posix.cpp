@@ -147,16 +147,25 @@ bool may_be_loaded(const char *name) {
     return dl_iterate_phdr(is_loaded, &wanted) != 0;
 }
 
+/* Whether the dynamic linker's message is that the file itself was not found. It puts the file that
+ * it speaks of in front, in every language, and the system's own words for the error behind. */
+bool says_missing(const char *message, const char *path) {
+    const char *named = strstr(message, path);
+    return named != nullptr && (named == message || named[-1] == ' ') &&
+           named[strlen(path)] == ':' && strstr(named, strerror(ENOENT)) != nullptr;
+}
+
 } // namespace
 
-Module open_library(const char *path, OpenMode mode, Text &message) {
+Module open_library(const char *path, OpenMode mode, OpenError &error) {
     if (mode == OpenMode::already_loaded && !may_be_loaded(path))
         return nullptr;
     const int flags = RTLD_NOW | RTLD_LOCAL | (mode == OpenMode::already_loaded ? RTLD_NOLOAD : 0);
     void *module = dlopen(path, flags);
     if (module == nullptr) {
-        const char *error = dlerror();
-        say(message, error != nullptr ? error : "not loaded in this process");
+        const char *message = dlerror();
+        say(error.message, message != nullptr ? message : "not loaded in this process");
+        error.missing = says_missing(error.message.chars, path);
     }
     return module;
 }
@@ -205,20 +214,18 @@ FileKind inspect_file(const char *path, Text &detail) {
     return kind;
 }
 
-bool damaged_in_search_path(const char *name, Text &path, FileKind &kind, Text &detail) {
-    const char *folders = environment("LD_LIBRARY_PATH");
-    while (folders != nullptr && *folders != '\0') {
-        const size_t length = strcspn(folders, ":;");
-        const int written = snprintf(path.chars, sizeof path.chars, "%.*s/%s",
-                                     static_cast<int>(length), length == 0 ? "." : folders, name);
-        if (written > 0 && static_cast<size_t>(written) < sizeof path.chars) {
-            kind = inspect_file(path.chars, detail);
-            if (kind == FileKind::truncated)
-                return true;
-            if (kind == FileKind::library)
-                return false;
+bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user) {
+    const char *rest = environment("LD_LIBRARY_PATH");
+    while (rest != nullptr) {
+        const size_t length = strcspn(rest, ":;");
+        char folder[PATH_MAX] = "."; // what an empty piece means
+        if (length > 0 && length < sizeof folder) {
+            memcpy(folder, rest, length);
+            folder[length] = '\0';
         }
-        folders += length + (folders[length] != '\0' ? 1 : 0);
+        if (length < sizeof folder && visit(folder, user))
+            return true;
+        rest = rest[length] != '\0' ? rest + length + 1 : nullptr;
     }
     return false;
 }

@@ -12,6 +12,8 @@
 #endif
 #include "platform.hpp"
 
+#include "atomics.hpp"
+
 #include <windows.h>
 
 #include <stdio.h>
@@ -104,16 +106,16 @@ FileKind inspect_image(HANDLE file, Text &detail) {
 
 } // namespace
 
-Module open_library(const char *path, OpenMode mode, Text &message) {
+Module open_library(const char *path, OpenMode mode, OpenError &error) {
     wchar_t wide[longest_path];
     if (!widen(path, wide)) {
-        say(message, "the path is too long or not UTF-8");
+        say(error.message, "the path is too long or not UTF-8");
         return nullptr;
     }
     HMODULE module = nullptr;
     if (mode == OpenMode::already_loaded) {
         if (!GetModuleHandleExW(0, wide, &module)) {
-            say(message, "not loaded in this process");
+            say(error.message, "not loaded in this process");
             return nullptr;
         }
         return module;
@@ -133,10 +135,15 @@ Module open_library(const char *path, OpenMode mode, Text &message) {
     }
     const UINT mode_before = SetErrorMode(SEM_FAILCRITICALERRORS);
     module = LoadLibraryExW(name, nullptr, flags);
-    const DWORD error = GetLastError();
+    const DWORD code = GetLastError();
     SetErrorMode(mode_before);
-    if (module == nullptr)
-        say_error(message, error);
+    if (module == nullptr) {
+        say_error(error.message, code);
+        // The system says the same where a library that this one needs is missing.
+        Text ignored;
+        error.missing = code == ERROR_MOD_NOT_FOUND &&
+                        (!has_folder(path) || inspect_file(path, ignored) == FileKind::missing);
+    }
     return module;
 }
 
@@ -187,8 +194,8 @@ FileKind inspect_file(const char *path, Text &detail) {
     return kind;
 }
 
-bool damaged_in_search_path(const char *, Text &, FileKind &, Text &) {
-    return false; // the system checks an image before it runs any of it
+bool visit_search_path(bool (*)(const char *folder, void *user), void *) {
+    return false; // there is none: PATH is never searched
 }
 
 const char *environment(const char *name) {
@@ -220,39 +227,41 @@ namespace {
 
 // A slot of the system's own, since the compiler's thread-local variables need a C++ runtime on
 // mingw. 0 means none yet: the slot's number is stored plus one.
-unsigned long error_slot = 0;
+size_t error_slot = 0;
 
-unsigned long own_error_slot() {
-    unsigned long slot = __atomic_load_n(&error_slot, __ATOMIC_ACQUIRE);
+size_t own_error_slot() {
+    size_t slot = atomics::load(&error_slot);
     if (slot != 0)
         return slot;
     const DWORD fresh = TlsAlloc();
     if (fresh == TLS_OUT_OF_INDEXES)
         return 0;
-    unsigned long expected = 0;
-    if (__atomic_compare_exchange_n(&error_slot, &expected, fresh + 1, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
-        return fresh + 1;
+    if (atomics::replace(&error_slot, slot, static_cast<size_t>(fresh) + 1))
+        return static_cast<size_t>(fresh) + 1;
     TlsFree(fresh);
-    return expected;
+    return slot;
+}
+
+DWORD index_of(size_t stored) {
+    return static_cast<DWORD>(stored - 1);
 }
 
 } // namespace
 
 int thread_error() {
-    const unsigned long slot = __atomic_load_n(&error_slot, __ATOMIC_ACQUIRE);
+    const size_t slot = atomics::load(&error_slot);
     if (slot == 0)
         return 0;
     const DWORD before = GetLastError(); // TlsGetValue clears it
-    const int error = static_cast<int>(reinterpret_cast<size_t>(TlsGetValue(slot - 1)));
+    const int error = static_cast<int>(reinterpret_cast<size_t>(TlsGetValue(index_of(slot))));
     SetLastError(before);
     return error;
 }
 
 void set_thread_error(int error) {
-    const unsigned long slot = own_error_slot();
+    const size_t slot = own_error_slot();
     if (slot != 0)
-        TlsSetValue(slot - 1, reinterpret_cast<void *>(static_cast<size_t>(error)));
+        TlsSetValue(index_of(slot), reinterpret_cast<void *>(static_cast<size_t>(error)));
 }
 
 unsigned int fork_generation() {

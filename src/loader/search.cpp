@@ -164,9 +164,10 @@ bool try_path(Search &search, const char *path) {
         search.candidates.add(path, outcome_of(kind), detail.chars);
         return false;
     }
-    platform::Module module = platform::open_library(path, platform::OpenMode::load, detail);
+    platform::OpenError error;
+    platform::Module module = platform::open_library(path, platform::OpenMode::load, error);
     if (module == nullptr) {
-        search.candidates.add(path, CUSHIM_OUTCOME_REFUSED, detail.chars);
+        search.candidates.add(path, CUSHIM_OUTCOME_REFUSED, error.message.chars);
         return false;
     }
     return take(search, path, module, false);
@@ -183,28 +184,65 @@ bool try_path_if_there(Search &search, const char *folder, const char *name) {
 }
 
 bool try_already_loaded(Search &search, const char *name) {
-    platform::Text message;
+    platform::OpenError error;
     platform::Module module =
-        platform::open_library(name, platform::OpenMode::already_loaded, message);
+        platform::open_library(name, platform::OpenMode::already_loaded, error);
     return module != nullptr && take(search, name, module, true);
 }
 
-/* By file name alone: the system's default search. */
+/* A name to look for in the folders that the user put in front of the system's search. */
+struct InSearchPath {
+    Search *search;
+    const char *name;
+    bool damaged;
+};
+
+/* Whether the library that the system's search would meet first is cut off: it has to be found out by
+ * looking, since loading it would end the process. */
+bool damaged_comes_first(const char *name) {
+    InSearchPath first = {nullptr, name, false};
+    platform::visit_search_path(
+        [](const char *folder, void *user) {
+            InSearchPath &looking = *static_cast<InSearchPath *>(user);
+            Path path;
+            platform::Text detail;
+            if (!join(path, folder, looking.name))
+                return false;
+            const platform::FileKind kind = platform::inspect_file(path.chars, detail);
+            looking.damaged = kind == platform::FileKind::truncated;
+            return looking.damaged || kind == platform::FileKind::library;
+        },
+        &first);
+    return first.damaged;
+}
+
+/* One by one, where the system's search ended at something that is none of ours. */
+bool try_search_path(Search &search, const char *name) {
+    InSearchPath all = {&search, name, false};
+    return platform::visit_search_path(
+        [](const char *folder, void *user) {
+            const InSearchPath &looking = *static_cast<InSearchPath *>(user);
+            return try_path_if_there(*looking.search, folder, looking.name);
+        },
+        &all);
+}
+
+/* By file name alone: the system's default search. It takes the first that it finds, and so may stop
+ * at a link stub with a driver behind it. */
 bool try_default_search(Search &search, const char *name) {
-    platform::Text message, damaged;
-    platform::FileKind kind;
-    if (platform::damaged_in_search_path(name, damaged, kind, message)) {
-        search.candidates.add(damaged.chars, outcome_of(kind), message.chars);
-        return false;
+    if (!damaged_comes_first(name)) {
+        platform::OpenError error;
+        platform::Module module = platform::open_library(name, platform::OpenMode::load, error);
+        if (module != nullptr && take(search, name, module, false))
+            return true;
+        if (module == nullptr)
+            search.candidates.add(name,
+                                  error.missing ? CUSHIM_OUTCOME_NOT_FOUND : CUSHIM_OUTCOME_REFUSED,
+                                  error.message.chars);
+        if (error.missing)
+            return false;
     }
-    platform::Module module = platform::open_library(name, platform::OpenMode::load, message);
-    if (module != nullptr)
-        return take(search, name, module, false);
-    const bool missing = strstr(message.chars, "No such file") != nullptr ||
-                         strstr(message.chars, "error 126") != nullptr;
-    search.candidates.add(name, missing ? CUSHIM_OUTCOME_NOT_FOUND : CUSHIM_OUTCOME_REFUSED,
-                          message.chars);
-    return false;
+    return try_search_path(search, name);
 }
 
 /* The one path that somebody chose, by variable or by settings. A bare file name leaves the folder

@@ -95,7 +95,7 @@ extern "C" cushim_configure_result cushim_configure(const cushim_settings *setti
         return CUSHIM_CONFIGURE_INVALID;
     Copy *copy = copy_of(*settings, false);
     if (copy == nullptr)
-        return CUSHIM_CONFIGURE_INVALID;
+        return CUSHIM_CONFIGURE_NO_MEMORY;
     if (publish(copy))
         return CUSHIM_CONFIGURE_OK;
     free(copy);

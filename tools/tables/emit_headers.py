@@ -95,7 +95,7 @@ def table_header(table, packed):
     body += f'}}\nclass {api.table} : {bases} {{\n  public:\n'
     body += ('/* The exact function pointer behind an entry point (entry.hpp), or why there is none. */\n'
              'template <class Entry> Result<typename Entry::pfn> pfn() const;\n};\n')
-    body += (f'/* The table of the CUDA {api.key} API. Never fails: see DriverTable in table.hpp. */\n'
+    body += (f'/* The table of the CUDA {api.key} API. Never fails: see table.hpp. */\n'
              f'inline {api.table} {api.key}() noexcept {{ return {{}}; }}\n}}\n')
     return text + bracket(table.macros, body)
 

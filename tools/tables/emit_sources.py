@@ -4,7 +4,8 @@ import re
 
 from .emit_headers import NOTICE, arguments, parameters, types, version_text
 
-# Rows that answer more than a status while they cannot be forwarded: src/loader/absent_answers.hpp.
+# Rows that answer more than a status while they cannot be forwarded: src/loader/absent_driver.hpp
+# and absent_runtime.hpp.
 ANSWERED = {
     'cuGetErrorName', 'cuGetErrorString',
     'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
