@@ -58,6 +58,8 @@
  * memory model of MSVC that is a plain load. */
 #if defined(__GNUC__)
 #define CUSHIM_LOAD_SLOT(slot) __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
+#elif defined(_M_ARM64)
+#error "cushim: on Arm, compile with clang or GCC: MSVC's plain loads do not acquire there."
 #else
 #define CUSHIM_LOAD_SLOT(slot) (*static_cast<decltype(slot) volatile *>(&(slot)))
 #endif

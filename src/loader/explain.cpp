@@ -46,6 +46,10 @@ const char *hint_for(cushim_reason reason, const SearchSummary &summary) {
                    : "correct the path in CUSHIM_RUNTIME or in the program's settings, or put the "
                      "runtime beside the driver that CUSHIM_DRIVER names";
     case CUSHIM_REASON_LINK_STUB:
+        if (summary.chosen)
+            return "name the driver instead in CUSHIM_DRIVER or in the program's settings: the "
+                   "stub "
+                   "is for linking only";
         return "install the NVIDIA driver, or start the container with its GPUs; and take the "
                "toolkit's stubs folder off the library search path, it is for linking only";
     case CUSHIM_REASON_UNUSABLE:
@@ -87,8 +91,8 @@ char *explain_loaded(const cushim_report &report, const SearchSummary &summary) 
 
 /* A sentence about one candidate that could not be used. */
 char *explain_unusable(const cushim_candidate *bad, const SearchSummary &summary) {
-    if (bad == nullptr)
-        return nullptr; // there was no memory to note it
+    if (bad == nullptr) // nothing could be tried, or noted
+        return join_text({"no ", what(summary), ": ", file_name(summary), " was not found"});
     const char *where = summary.beside ? ", beside the driver that was chosen by path," : "";
     return join_text(
         {"no ", what(summary), ": ", bad->path, where, " cannot be used: ", bad->detail});

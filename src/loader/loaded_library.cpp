@@ -19,8 +19,11 @@ const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *b
         return before;
     found->previous = before;
     LoadedLibrary *expected = before;
-    if (atomics::replace(&records[library], expected, found))
+    if (atomics::replace(&records[library], expected, found)) {
+        // Slots point into the library, and threads keep state here: both are for ever.
+        platform::pin_own_module();
         return found;
+    }
     discard(found);
     return expected;
 }

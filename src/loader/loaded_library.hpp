@@ -24,6 +24,7 @@ namespace cushim {
 struct LoadedLibrary {
     cushim_report report;    // its state is loaded or absent
     platform::Module module; // nullptr if absent
+    bool chosen;             // by path: nothing else was tried
     LoadedLibrary *previous; // what a reload replaced
 };
 

@@ -43,15 +43,20 @@ void close_library(Module module);
 
 void *find_symbol(Module module, const char *name);
 
-/* The absolute path that the system loaded the module from; empty where it does not tell. */
-void path_of_module(Module module, char *path, size_t size);
+/* The absolute path that the system loaded the module from, on the heap; nullptr where it does not
+ * tell. */
+char *path_of_module(Module module);
 
-/* What can be told of a file without loading it. */
+/* Whether the module is the one that this code is part of. */
+bool contains_own_code(Module module);
+
+/* What can be told of a file without loading it. Truncated: a library that is damaged such that
+ * loading it could end the process. */
 enum class FileKind { library, missing, folder, not_a_library, truncated, wrong_architecture };
 FileKind inspect_file(const char *path, Text &detail);
 
-/* Calls visit for each folder that the system's default search looks in first because the user said
- * so (LD_LIBRARY_PATH), in order. Ends early when visit returns true, and returns that. */
+/* Calls visit for each folder that the system's default search looks in, in its order, as far as it
+ * tells: not all can. Ends early when visit returns true, and returns that. */
 bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user);
 
 /* An environment variable; nullptr if it is unset or empty, and, on POSIX systems, always in a process
@@ -83,7 +88,7 @@ extern const char *const known_driver_folders[]; // ended by nullptr; empty on W
 /* Folders below a toolkit's or an environment's root that hold the runtime; ended by nullptr. */
 extern const char *const toolkit_folders[];     // "lib64", ...
 extern const char *const environment_folders[]; // "lib", ...
-extern const char *const python_folders[];      // where "python3*" folders are: "lib"
+extern const char *const python_folder;         // where "python3*" folders are: "lib"
 extern const char *const toolkit_parent;        // "/usr/local"; nullptr: none
 extern const char *const package_folders[];     // "nvidia/cu13/lib", ... in site-packages
 

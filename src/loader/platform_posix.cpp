@@ -8,122 +8,36 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cushim::platform {
 
 namespace {
 
-#if defined(__LP64__)
-using Header = Elf64_Ehdr;
-using Segment = Elf64_Phdr;
-constexpr unsigned char own_class = ELFCLASS64;
-#else
-using Header = Elf32_Ehdr;
-using Segment = Elf32_Phdr;
-constexpr unsigned char own_class = ELFCLASS32;
-#endif
-
 #if defined(__x86_64__)
-constexpr int own_machine = EM_X86_64;
 #define CUSHIM_MULTIARCH "x86_64-linux-gnu"
 #define CUSHIM_TARGET "targets/x86_64-linux/lib"
 #elif defined(__aarch64__)
-constexpr int own_machine = EM_AARCH64;
 #define CUSHIM_MULTIARCH "aarch64-linux-gnu"
 #define CUSHIM_TARGET "targets/sbsa-linux/lib"
 #else
-constexpr int own_machine = -1; // not checked: the system's own message has to do
 #define CUSHIM_MULTIARCH "."
 #define CUSHIM_TARGET "lib"
 #endif
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-constexpr unsigned char own_order = ELFDATA2LSB;
-#else
-constexpr unsigned char own_order = ELFDATA2MSB;
-#endif
-
+/* The end of a message that is too long: what it says comes after the path. */
 void say(Text &text, const char *words) {
-    snprintf(text.chars, sizeof text.chars, "%s", words);
+    const size_t length = strlen(words);
+    const bool fits = length < sizeof text.chars;
+    snprintf(text.chars, sizeof text.chars, "%s%s", fits ? "" : "...",
+             fits ? words : words + length - (sizeof text.chars - 4));
 }
-
-/* The start of a file: the header, and in every library built today the segments' list. */
-struct Start {
-    char bytes[1024];
-    size_t size;
-};
-
-bool read_segment(int file, const Start &start, off_t at, Segment &segment) {
-    if (at >= 0 && static_cast<unsigned long long>(at) + sizeof segment <= start.size) {
-        memcpy(&segment, start.bytes + at, sizeof segment);
-        return true;
-    }
-    return pread(file, &segment, sizeof segment, at) == static_cast<ssize_t>(sizeof segment);
-}
-
-/* Whether every segment that the header promises is inside the file: the dynamic linker maps them
- * unseen, and a process that touches a page beyond the end of the file dies of SIGBUS. */
-bool segments_are_there(int file, const Start &start, const Header &header, off_t size) {
-    for (unsigned int i = 0; i < header.e_phnum; ++i) {
-        Segment segment;
-        const off_t at = static_cast<off_t>(header.e_phoff) +
-                         static_cast<off_t>(i) * static_cast<off_t>(header.e_phentsize);
-        if (!read_segment(file, start, at, segment))
-            return false;
-        if (segment.p_type != PT_LOAD)
-            continue;
-        const auto end = segment.p_offset + segment.p_filesz;
-        if (end < segment.p_offset || end > static_cast<unsigned long long>(size))
-            return false;
-    }
-    return true;
-}
-
-FileKind inspect_elf(int file, off_t size, Text &detail) {
-    Start start;
-    const ssize_t got = pread(file, start.bytes, sizeof start.bytes, 0);
-    start.size = got > 0 ? static_cast<size_t>(got) : 0;
-    if (got < SELFMAG || memcmp(start.bytes, ELFMAG, SELFMAG) != 0) {
-        say(detail, size == 0 ? "the file is empty" : "not a shared library (no ELF header)");
-        return FileKind::not_a_library;
-    }
-    Header header;
-    if (start.size < sizeof header) {
-        say(detail, "the file is cut off inside its header");
-        return FileKind::truncated;
-    }
-    memcpy(&header, start.bytes, sizeof header);
-    if (header.e_ident[EI_CLASS] != own_class || header.e_ident[EI_DATA] != own_order ||
-        (own_machine >= 0 && header.e_machine != own_machine)) {
-        snprintf(detail.chars, sizeof detail.chars,
-                 "built for another architecture (ELF machine %u, %s bit)",
-                 static_cast<unsigned int>(header.e_machine),
-                 header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
-        return FileKind::wrong_architecture;
-    }
-    if (!segments_are_there(file, start, header, size)) {
-        snprintf(detail.chars, sizeof detail.chars,
-                 "the file is cut off after %lld bytes, its header promises more",
-                 static_cast<long long>(size));
-        return FileKind::truncated;
-    }
-    return FileKind::library;
-}
-
-} // namespace
-
-namespace {
 
 /* A file name, and whether a loaded library's begins with it. */
 struct LoadedName {
@@ -178,57 +92,47 @@ void *find_symbol(Module module, const char *name) {
     return dlsym(module, name);
 }
 
-void path_of_module(Module module, char *path, size_t size) {
-    path[0] = '\0';
+char *path_of_module(Module module) {
     struct link_map *map = nullptr;
     if (dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr)
-        return;
-    char resolved[PATH_MAX];
-    const char *best = map->l_name;
-    if (best[0] != '/' && realpath(best, resolved) != nullptr)
-        best = resolved;
-    const size_t length = strlen(best);
-    if (length < size)
-        memcpy(path, best, length + 1);
+        return nullptr;
+    return map->l_name[0] == '/' ? strdup(map->l_name) : realpath(map->l_name, nullptr);
 }
 
-FileKind inspect_file(const char *path, Text &detail) {
-    // O_NONBLOCK: opening a named pipe must not wait for its writer.
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
-        snprintf(detail.chars, sizeof detail.chars, "%s", strerror(errno));
-        return errno == ENOENT || errno == ENOTDIR ? FileKind::missing : FileKind::not_a_library;
-    }
-    struct stat status;
-    FileKind kind = FileKind::not_a_library;
-    if (fstat(file, &status) != 0)
-        say(detail, strerror(errno));
-    else if (S_ISDIR(status.st_mode)) {
-        say(detail, "a folder, not a library");
-        kind = FileKind::folder;
-    } else if (!S_ISREG(status.st_mode))
-        say(detail, "not a regular file");
-    else
-        kind = inspect_elf(file, status.st_size, detail);
-    close(file);
-    return kind;
+bool contains_own_code(Module module) {
+    Dl_info own;
+    struct link_map *map = nullptr, *own_map = nullptr;
+    return dlinfo(module, RTLD_DI_LINKMAP, &map) == 0 &&
+           dladdr1(reinterpret_cast<void *>(&contains_own_code), &own,
+                   reinterpret_cast<void **>(&own_map), RTLD_DL_LINKMAP) != 0 &&
+           map == own_map;
 }
 
+/* The folders as the dynamic linker has them: LD_LIBRARY_PATH as it was when the process started,
+ * the program's own run path, the system's folders. The cache of ldconfig is not among them. */
+#if defined(__GLIBC__)
 bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user) {
-    const char *rest = environment("LD_LIBRARY_PATH");
-    while (rest != nullptr) {
-        const size_t length = strcspn(rest, ":;");
-        char folder[PATH_MAX] = "."; // what an empty piece means
-        if (length > 0 && length < sizeof folder) {
-            memcpy(folder, rest, length);
-            folder[length] = '\0';
-        }
-        if (length < sizeof folder && visit(folder, user))
-            return true;
-        rest = rest[length] != '\0' ? rest + length + 1 : nullptr;
+    bool found = false;
+    void *program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+    Dl_serinfo size;
+    if (program == nullptr)
+        return false;
+    if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0) {
+        Dl_serinfo *folders = static_cast<Dl_serinfo *>(malloc(size.dls_size));
+        if (folders != nullptr && dlinfo(program, RTLD_DI_SERINFOSIZE, folders) == 0 &&
+            dlinfo(program, RTLD_DI_SERINFO, folders) == 0)
+            for (unsigned int i = 0; i < folders->dls_cnt && !found; ++i)
+                found = visit(folders->dls_serpath[i].dls_name, user);
+        free(folders);
     }
+    dlclose(program);
+    return found;
+}
+#else
+bool visit_search_path(bool (*)(const char *folder, void *user), void *) {
     return false;
 }
+#endif
 
 const char *environment(const char *name) {
     const char *value = secure_getenv(name);
@@ -285,20 +189,25 @@ void set_thread_error(int error) {
 }
 
 namespace {
+
 unsigned int generation = 0;
 int generation_watched = 0;
+pid_t counted = 0; // the last child that was counted: two threads may have registered the handler
+
 void count_fork() {
-    __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
+    const pid_t own = getpid();
+    if (__atomic_exchange_n(&counted, own, __ATOMIC_RELAXED) != own)
+        __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
 }
+
 } // namespace
 
 unsigned int fork_generation() {
-    int expected = 0;
-    if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0 &&
-        __atomic_compare_exchange_n(&generation_watched, &expected, 1, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
+    if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0) {
         pin_own_module();
-        pthread_atfork(nullptr, nullptr, count_fork);
+        // The flag goes up after the fact, so that nobody relies on a handler that is not there yet.
+        if (pthread_atfork(nullptr, nullptr, count_fork) == 0)
+            __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
     }
     return __atomic_load_n(&generation, __ATOMIC_RELAXED);
 }
@@ -310,8 +219,12 @@ bool at_exit(void (*function)()) {
 
 void pin_own_module() {
     Dl_info info;
-    if (dladdr(reinterpret_cast<void *>(&pin_own_module), &info) != 0 && info.dli_fname != nullptr)
-        dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    struct link_map *map = nullptr;
+    if (dladdr1(reinterpret_cast<void *>(&pin_own_module), &info, reinterpret_cast<void **>(&map),
+                RTLD_DL_LINKMAP) != 0 &&
+        map != nullptr && map->l_name != nullptr &&
+        map->l_name[0] != '\0') // "": the program itself
+        dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 const char *const driver_name = "libcuda.so.1";
@@ -337,7 +250,7 @@ const char *const known_driver_folders[] = {
 
 const char *const toolkit_folders[] = {"lib64", CUSHIM_TARGET, "lib", nullptr};
 const char *const environment_folders[] = {"lib", CUSHIM_TARGET, nullptr};
-const char *const python_folders[] = {"lib", nullptr};
+const char *const python_folder = "lib";
 const char *const toolkit_parent = "/usr/local";
 const char *const package_folders[] = {"nvidia/cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "/lib",
                                        "nvidia/cuda_runtime/lib", nullptr};

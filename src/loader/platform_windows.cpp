@@ -30,21 +30,32 @@ void say(Text &text, const char *words) {
     snprintf(text.chars, sizeof text.chars, "%s", words);
 }
 
-void say_error(Text &text, DWORD error) {
-    char words[400] = "";
-    FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |
-                       FORMAT_MESSAGE_MAX_WIDTH_MASK,
-                   nullptr, error, 0, words, sizeof words, nullptr);
-    size_t length = strlen(words);
-    while (length > 0 && (words[length - 1] == ' ' || words[length - 1] == '.'))
-        words[--length] = '\0';
-    snprintf(text.chars, sizeof text.chars, "%s (error %lu)",
-             length > 0 ? words : "the system gave no message", static_cast<unsigned long>(error));
-}
-
 /* Paths travel as UTF-8 in this program. */
 bool widen(const char *path, wchar_t *wide) {
     return MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, longest_path) > 0;
+}
+
+/* On the heap; nullptr when memory runs out. */
+char *narrow(const wchar_t *wide) {
+    const int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, nullptr, 0, nullptr, nullptr);
+    char *text = size > 0 ? static_cast<char *>(malloc(static_cast<size_t>(size))) : nullptr;
+    if (text != nullptr)
+        WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, size, nullptr, nullptr);
+    return text;
+}
+
+void say_error(Text &text, DWORD error) {
+    wchar_t wide[400] = L"";
+    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |
+                       FORMAT_MESSAGE_MAX_WIDTH_MASK,
+                   nullptr, error, 0, wide, 400, nullptr);
+    char *words = narrow(wide);
+    size_t length = words != nullptr ? strlen(words) : 0;
+    while (length > 0 && (words[length - 1] == ' ' || words[length - 1] == '.'))
+        words[--length] = '\0';
+    snprintf(text.chars, sizeof text.chars, "%.400s (error %lu)",
+             length > 0 ? words : "the system gave no message", static_cast<unsigned long>(error));
+    free(words);
 }
 
 bool has_folder(const char *path) {
@@ -133,10 +144,11 @@ Module open_library(const char *path, OpenMode mode, OpenError &error) {
         if (length > 0 && length < longest_path)
             name = absolute;
     }
-    const UINT mode_before = SetErrorMode(SEM_FAILCRITICALERRORS);
+    DWORD mode_before = 0; // no dialogue box for a broken file
+    SetThreadErrorMode(SEM_FAILCRITICALERRORS, &mode_before);
     module = LoadLibraryExW(name, nullptr, flags);
     const DWORD code = GetLastError();
-    SetErrorMode(mode_before);
+    SetThreadErrorMode(mode_before, nullptr);
     if (module == nullptr) {
         say_error(error.message, code);
         // The system says the same where a library that this one needs is missing.
@@ -155,14 +167,18 @@ void *find_symbol(Module module, const char *name) {
     return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(module), name));
 }
 
-void path_of_module(Module module, char *path, size_t size) {
+char *path_of_module(Module module) {
     wchar_t wide[longest_path];
-    path[0] = '\0';
     const DWORD length = GetModuleFileNameW(static_cast<HMODULE>(module), wide, longest_path);
-    if (length == 0 || length >= longest_path ||
-        WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, static_cast<int>(size), nullptr, nullptr) ==
-            0)
-        path[0] = '\0';
+    return length > 0 && length < longest_path ? narrow(wide) : nullptr;
+}
+
+bool contains_own_code(Module module) {
+    HMODULE own = nullptr;
+    return GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                  GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                              reinterpret_cast<const char *>(&contains_own_code), &own) &&
+           own == static_cast<HMODULE>(module);
 }
 
 FileKind inspect_file(const char *path, Text &detail) {
@@ -199,8 +215,12 @@ bool visit_search_path(bool (*)(const char *folder, void *user), void *) {
 }
 
 const char *environment(const char *name) {
-    const char *value = getenv(name);
-    return value != nullptr && *value != '\0' ? value : nullptr;
+    wchar_t wide_name[64], wide[longest_path];
+    if (MultiByteToWideChar(CP_UTF8, 0, name, -1, wide_name, 64) == 0)
+        return nullptr;
+    const DWORD length = GetEnvironmentVariableW(wide_name, wide, longest_path);
+    // Stays on the heap: searches are few, and reports point to what they read.
+    return length > 0 && length < longest_path ? narrow(wide) : nullptr;
 }
 
 void list_folder(const char *folder, const char *prefix, void (*visit)(const char *name, void *),
@@ -289,7 +309,7 @@ const char *const runtime_name = "cudart64_" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) ".dl
 const char *const known_driver_folders[] = {nullptr};
 const char *const toolkit_folders[] = {"bin\\x64", "bin", nullptr};
 const char *const environment_folders[] = {"Library\\bin\\x64", "Library\\bin", "bin", nullptr};
-const char *const python_folders[] = {"Lib", nullptr};
+const char *const python_folder = "Lib";
 const char *const toolkit_parent = nullptr;
 const char *const package_folders[] = {"nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin\\x86_64",
                                        "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin",

@@ -14,12 +14,14 @@ extern "C" unsigned int cushim_fork_generation(void) noexcept {
 }
 
 extern "C" int cushim_watch_exit(void) noexcept {
-    if (cushim::atomics::exchange(&watched, 1) != 0)
+    if (cushim::atomics::load(&watched) != 0)
         return 1;
-    if (cushim::platform::at_exit([] { cushim::atomics::store(&exiting, 1); }))
-        return 1;
-    cushim::atomics::store(&watched, 0);
-    return 0;
+    // The flag goes up after the fact: whoever sees it can rely on the handler. Threads that are
+    // here at the same time register it twice, which does no harm.
+    if (!cushim::platform::at_exit([] { cushim::atomics::store(&exiting, 1); }))
+        return 0;
+    cushim::atomics::store(&watched, 1);
+    return 1;
 }
 
 extern "C" int cushim_exiting(void) noexcept {

@@ -1,0 +1,44 @@
+/* A path on the heap, for as long as the object: threads that call CUDA first may have small stacks. */
+#pragma once
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform.hpp"
+#include "text.hpp"
+
+namespace cushim {
+
+struct Path {
+    char *chars; // nullptr when memory ran out
+
+    explicit Path(char *owned) : chars(owned) {}
+
+    /* A file or folder inside a folder. */
+    Path(const char *folder, const char *name) : chars(joined(folder, name)) {}
+
+    Path(const Path &) = delete;
+    Path &operator=(const Path &) = delete;
+    ~Path() { free(chars); }
+
+    explicit operator bool() const { return chars != nullptr && *chars != '\0'; }
+
+  private:
+    static char *joined(const char *folder, const char *name) {
+        if (folder == nullptr)
+            return nullptr;
+        const size_t length = strlen(folder);
+        const bool separated = length > 0 && platform::is_separator(folder[length - 1]);
+        return join_text({folder, separated ? "" : "/", name});
+    }
+};
+
+/* Whether a path names a folder, too; if not, it leaves that to the system's search. */
+inline bool has_folder(const char *path) {
+    for (; *path != '\0'; ++path)
+        if (platform::is_separator(*path))
+            return true;
+    return false;
+}
+
+} // namespace cushim

@@ -1,0 +1,165 @@
+/* What can be told of an ELF file without loading it, and what must be: the dynamic linker trusts a
+ * library's headers, and a process that loads a damaged one dies. */
+#if !defined(_WIN32)
+
+#include "platform.hpp"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cushim::platform {
+
+namespace {
+
+#if defined(__LP64__)
+using Header = Elf64_Ehdr;
+using Segment = Elf64_Phdr;
+using Dynamic = Elf64_Dyn;
+constexpr unsigned char own_class = ELFCLASS64;
+#else
+using Header = Elf32_Ehdr;
+using Segment = Elf32_Phdr;
+using Dynamic = Elf32_Dyn;
+constexpr unsigned char own_class = ELFCLASS32;
+#endif
+
+#if defined(__x86_64__)
+constexpr int own_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr int own_machine = EM_AARCH64;
+#else
+constexpr int own_machine = -1; // not checked: the system's own message has to do
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+constexpr unsigned char own_order = ELFDATA2LSB;
+#else
+constexpr unsigned char own_order = ELFDATA2MSB;
+#endif
+
+/* An open file, its size, and its start, which in every library built today has the list of segments. */
+struct File {
+    int descriptor;
+    unsigned long long size;
+    char start[1024];
+    size_t start_size;
+
+    bool read(void *into, size_t length, unsigned long long at) const {
+        if (at > size || length > size - at)
+            return false;
+        if (at + length <= start_size) {
+            memcpy(into, start + at, length);
+            return true;
+        }
+        return pread(descriptor, into, length, static_cast<off_t>(at)) ==
+               static_cast<ssize_t>(length);
+    }
+};
+
+/* Whether the dynamic section has its tables of symbols and names: where a download left a hole, it
+ * is all zeros. */
+bool dynamic_section_is_there(const File &file, const Segment &segment) {
+    bool symbols = false, names = false;
+    Dynamic entry;
+    for (unsigned long long at = 0; at + sizeof entry <= segment.p_filesz; at += sizeof entry) {
+        if (!file.read(&entry, sizeof entry, segment.p_offset + at) || entry.d_tag == DT_NULL)
+            break;
+        symbols = symbols || entry.d_tag == DT_SYMTAB;
+        names = names || entry.d_tag == DT_STRTAB;
+        if (symbols && names)
+            return true;
+    }
+    return false;
+}
+
+/* Whether everything that the header promises is inside the file: a process that touches a mapped
+ * page beyond the end of its file dies of SIGBUS. */
+bool segments_are_there(const File &file, const Header &header) {
+    for (unsigned int i = 0; i < header.e_phnum; ++i) {
+        Segment segment;
+        if (!file.read(&segment, sizeof segment,
+                       header.e_phoff + static_cast<unsigned long long>(i) * header.e_phentsize))
+            return false;
+        if (segment.p_type == PT_LOAD &&
+            (segment.p_offset > file.size || segment.p_filesz > file.size - segment.p_offset))
+            return false;
+        if (segment.p_type == PT_DYNAMIC && !dynamic_section_is_there(file, segment))
+            return false;
+    }
+    return true;
+}
+
+FileKind inspect_elf(const File &file, Text &detail) {
+    if (file.start_size < SELFMAG || memcmp(file.start, ELFMAG, SELFMAG) != 0) {
+        snprintf(detail.chars, sizeof detail.chars, "%s",
+                 file.start_size == 0 ? "the file is empty"
+                                      : "not a shared library (no ELF header)");
+        return FileKind::not_a_library;
+    }
+    Header header;
+    if (!file.read(&header, sizeof header, 0)) {
+        snprintf(detail.chars, sizeof detail.chars, "the file is cut off inside its header");
+        return FileKind::truncated;
+    }
+    if (header.e_ident[EI_CLASS] != own_class || header.e_ident[EI_DATA] != own_order ||
+        (own_machine >= 0 && header.e_machine != own_machine)) {
+        snprintf(detail.chars, sizeof detail.chars,
+                 "built for another architecture (ELF machine %u, %s bit)",
+                 static_cast<unsigned int>(header.e_machine),
+                 header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+        return FileKind::wrong_architecture;
+    }
+    if (!segments_are_there(file, header)) {
+        snprintf(detail.chars, sizeof detail.chars,
+                 "the file is cut off or damaged: its %llu bytes lack what its header promises",
+                 file.size);
+        return FileKind::truncated;
+    }
+    return FileKind::library;
+}
+
+FileKind inspect_regular(int descriptor, off_t size, Text &detail) {
+    File file;
+    file.descriptor = descriptor;
+    const ssize_t got = pread(descriptor, file.start, sizeof file.start, 0);
+    file.start_size = got > 0 ? static_cast<size_t>(got) : 0;
+    file.size = size > 0 ? static_cast<unsigned long long>(size) : 0;
+    return inspect_elf(file, detail);
+}
+
+} // namespace
+
+FileKind inspect_file(const char *path, Text &detail) {
+    // O_NONBLOCK: opening a named pipe must not wait for its writer.
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        if (errno == ENOENT || errno == ENOTDIR) {
+            snprintf(detail.chars, sizeof detail.chars, "no such file");
+            return FileKind::missing;
+        }
+        snprintf(detail.chars, sizeof detail.chars, "%s", strerror(errno));
+        return FileKind::not_a_library;
+    }
+    struct stat status;
+    FileKind kind = FileKind::not_a_library;
+    if (fstat(file, &status) != 0) {
+        snprintf(detail.chars, sizeof detail.chars, "%s", strerror(errno));
+    } else if (S_ISDIR(status.st_mode)) {
+        snprintf(detail.chars, sizeof detail.chars, "a folder, not a library");
+        kind = FileKind::folder;
+    } else if (!S_ISREG(status.st_mode)) {
+        snprintf(detail.chars, sizeof detail.chars, "not a regular file");
+    } else {
+        kind = inspect_regular(file, status.st_size, detail);
+    }
+    close(file);
+    return kind;
+}
+
+} // namespace cushim::platform
+#endif
