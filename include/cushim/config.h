@@ -47,6 +47,19 @@
 #define CUSHIM_API
 #endif
 
+/* Keeps inline functions to the program or library that they are compiled into. With the static
+ * libraries, two libraries of one process may each have a cushim of their own: the inline functions
+ * of one must not serve the other. */
+#if defined(__GNUC__) && defined(CUSHIM_STATIC) && !defined(_WIN32)
+#define CUSHIM_LOCAL __attribute__((visibility("hidden")))
+#define CUSHIM_LOCAL_BEGIN _Pragma("GCC visibility push(hidden)")
+#define CUSHIM_LOCAL_END _Pragma("GCC visibility pop")
+#else
+#define CUSHIM_LOCAL
+#define CUSHIM_LOCAL_BEGIN
+#define CUSHIM_LOCAL_END
+#endif
+
 #ifdef __cplusplus
 #define CUSHIM_NOEXCEPT noexcept
 #else

@@ -27,7 +27,7 @@ CUSHIM_API Error missing_entry(cushim_library library, const char *name, int int
                                int status) noexcept;
 
 template <class Entry>
-typename Entry::pfn find_entry(int &status) noexcept {
+CUSHIM_LOCAL typename Entry::pfn find_entry(int &status) noexcept {
     return reinterpret_cast<typename Entry::pfn>(
         cushim_resolve_entry(Entry::library, reinterpret_cast<cushim_function *>(Entry::slot()),
                              reinterpret_cast<cushim_function>(Entry::first()), Entry::name,
@@ -35,7 +35,7 @@ typename Entry::pfn find_entry(int &status) noexcept {
 }
 
 template <class Entry>
-Result<typename Entry::pfn> pfn() {
+CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
     int status = 0;
     if (typename Entry::pfn function = find_entry<Entry>(status))
         return function;
@@ -58,13 +58,13 @@ Result<typename Entry::pfn> RuntimeTable::pfn() const {
 
 /* Whether a call would reach a function: the library is there and has it, or an override stands. */
 template <class Entry>
-bool is_available() noexcept {
+CUSHIM_LOCAL bool is_available() noexcept {
     int status = 0;
     return detail::find_entry<Entry>(status) != nullptr;
 }
 
 template <class Entry>
-bool is_available(Entry) noexcept {
+CUSHIM_LOCAL bool is_available(Entry) noexcept {
     return is_available<Entry>();
 }
 

@@ -37,7 +37,7 @@ struct LoadReport {
 };
 
 /* How it stands now. Loads nothing: a library that was not needed yet is CUSHIM_STATE_NOT_TRIED. */
-inline LoadReport load_report() noexcept {
+CUSHIM_LOCAL inline LoadReport load_report() noexcept {
     return {*cushim_load_report(CUSHIM_LIBRARY_DRIVER),
             *cushim_load_report(CUSHIM_LIBRARY_RUNTIME)};
 }
@@ -48,23 +48,23 @@ CUSHIM_API Result<void> load_driver() noexcept;
 CUSHIM_API Result<void> load_runtime() noexcept;
 
 /* Searches again for the libraries that were absent, with the environment as it is now. */
-inline LoadReport reload() noexcept {
+CUSHIM_LOCAL inline LoadReport reload() noexcept {
     cushim_reload(CUSHIM_LIBRARY_RUNTIME);
     return load_report();
 }
 
 /* The newest CUDA version that the installed driver supports; unknown without a driver. Loads. */
-inline Version driver_version() noexcept {
+CUSHIM_LOCAL inline Version driver_version() noexcept {
     return Version(cushim_library_version(CUSHIM_LIBRARY_DRIVER));
 }
 
 /* The version of the CUDA runtime library; unknown without one. Loads. */
-inline Version runtime_version() noexcept {
+CUSHIM_LOCAL inline Version runtime_version() noexcept {
     return Version(cushim_library_version(CUSHIM_LIBRARY_RUNTIME));
 }
 
 /* The version of the CUDA headers that the tables were generated from. */
-inline Version headers_version() noexcept {
+CUSHIM_LOCAL inline Version headers_version() noexcept {
     return Version(cushim_headers_version());
 }
 
@@ -84,7 +84,7 @@ CUSHIM_API Result<void> configure(const Settings &settings) noexcept;
 
 /* Resolves every entry point of both libraries now, so that no later call pays for its first use;
  * returns how many were resolved. Names that a library lacks stay as they are. Links all rows. */
-inline size_t resolve_all() noexcept {
+CUSHIM_LOCAL inline size_t resolve_all() noexcept {
     return cushim_resolve_all(CUSHIM_LIBRARY_DRIVER) + cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME);
 }
 

@@ -21,19 +21,19 @@ template <class Entry>
 class [[nodiscard]] ScopedOverride {
   public:
     /* A function of exactly the entry point's type, or a lambda without captures. */
-    explicit ScopedOverride(typename Entry::pfn replacement) noexcept
+    [[nodiscard]] CUSHIM_LOCAL explicit ScopedOverride(typename Entry::pfn replacement) noexcept
         : before_(exchange(replacement)) {}
 
     ScopedOverride(const ScopedOverride &) = delete;
     ScopedOverride &operator=(const ScopedOverride &) = delete;
 
-    ~ScopedOverride() { exchange(before_); }
+    CUSHIM_LOCAL ~ScopedOverride() { exchange(before_); }
 
     /* What stood there before: to call the original from a replacement. */
     typename Entry::pfn original() const noexcept { return before_; }
 
   private:
-    static typename Entry::pfn exchange(typename Entry::pfn function) noexcept {
+    CUSHIM_LOCAL static typename Entry::pfn exchange(typename Entry::pfn function) noexcept {
         return reinterpret_cast<typename Entry::pfn>(
             cushim_exchange_slot(reinterpret_cast<cushim_function *>(Entry::slot()),
                                  reinterpret_cast<cushim_function>(function)));

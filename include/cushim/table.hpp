@@ -35,12 +35,12 @@ namespace cushim {
 
 /* The table, if the library is there to answer: else why not (library_not_found, stub_library).
  * Loads. */
-inline Result<DriverTable> try_driver() noexcept {
+CUSHIM_LOCAL inline Result<DriverTable> try_driver() noexcept {
     CUSHIM_TRY_VOID(load_driver());
     return driver();
 }
 
-inline Result<RuntimeTable> try_runtime() noexcept {
+CUSHIM_LOCAL inline Result<RuntimeTable> try_runtime() noexcept {
     CUSHIM_TRY_VOID(load_runtime());
     return runtime();
 }

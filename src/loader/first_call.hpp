@@ -26,6 +26,11 @@ struct RowText {
 #define CUSHIM_SLOT(name) reinterpret_cast<cushim_function *>(&cushim_slot_##name)
 #define CUSHIM_FUNCTION(pointer) reinterpret_cast<cushim_function>(pointer)
 
+/* Whether a status says that the library is there and lacks the function. */
+inline bool cushim_is_missing(int status) {
+    return status == 36 || status == 302;
+}
+
 extern "C" {
 
 /* 0, and then the slot holds a function to call; or the status to answer. */

@@ -36,7 +36,9 @@ bool find_device(CUdevice &device) {
         return false;
     }
     if (status == CUDA_ERROR_NO_DEVICE) {
-        std::printf("%s: it is installed, but finds no GPU\n", report.driver.explanation);
+        std::printf("%s: it is installed, but finds no GPU\n"
+                    "Check that nvidia-smi lists one; a container must be started with its GPUs.\n",
+                    report.driver.explanation);
         return false;
     }
     check(status, "cuInit");

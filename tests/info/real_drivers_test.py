@@ -76,10 +76,10 @@ def main():
     given = parser.parse_args()
     folder = os.environ.get('CUSHIM_REAL_LIBS')
     if not folder:
-        print('skipped: CUSHIM_REAL_LIBS names no folder with real driver libraries')
+        print('SKIP: CUSHIM_REAL_LIBS names no folder with real driver libraries')
         return SKIPPED
     if given.headers // 10 != 1300:
-        print('skipped: the counts are those of the 13.0 headers')
+        print('SKIP: the counts are those of the 13.0 headers')
         return SKIPPED
     TOOL = Tool(given.command)
     root = os.path.join(folder, 'drivers')

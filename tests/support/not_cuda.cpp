@@ -1,4 +1,6 @@
 // A library that loads, but has nothing of CUDA.
 #include "fake_rows.h"
 
-FAKE_EXPORT int not_cuda() { return 1; }
+FAKE_EXPORT int not_cuda() {
+    return 1;
+}

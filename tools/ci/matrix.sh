@@ -1,7 +1,8 @@
 #!/bin/bash
 # `tools/dev matrix`: for each supported CUDA release, brings its headers and its libcudart as pip
 # wheels, builds the whole project against them, runs the suites loader and forward, and resolves
-# every row of the runtime table in that libcudart. Status 77 where no wheel can be had.
+# every row of the runtime table in that libcudart. With clang++, too, the generator must find the
+# same rows. Status 77 where no wheel can be had.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers stages; do
@@ -30,18 +31,36 @@ ensure_build_tools
 ensure_catch2 native
 mkdir -p build/matrix build/ci
 
+# What the tables hold must not depend on whose preprocessor read the headers.
+same_rows_with_clang() { # NAME
+    local rows=build/matrix/$1-rows compiler
+    if ! command -v clang++ >/dev/null; then
+        note "without clang++ its rows are not compared with those of g++"
+        return 0
+    fi
+    for compiler in g++ clang++; do
+        python3 tools/generate_tables.py --output "$rows/$compiler" --strict \
+            --include "$(wheel_include "build/matrix/$1")" -- "$compiler" || return 1
+    done
+    cmp "$rows/g++/rows.json" "$rows/clang++/rows.json" || return 1
+    note "clang++ and g++ make the same rows"
+}
+
 test_release() { # NAME
-    local wheel=build/matrix/$1 dir=build/matrix/$1-build status=0
+    local wheel=build/matrix/$1 dir=build/matrix/$1-build status=0 runtime
+    runtime=$(wheel_runtime "$wheel")
+    [[ -n $runtime ]] || { note "no libcudart in the wheel"; return 1; }
+    same_rows_with_clang "$1" || status=1
     # shellcheck disable=SC2034 # configure reads it
     HEADER_OPTIONS=("-Dheaders_dir=$(wheel_include "$wheel")")
     configure "$dir" --buildtype=debug --default-library=static "${DEVELOPER_OPTIONS[@]}" ||
         return 1
     compile "$dir" || return 1
-    CUSHIM_RUNTIME_REAL=$(wheel_runtime "$wheel") meson test -C "$dir" \
+    CUSHIM_RUNTIME_REAL=$runtime meson test -C "$dir" \
         --print-errorlogs --timeout-multiplier 2 --suite loader --suite forward --suite real ||
         status=1
-    python3 tools/ci/check_counts.py "$dir" --stage matrix --totals "build/matrix/$1.totals" \
-        ${UPDATE_COUNTS:+--update} || status=1
+    python3 tools/ci/check_counts.py "$dir" --stage "matrix-$1" \
+        --totals "build/matrix/$1.totals" ${UPDATE_COUNTS:+--update} || status=1
     return $status
 }
 

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034 # for the scripts that source this
 readonly STAGES=(format gcc clang asan tsan shared both windows aarch64 matrix real bench)
 # What the cross builds run: everything that needs nothing but the loader and fake libraries.
-readonly CROSS_SUITES=(loader forward values)
+readonly CROSS_SUITES=(loader forward values nodriver)
 
 describe_stage() {
     case $1 in

@@ -14,8 +14,9 @@ TOKEN = re.compile(
 )
 LINE_MARKER = re.compile(r'^#\s*(?:line\s+)?\d+\s+"((?:[^"\\]|\\.)*)"')
 # Words that change nothing about the type of a function.
-DECORATION = {'extern', 'static', 'inline', '__inline__', '__inline', '__forceinline', '__extension__',
-              '__stdcall', '__cdecl', '__fastcall', '__vectorcall'}
+DECORATION = {'extern', '"C"', 'static', 'inline', '__inline__', '__inline', '__forceinline',
+              '__extension__', '__stdcall', '__cdecl', '__fastcall', '__vectorcall', '__restrict',
+              '__restrict__', 'restrict'}
 ATTRIBUTES = {'__attribute__', '__declspec', '__asm__', 'asm'}
 SPECIFIERS = {'const', 'volatile', 'unsigned', 'signed', 'long', 'short', 'int', 'char', 'float',
               'double', 'bool', 'void', 'struct', 'union', 'enum'}
@@ -43,14 +44,13 @@ class NotUnderstood(Exception):
     """A construct that this parser does not know."""
 
 
-def text_of_headers(preprocessed, names):
-    """The lines that come from headers with one of these file names, in order."""
+def text_of_headers(preprocessed, wanted):
+    """The lines that come from headers whose file name `wanted` accepts, in order."""
     lines, inside = [], False
     for line in preprocessed.splitlines():
         marker = LINE_MARKER.match(line)
         if marker:
-            path = marker.group(1).replace('\\\\', '/')
-            inside = os.path.basename(path) in names
+            inside = wanted(os.path.basename(marker.group(1).replace('\\\\', '/')))
         elif inside and not line.lstrip().startswith('#'):
             lines.append(line)
     return '\n'.join(lines)
@@ -203,17 +203,29 @@ def parse_function(tokens, prefix):
     return Function(tokens[position], spell(result), parameters)
 
 
+def declares_a_name(tokens, prefix):
+    """Whether this may declare a function or an object with one of our names: such a name before a
+    parenthesis, or last in what defines no type."""
+    if tokens[0] in ('typedef', 'using', 'template'):
+        return False
+    called = any(prefix.fullmatch(t) and following in ('(', ')')
+                 for t, following in zip(tokens, tokens[1:]))
+    defines_type = '{' in tokens and tokens[0] in ('struct', 'union', 'enum', 'class')
+    only_names_type = tokens[0] in ('struct', 'union', 'enum', 'class') and len(tokens) == 2
+    last = prefix.fullmatch(tokens[-1]) is not None
+    return called or (last and not defines_type and not only_names_type)
+
+
 def functions_of(text, prefix):
     """The functions that the text declares, by name; those that it defines itself, as names; and the
     declarations that were not understood."""
     found, defined, left_out = {}, [], []
     for tokens in top_level_declarations(tokenize(text)):
-        candidates = {t for i, t in enumerate(tokens[:-1])
-                      if prefix.fullmatch(t) and tokens[i + 1] == '('}
-        if not candidates or tokens[0] == 'typedef':
+        if not declares_a_name(tokens, prefix):
             continue
-        if tokens[0] == 'static' and tokens[-1] == '}':  # no export: the header's own adaptor
-            defined.append(next(t for t in tokens if t in candidates))
+        if tokens[0] == 'static':  # no export: the header's own adaptor
+            defined.append(next(t for t, following in zip(tokens, tokens[1:] + [''])
+                                if prefix.fullmatch(t) and following in ('(', ')', '')))
             continue
         try:
             function = parse_function(tokens, prefix)

@@ -88,7 +88,8 @@ def table_header(table, packed):
     parts = [table.rows[i:i + MEMBERS_PER_PART]
              for i in range(0, len(table.rows), MEMBERS_PER_PART)]
     names = [f'{api.table}Part{i}' for i in range(len(parts))]
-    body = 'namespace cushim {\ntemplate <class T> class Result;\nnamespace detail {\n'
+    body = ('namespace cushim {\ntemplate <class T> class Result;\nCUSHIM_LOCAL_BEGIN\n'
+            'namespace detail {\n')
     for name, rows in zip(names, parts):
         body += f'struct {name} {{\n' + ''.join(members(r) for r in rows) + '};\n'
     bases = ', '.join('public detail::' + name for name in names)
@@ -96,7 +97,8 @@ def table_header(table, packed):
     body += ('/* The exact function pointer behind an entry point (entry.hpp), or why there is none. */\n'
              'template <class Entry> Result<typename Entry::pfn> pfn() const;\n};\n')
     body += (f'/* The table of the CUDA {api.key} API. Never fails: see table.hpp. */\n'
-             f'inline {api.table} {api.key}() noexcept {{ return {{}}; }}\n}}\n')
+             f'inline {api.table} {api.key}() noexcept {{ return {{}}; }}\n'
+             'CUSHIM_LOCAL_END\n}\n')
     return text + bracket(table.macros, body)
 
 
@@ -107,8 +109,8 @@ def entry_tag(api, row):
             f'static constexpr const char *name = "{name}"; '
             f'static constexpr int introduced = {row.introduced}; '
             f'static constexpr cushim_library library = CUSHIM_LIBRARY_{api.key.upper()}; '
-            f'static pfn *slot() noexcept {{ return &cushim_slot_{name}; }} '
-            f'static pfn first() noexcept {{ return &cushim_first_{name}; }} }};\n')
+            f'CUSHIM_LOCAL static pfn *slot() noexcept {{ return &cushim_slot_{name}; }} '
+            f'CUSHIM_LOCAL static pfn first() noexcept {{ return &cushim_first_{name}; }} }};\n')
     return text + ''.join(f'using {alias} = {first};\n' for alias in aliases)
 
 

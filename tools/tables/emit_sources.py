@@ -27,9 +27,12 @@ def thunk(api, row):
     call = f'cushim_first_call_{api.key}{quiet}'
     if name in ANSWERED:
         more = ', ' + arguments(function) if function.parameters else ''
-        absent = f'return cushim::absent::{name}(status{more});'
+        absent = f'return cushim::absent::{name}(cushim_status{more});'
+        if function.result == api.status:  # the library is there, and lacks just this function
+            absent = (f'if (cushim_is_missing(cushim_status)) '
+                      f'return static_cast<{api.status}>(cushim_status); ') + absent
     elif function.result == api.status:
-        absent = f'return static_cast<{api.status}>(status);'
+        absent = f'return static_cast<{api.status}>(cushim_status);'
     elif function.result == 'void':
         absent = 'return;'
     else:
@@ -38,8 +41,8 @@ def thunk(api, row):
     # alignas: compilers pad long texts to 16 or 32 bytes, which is 10 KB for all rows.
     return (f'alignas(1) extern const char cushim_row_{name}[] = {row_literal(row)};\n'
             f'{function.result} {api.convention} cushim_first_{name}({parameters(function)}) {{\n'
-            f'    const int status = {call}(CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), cushim_row_{name});\n'
-            f'    if (status != 0) [[unlikely]] {{ {absent} }}\n'
+            f'    const int cushim_status = {call}(CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), cushim_row_{name});\n'
+            f'    if (cushim_status != 0) [[unlikely]] {{ {absent} }}\n'
             f'    {ret}CUSHIM_LOAD_SLOT(cushim_slot_{name})({arguments(function)});\n'
             f'}}\n'
             f'{function.result} ({api.convention} *cushim_slot_{name})({types(function)}) = cushim_first_{name};\n')

@@ -23,6 +23,10 @@ ADAPTORS = {'cuGetProcAddress_ptsz': 'cuGetProcAddress',
             'cuGetProcAddress_v2_ptsz': 'cuGetProcAddress_v2'}
 
 
+# Headers that cuda.h and cuda_runtime_api.h include and that declare functions for device code only.
+NOT_READ = ('cuda_device_runtime_api.h',)
+
+
 @dataclasses.dataclass
 class Api:
     key: str            # "driver"
@@ -52,6 +56,7 @@ class Row:
     def name(self):
         return self.function.name
 
+    alias_taken: bool = False  # there is an export <name>_v1
     adaptors: list = dataclasses.field(default_factory=list)  # see ADAPTORS
 
     @property
@@ -62,7 +67,7 @@ class Row:
     @property
     def members(self):
         """The C++ names under which a table offers it."""
-        alias = [self.name + '_v1'] if self.bare else []
+        alias = [self.name + '_v1'] if self.bare and not self.alias_taken else []
         return alias if self.is_macro else [self.name] + alias
 
 
@@ -73,7 +78,7 @@ class Table:
     left_out: list
     forward_declared: list  # tags of structs that only the internal view shows
     headers: list           # those that it was read from, in the order to include them
-    macros: list            # row names that are macros in some view
+    macros: list            # names of members that are macros in some view, or may become one
 
 
 class Preprocessor:
@@ -126,24 +131,15 @@ def cuda_version(preprocessor):
 
 def read_table(api, preprocessor):
     headers = [api.header] + [h for h in api.more_headers if preprocessor.where(h)]
-    own = set(headers)
     texts = {view: preprocessor.run(headers, macros) for view, macros in VIEWS.items()}
     rows, left_out = {}, []
     for view, text in texts.items():
-        found, defined, unknown = declarations.functions_of(
-            declarations.text_of_headers(text, own), api.prefix)
-        for name, function in found.items():
-            if name in rows:
-                rows[name].views.append(view)
-            else:
-                rows[name] = Row(function, [view])
-        left_out += [u for u in unknown if u not in left_out]
-        for name in defined:
-            if name in ADAPTORS:
-                rows[ADAPTORS[name]].adaptors.append(name)
-            elif name not in rows:
-                left_out.append(name + ' [defined by the header itself]')
-    macros = macro_names(api, preprocessor, headers, rows)
+        unite(rows, left_out, view, api, declarations.functions_of(
+            declarations.text_of_headers(text, set(headers).__contains__), api.prefix))
+    left_out += declared_elsewhere(api, texts['internal'], headers, rows)
+    for row in rows.values():
+        row.alias_taken = row.name + '_v1' in rows
+    macros = {view: macros_in(view, preprocessor, headers) for view in VIEWS}
     for row in rows.values():
         # A macro that expands to its own name, as some do in the plain view, redirects nothing.
         row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
@@ -151,22 +147,52 @@ def read_table(api, preprocessor):
     introduced = versions.introduced_versions(rows, preprocessor.where('cuda.h'))
     for name, row in rows.items():
         row.introduced = introduced.get(name, 0) if api is DRIVER else 0
-    all_macros = sorted(set().union(*macros.values()))
-    return Table(api, list(rows.values()), left_out, tags, headers, all_macros)
-
-
-def macro_names(api, preprocessor, headers, rows):
-    """By view: which names of members are macros there."""
+    # Macros of these headers, and what newer headers may make one: that is a bare name.
     members = {m for row in rows.values() for m in [row.name] + row.members + row.adaptors}
-    result = {}
-    for view, macros in VIEWS.items():
-        if preprocessor.style == 'msvc':
-            defined = macros_by_text(preprocessor, headers)
-        else:
-            text = preprocessor.run(headers, macros, show_macros=True)
-            defined = set(re.findall(r'^#define (\w+)', text, re.M))
-        result[view] = members & defined
-    return result
+    may_be_macros = members & set().union(*macros.values())
+    may_be_macros |= {row.name for row in rows.values() if row.bare}
+    return Table(api, list(rows.values()), left_out, tags, headers, sorted(may_be_macros))
+
+
+def unite(rows, left_out, view, api, found):
+    """Adds what one view declares, and says what does not fit together."""
+    functions, defined, unknown = found
+    for name, function in functions.items():
+        row = rows.setdefault(name, Row(function, []))
+        row.views.append(view)
+        if abi(row.function) != abi(function):
+            unknown.append(f'{name} [declared differently in the {view} view]')
+    for name in defined:
+        base = ADAPTORS.get(name)
+        if base in rows and name not in rows[base].adaptors:
+            rows[base].adaptors.append(name)
+        elif base not in rows and name not in rows:
+            unknown.append(f'{name} [defined by the header itself]')
+    left_out += [text for text in unknown if text not in left_out]
+
+
+def abi(function):
+    """The types without the versions of their names: CUdeviceptr is CUdeviceptr_v2 to one view."""
+    return [re.sub(r'_v\d+\b', '', kind).replace('const ', '')
+            for kind in (function.result, *(p.type for p in function.parameters))]
+
+
+def declared_elsewhere(api, text, headers, rows):
+    """Functions of ours that a header declares which is not read: they would be missed silently."""
+    ours = set(headers) | set(NOT_READ)
+    other = declarations.text_of_headers(
+        text, lambda name: name not in ours and name.startswith('cuda'))
+    functions, _, _ = declarations.functions_of(other, api.prefix)
+    return [f'{name} [declared in a header that is not read]' for name in functions
+            if name not in rows]
+
+
+def macros_in(view, preprocessor, headers):
+    """The names that are macros in a view."""
+    if preprocessor.style == 'msvc':
+        return macros_by_text(preprocessor, headers)
+    text = preprocessor.run(headers, VIEWS[view], show_macros=True)
+    return set(re.findall(r'^#define (\w+)', text, re.M))
 
 
 def macros_by_text(preprocessor, headers):

@@ -1,0 +1,52 @@
+"""What the first call costs above bare dlopen and dlsym, each in a fresh process."""
+
+from figures import Figure
+from measure import alternate, medians, printed_number
+
+PROCESSES = 201
+ABOVE_BARE_US = 20
+
+
+def measure(workshop, repeatable):
+    if repeatable:
+        return []
+    kit = workshop.kit("g++", "static")
+    driver, runtime = workshop.fake_driver(), workshop.fake_runtime()
+
+    def build(suffix, *flags):
+        return {
+            "bare": workshop.program(f"first_dlopen{suffix}", "g++", "first_dlopen.cpp", flags),
+            "table": workshop.program(
+                f"first_table{suffix}", "g++", "first_table.cpp",
+                [*kit.flags, *flags, *kit.link_flags]),
+        }
+
+    plain = build("")
+    # As with an installed driver: found by its name, without a variable.
+    found = build("_found", f"-Wl,-rpath,{driver.parent}")
+    names = {"BENCH_DRIVER": driver.name, "BENCH_RUNTIME": runtime.name}
+    cases = {
+        "driver, by name": ("driver", found, names),
+        "driver, LD_LIBRARY_PATH": (
+            "driver", plain, names | {"LD_LIBRARY_PATH": str(driver.parent)}),
+        "driver, CUSHIM_DRIVER": (
+            "driver", plain, {"CUSHIM_DRIVER": str(driver), "BENCH_DRIVER": str(driver)}),
+        "driver and runtime, by name": ("runtime", found, names),
+    }
+    figures = []
+    for name, (which, programs, environment) in cases.items():
+        figures += compare(name, which, programs, environment)
+    return figures
+
+
+def compare(name, which, programs, environment):
+    def run(program):
+        return lambda: printed_number(program, which, **environment) / 1000
+
+    results = medians(alternate(PROCESSES, {key: run(p) for key, p in programs.items()}))
+    added = results["table"] - results["bare"]
+    return [
+        Figure(f"{name}: bare dlopen + dlsym", results["bare"], "us"),
+        Figure(f"{name}: first call", results["table"], "us"),
+        Figure(f"{name}: added", added, "us", limit=ABOVE_BARE_US),
+    ]

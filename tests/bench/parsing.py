@@ -1,0 +1,104 @@
+"""How long the compiler takes to parse the headers, and which standard headers they bring in."""
+
+import os
+import re
+import shutil
+import subprocess
+
+from figures import Figure, skipped
+from measure import alternate
+from workshop import call, clean_environment
+
+ROUNDS = 25
+BOTH_TABLES_MS = 150
+# Headers of the C++ library that are slow to parse, or bring such headers in.
+HEAVY = {
+    "algorithm", "any", "array", "atomic", "bitset", "chrono", "condition_variable", "coroutine",
+    "deque", "exception", "filesystem", "format", "fstream", "functional", "future", "iomanip",
+    "ios", "iostream", "istream", "iterator", "list", "locale", "map", "memory", "memory_resource",
+    "mutex", "optional", "ostream", "queue", "random", "ranges", "regex", "set", "shared_mutex",
+    "span", "sstream", "stack", "stdexcept", "streambuf", "string", "string_view", "system_error",
+    "thread", "tuple", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector",
+}
+TABLES = ["cushim/driver_table.hpp", "cushim/runtime_table.hpp"]
+ENTRIES = ["cushim/driver_entries.hpp", "cushim/runtime_entries.hpp"]
+CASES = {
+    "both tables": TABLES,
+    "tables and entry points": TABLES + ENTRIES,
+    "cushim/loader.hpp": ["cushim/loader.hpp"],
+    "cushim/cushim.hpp": ["cushim/cushim.hpp"],
+}
+NVIDIA = "NVIDIA's headers alone"
+
+
+def nvidia_headers(kit):
+    """Those that the tables include."""
+    text = (kit.folder / "include" / TABLES[0]).read_text()
+    text += (kit.folder / "include" / TABLES[1]).read_text()
+    return [name for name in re.findall(r"#include <(.*)>", text) if "cushim" not in name]
+
+
+def write_source(workshop, name, headers):
+    path = workshop.folder / f"parse_{re.sub('[^a-z]', '_', name.lower())}.cpp"
+    path.write_text("".join(f"#include <{header}>\n" for header in headers))
+    return path
+
+
+def user_ms(command):
+    process = subprocess.Popen(command, env=clean_environment())
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(" ".join(command))
+    return usage.ru_utime * 1000
+
+
+def sources(workshop, kit):
+    nvidia = nvidia_headers(kit)
+    cases = {NVIDIA: []} | CASES
+    return {
+        name: write_source(workshop, name, nvidia + headers) for name, headers in cases.items()
+    }
+
+
+def time(workshop, compiler, limit):
+    if shutil.which(compiler) is None:
+        return [skipped(f"parsing, {compiler}", f"no {compiler}")]
+    kit = workshop.kit(compiler, "static")
+    command = [compiler, "-std=c++20", "-fsyntax-only", *kit.flags]
+    results = alternate(ROUNDS, {
+        name: lambda path=path: user_ms([*command, str(path)])
+        for name, path in sources(workshop, kit).items()
+    })
+    best = {name: min(times) for name, times in results.items()}
+    figures = [Figure(f"{compiler}: {NVIDIA}", best[NVIDIA], "ms")]
+    return figures + [
+        Figure(f"{compiler}: {name}, on top", best[name] - best[NVIDIA], "ms",
+               limit=limit if name == "both tables" else None)
+        for name in CASES
+    ]
+
+
+def heavy_headers(kit, source):
+    """Of the C++ library's headers, by the name under which programs include them."""
+    rules = call(["g++", "-std=c++20", "-M", *kit.flags, source])
+    names = re.findall(r"/c\+\+/(?:\d+/)?(\w+)(?=\s|$)", rules)
+    return sorted(HEAVY & set(names))
+
+
+def headers(workshop):
+    kit = workshop.kit("g++", "static")
+    figures = []
+    for name in ("both tables", "cushim/loader.hpp"):
+        source = write_source(workshop, name, CASES[name])
+        heavy = heavy_headers(kit, source)
+        figures.append(Figure(f"{name}: heavy standard headers", " ".join(heavy) or "none",
+                              right=not heavy, limit_text="none"))
+    return figures
+
+
+def measure(workshop, repeatable):
+    figures = headers(workshop)
+    if repeatable:
+        return figures
+    return figures + time(workshop, "g++", BOTH_TABLES_MS) + time(workshop, "clang++", None)

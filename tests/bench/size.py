@@ -1,0 +1,93 @@
+"""How much larger a stripped program gets, the loader apart. KB are 1024 bytes.
+
+Sizes are those of the sections; the file as a whole grows in steps of a page, and so sometimes by
+4 KB for one byte, sometimes not at all. Rows are brought in by the linker's option -u, which costs
+the program nothing of its own.
+
+What five calls are compared with is the same program with cushim_load alone. For all rows it also
+has the rows that answer from the loader's built-in names of errors, which are no part of a row:
+what the other rows add to that, for each row, times all.
+"""
+
+import shutil
+
+from figures import Figure, skipped
+from measure import content_size
+from workshop import call
+
+KB = 1024
+FIVE_CALLS_KB, ALL_ROWS_KB, ALL_ROWS_PACKED_KB = 4, 160, 115
+ERROR_ROWS = ["cuGetErrorName", "cuGetErrorString", "cudaGetErrorName", "cudaGetErrorString"]
+PACKED = "-Wl,-z,pack-relative-relocs"
+
+
+def accepts(workshop, compiler, flag):
+    """Whether the linker knows this option: an unknown -z is only a warning."""
+    output = workshop.folder / "accepts"
+    with open(workshop.folder / "accepts.c", "w") as file:
+        file.write("int main(void) { return 0; }\n")
+    call([compiler, "-x", "c", file.name, "-o", output, flag])
+    return "DT_RELR" in call(["readelf", "-VW", output])
+
+
+def bring_in(names):
+    return [f"-Wl,-u,cushim_slot_{name}" for name in names]
+
+
+class Sizes:
+    def __init__(self, workshop, compiler):
+        self.workshop, self.compiler = workshop, compiler
+        self.kit = workshop.kit(compiler, "static")
+        names = self.kit.row_names()
+        self.rows = len(names)
+        self.names = workshop.folder / f"all_rows_{compiler}.txt"
+        self.names.write_text("\n".join(bring_in(names)) + "\n")
+
+    def sizes(self, *flags):
+        """Of the sections, of the file."""
+        program = self.workshop.program(
+            f"size_{self.compiler}", self.compiler, "size.cpp",
+            ["-s", "-Wl,--gc-sections", *flags, *self.kit.flags, *self.kit.link_flags])
+        return content_size(program), program.stat().st_size
+
+    def five_calls(self):
+        with_calls, plain = self.sizes("-DCALL_FIVE"), self.sizes()
+        sections, file = (after - before for after, before in zip(with_calls, plain))
+        return [
+            Figure("the loader's sections and a program's own", plain[0] / KB, "KB"),
+            Figure("five entry points", sections / KB, "KB", limit=FIVE_CALLS_KB),
+            Figure("five entry points, the file", file / KB, "KB"),
+        ]
+
+    def all_rows(self, name, *flags, limit=None, link=()):
+        plain = self.sizes(*link)[0]
+        with_errors = self.sizes(*link, *bring_in(ERROR_ROWS))[0]
+        grown = self.sizes(*link, *flags, f"@{self.names}")[0]
+        row = (grown - with_errors) / (self.rows - len(ERROR_ROWS))
+        return [
+            Figure(f"{name}, a row", row, "bytes"),
+            Figure(name, row * self.rows / KB, "KB", limit=limit),
+            Figure(f"{name}, with the names of errors", (grown - plain) / KB, "KB"),
+        ]
+
+
+def measure_with(workshop, compiler):
+    if shutil.which(compiler) is None:
+        return [skipped("sizes", f"no {compiler}")]
+    sizes = Sizes(workshop, compiler)
+    every = f"all {sizes.rows:,} rows"
+    figures = sizes.five_calls() + sizes.all_rows(every, limit=ALL_ROWS_KB)
+    if accepts(workshop, compiler, PACKED):
+        packed = sizes.all_rows(f"{every}, packed", limit=ALL_ROWS_PACKED_KB, link=[PACKED])
+        figures += packed
+    else:
+        figures.append(skipped(f"{every}, packed", "linker too old"))
+    return figures + sizes.all_rows(f"{every} and the registry", "-DRESOLVE_ALL")
+
+
+def measure_gcc(workshop, repeatable):
+    return measure_with(workshop, "g++")
+
+
+def measure_clang(workshop, repeatable):
+    return measure_with(workshop, "clang++")

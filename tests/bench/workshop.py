@@ -1,0 +1,137 @@
+"""Builds what is measured: cushim-core with a given compiler and kind of library, and programs.
+
+The library is built from this source tree by Meson, as its users get it, optimised with -O2, in
+build folders of its own: the figures do not depend on how the build folder at hand is set up.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+C_COMPILERS = {"g++": "gcc", "clang++": "clang"}
+# The functions of these were libraries of their own before glibc 2.34.
+SYSTEM_LIBRARIES = ["-Wl,--as-needed", "-ldl", "-pthread"]
+
+
+def clean_environment():
+    """Without what changes how programs are built, found or loaded."""
+    dropped = {"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MALLOC_PERTURB_"}
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if key not in dropped and not key.startswith(("CUSHIM_", "LD_", "BENCH_"))
+    }
+
+
+def call(command, **more):
+    """Output of a command; its messages, where it fails."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **{"env": clean_environment(), **more},
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def meson_command():
+    """The Meson that runs this test, else the one in PATH."""
+    running = os.environ.get("MESONINTROSPECT", "").split()
+    return running[:-1] if running else ["meson"]
+
+
+class Kit:
+    """cushim-core by one compiler, as one kind of library."""
+
+    def __init__(self, folder, compiler, kind, headers_dir):
+        self.folder = folder
+        self.library = folder / "src/loader" / f"libcushim-core.{'a' if kind == 'static' else 'so'}"
+        self._configure(compiler, kind, headers_dir)
+        call([*meson_command(), "compile", "-C", folder, "cushim-core"])
+        self.include_flags, self.flags = self._flags(kind)
+        self.rows = folder / "include/cushim/rows.json"
+
+    def _configure(self, compiler, kind, headers_dir):
+        command = [
+            *meson_command(), "setup", str(self.folder), str(SOURCE),
+            "-Doptimization=2", "-Ddebug=false", "-Db_ndebug=true",
+            f"-Ddefault_library={kind}", f"-Dheaders_dir={headers_dir}",
+            "-Dtests=disabled", "-Dtools=disabled", "-Dexamples=disabled",
+        ]
+        stamp = self.folder / "setup.command"
+        if stamp.exists() and stamp.read_text() == "\n".join(command):
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        compilers = {"CXX": compiler, "CC": C_COMPILERS[compiler]}
+        call(command, env=clean_environment() | compilers)
+        stamp.write_text("\n".join(command))
+
+    def _flags(self, kind):
+        """For NVIDIA's headers alone, and with cushim's."""
+        targets = json.loads(call([*meson_command(), "introspect", "--targets", self.folder]))
+        core = next(target for target in targets if target["name"] == "cushim-core")
+        nvidia = [p for p in core["target_sources"][0]["parameters"] if p.startswith("-isystem")]
+        flags = nvidia + [f"-I{SOURCE}/include", f"-I{self.folder}/include"]
+        return nvidia, flags + (["-DCUSHIM_STATIC"] if kind == "static" else [])
+
+    @property
+    def link_flags(self):
+        # No rpath where none is needed: to look there makes each start some per cent longer.
+        shared = self.library.suffix == ".so"
+        rpath = [f"-Wl,-rpath,{self.library.parent}"] if shared else []
+        return [self.library, *SYSTEM_LIBRARIES, *rpath]
+
+    def row_names(self):
+        tables = json.loads(self.rows.read_text())["tables"]
+        return [row["export"] for table in tables.values() for row in table["rows"]]
+
+    def cuda_version(self):
+        return json.loads(self.rows.read_text())["cuda_version"]
+
+
+class Workshop:
+    def __init__(self, build):
+        options = json.loads(call([*meson_command(), "introspect", "--buildoptions", build]))
+        self.headers_dir = next(o["value"] for o in options if o["name"] == "headers_dir")
+        self.folder = build.resolve() / "tests/bench/work"
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    @functools.cache
+    def kit(self, compiler, kind):
+        name = f"{C_COMPILERS[compiler]}-{kind}"
+        return Kit(self.folder / name, compiler, kind, self.headers_dir)
+
+    def program(self, name, compiler, source, flags):
+        """Compiles and links one file, with -O2."""
+        output = self.folder / name
+        language = ["-std=c++20"]
+        if source.endswith(".c"):
+            compiler, language = C_COMPILERS[compiler], ["-std=c11"]
+        call([compiler, *language, "-O2", "-DNDEBUG", PROGRAMS / source, "-o", output, *flags])
+        return output
+
+    @functools.cache
+    def fake(self, name):
+        """The fake library, under a file name that the loader searches for."""
+        folder = self.folder / "fake"
+        folder.mkdir(exist_ok=True)
+        version = self.kit("g++", "static").cuda_version()
+        return self.program(
+            f"fake/{name}", "g++", "fake_cuda.c",
+            ["-shared", "-fPIC", f"-DBENCH_CUDA_VERSION={version}", f"-Wl,-soname,{name}"],
+        )
+
+    def fake_driver(self):
+        return self.fake("libcuda.so.1")
+
+    def fake_runtime(self):
+        major = self.kit("g++", "static").cuda_version() // 1000
+        return self.fake(f"libcudart.so.{'11.0' if major == 11 else major}")

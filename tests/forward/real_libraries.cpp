@@ -1,0 +1,184 @@
+// NVIDIA's own libraries, on a machine that needs no device. A process for each, since the loader
+// decides once: meson.build says which.
+//
+// CUSHIM_RUNTIME_REAL names a libcudart, CUSHIM_REAL_LIBS a folder that holds
+// drivers/<version>/libcuda.so.1; without them the tests are skipped.
+#include "rows.hpp"
+
+#include <cushim/cushim.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fake_library.hpp"
+
+using namespace cushim_test;
+
+namespace {
+
+struct Branch {
+    std::string name;
+    cushim::Version cuda; // what it supports
+    size_t resolved;      // of the names of the 13.0 headers, those of cudaProfiler.h among them
+};
+const Branch branches[] = {
+    {"470", cushim::Version::of(11, 4), 487},
+    {"535", cushim::Version::of(12, 2), 555},
+    {"550", cushim::Version::of(12, 4), 591},
+};
+constexpr size_t names_in_13_0 = 637;
+
+struct Missing {
+    const char *name;
+    int introduced, status;
+};
+using AllMissing = std::vector<Missing>;
+
+AllMissing missing_of(cushim_library library) {
+    AllMissing missing;
+    cushim_visit_entry_points(
+        library,
+        [](const cushim_entry_point *point, void *user) {
+            if (point->status != 0)
+                static_cast<AllMissing *>(user)->push_back(
+                    {point->name, point->introduced, point->status});
+        },
+        &missing);
+    return missing;
+}
+
+// Also prints the numbers.
+size_t resolved_of(const Rows &rows, const AllMissing &missing) {
+    const size_t resolved = rows.count - missing.size();
+    std::cout << cushim_load_report(rows.library)->explanation << ": " << resolved << " of "
+              << rows.count << " entry points\n";
+    return resolved;
+}
+
+std::string variable(const char *name) {
+    const char *value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+// The path of a driver of this branch.
+std::string driver_of(const std::string &folder, const std::string &branch) {
+    for (const auto &entry : std::filesystem::directory_iterator(folder + "/drivers"))
+        if (entry.path().filename().string().starts_with(branch + "."))
+            return (entry.path() / "libcuda.so.1").string();
+    throw std::runtime_error("no driver of branch " + branch + " in " + folder);
+}
+
+const Branch &branch_under_test() {
+    const std::string name = required_variable("REAL_DRIVER_BRANCH");
+    for (const Branch &branch : branches)
+        if (branch.name == name)
+            return branch;
+    throw std::runtime_error("no branch " + name);
+}
+
+bool has_device_node() { // /dev/nvidia0, ...; nvidiactl alone is left behind by many tools
+    for (const auto &entry : std::filesystem::directory_iterator("/dev")) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with("nvidia") && name.find_first_of("0123456789") == 6)
+            return true;
+    }
+    return false;
+}
+
+// What is missing answers so when it is called, too, and writes nothing.
+void check_calls(const AllMissing &missing) {
+    std::set<std::string> names;
+    for (const Missing &entry : missing)
+        names.insert(entry.name);
+    size_t called = 0;
+    for (const Row &row : driver_rows) {
+        if (!names.contains(row.name))
+            continue;
+        INFO(row.name);
+        Call call(Way::member, Values::harmless, 0);
+        row.call(call);
+        CHECK(call.status() == 36);
+        CHECK(call.outputs_untouched());
+        CHECK_FALSE(row.resolved());
+        ++called;
+    }
+    CHECK(called == missing.size());
+}
+
+} // namespace
+
+TEST_CASE("the runtime of the headers' release has every entry point", "[runtime]") {
+    const std::string library = variable("CUSHIM_RUNTIME_REAL");
+    if (library.empty())
+        SKIP("CUSHIM_RUNTIME_REAL names no real libcudart");
+    set_variable("CUSHIM_RUNTIME", library);
+    REQUIRE(cushim::load_runtime());
+    CHECK(std::filesystem::equivalent(cushim::load_report().runtime.path, library));
+    CHECK(cushim::runtime_version().major() == cushim::headers_version().major());
+
+    const AllMissing missing = missing_of(CUSHIM_LIBRARY_RUNTIME);
+    const size_t resolved = resolved_of(runtime_rows, missing);
+    const bool as_new_as_headers = !(cushim::runtime_version() < cushim::headers_version());
+    for (const Missing &entry : missing) {
+        INFO(entry.name);
+        CHECK(entry.status == 302);
+        CHECK_FALSE(as_new_as_headers);
+    }
+    CHECK(resolved > 300);
+    CHECK(cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME) == resolved);
+    int version = 0;
+    CHECK(cushim::runtime().cudaRuntimeGetVersion(&version) == cudaSuccess);
+    CHECK(cushim::Version(version) == cushim::runtime_version());
+}
+
+TEST_CASE("a driver has what its version says, and nothing newer", "[driver]") {
+    const std::string folder = variable("CUSHIM_REAL_LIBS");
+    if (folder.empty())
+        SKIP("CUSHIM_REAL_LIBS names no folder with real driver libraries");
+    const Branch &branch = branch_under_test();
+    set_variable("CUSHIM_DRIVER", driver_of(folder, branch.name));
+    REQUIRE(cushim::load_driver());
+    CHECK(cushim::driver_version() == branch.cuda);
+
+    const AllMissing missing = missing_of(CUSHIM_LIBRARY_DRIVER);
+    const size_t resolved = resolved_of(driver_rows, missing);
+    for (const Missing &entry : missing) {
+        INFO(entry.name);
+        CHECK(entry.status == 36);
+        CHECK(cushim::Version(entry.introduced) > branch.cuda);
+    }
+    cushim_entry_point profiler;
+    const size_t absent = // not every package of headers has those of the profiler
+        cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, "cuProfilerStart", &profiler) ? 0 : 3;
+    if (cushim::headers_version() <= branch.cuda) {
+        CHECK(missing.empty());
+    } else if (cushim::headers_version() == cushim::Version::of(13, 0)) {
+        CHECK(driver_rows.count == names_in_13_0 - absent);
+        CHECK(resolved == branch.resolved - absent);
+    } else { // others may lack names that these drivers have
+        CHECK(resolved > 450);
+        CHECK(resolved <= branch.resolved - absent);
+    }
+    check_calls(missing);
+}
+
+TEST_CASE("a driver without its kernel module finds no device", "[no_device]") {
+    const std::string folder = variable("CUSHIM_REAL_LIBS");
+    if (folder.empty())
+        SKIP("CUSHIM_REAL_LIBS names no folder with real driver libraries");
+    if (has_device_node())
+        SKIP("this machine has NVIDIA devices");
+    set_variable("CUSHIM_DRIVER", driver_of(folder, branch_under_test().name));
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_NO_DEVICE);
+    CHECK(cushim::load_report().driver.state == CUSHIM_STATE_LOADED);
+    const auto started = cushim::init();
+    REQUIRE_FALSE(started);
+    CHECK(started.error().kind() == cushim::ErrorKind::no_device);
+}

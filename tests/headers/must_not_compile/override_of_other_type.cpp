@@ -1,0 +1,16 @@
+// refused: (invalid conversion from|no matching (function for call to|constructor for initialization of).*ScopedOverride)
+#include <cushim/override.hpp>
+
+#ifdef MISUSE
+CUresult replacement(int) {
+    return CUDA_SUCCESS;
+}
+#else
+CUresult replacement(unsigned int) {
+    return CUDA_SUCCESS;
+}
+#endif
+
+void use() {
+    cushim::ScopedOverride<cushim::entry::cuInit> init(replacement);
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Makes files that are no driver out of one that is: usage: damage.py DRIVER EMPTY TRUNCATED OTHER
+
+EMPTY has nothing in it, TRUNCATED ends inside of the code, OTHER is for another architecture.
+"""
+
+import pathlib
+import struct
+import sys
+
+
+def machine_offset(library):
+    """Where the headers say for which machine the library is."""
+    if library.startswith(b'\x7fELF'):
+        return 18
+    return struct.unpack_from('<I', library, 0x3C)[0] + 4
+
+
+def main():
+    driver, empty, truncated, other = map(pathlib.Path, sys.argv[1:])
+    library = bytearray(driver.read_bytes())
+    empty.write_bytes(b'')
+    truncated.write_bytes(library[:8192])
+    library[machine_offset(library)] = 0x08  # MIPS, or none at all
+    other.write_bytes(library)
+
+
+if __name__ == '__main__':
+    main()

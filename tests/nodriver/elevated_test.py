@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""A process with elevated rights ignores every variable that could make it load somebody's library.
+
+usage: elevated_test.py PRINT_REPORT FAKE_DRIVER FAKE_RUNTIME
+
+Runs a copy of the program as another user, with and without the set-user-id bit of root.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+NOBODY = 65534
+# Of the places to search, as loader.h numbers them.
+ENVIRONMENT, SYSTEM, EVERYWHERE = 1, 4, 15
+
+
+def why_not():
+    if os.geteuid() != 0:
+        return 'not root: cannot make a set-user-id program of another user'
+    if os.statvfs(tempfile.gettempdir()).f_flag & os.ST_NOSUID:
+        return 'the folder for temporary files ignores set-user-id bits'
+    return None
+
+
+class Elevated(unittest.TestCase):
+    def setUp(self):
+        reason = why_not()
+        if reason:
+            self.skipTest(reason)
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.chmod(self.folder, 0o755)
+        self.program, self.driver, self.runtime = (
+            shutil.copy(path, self.folder) for path in sys.argv[1:4])
+
+    def report(self, elevated, places=EVERYWHERE, **variables):
+        mode = 0o4755 if elevated else 0o755
+        os.chmod(self.program, mode)
+        environment = {'PATH': os.environ.get('PATH', ''), **variables}
+        result = subprocess.run([self.program, str(places)], env=environment, user=NOBODY,
+                                group=NOBODY, extra_groups=[], capture_output=True, text=True,
+                                check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        return result.stdout
+
+    def elevation_works(self):
+        """Some containers take the bit away: then this machine cannot show it."""
+        os.chmod(self.program, 0o4755)
+        return bool(os.stat(self.program).st_mode & stat.S_ISUID) and \
+            self.no_new_privileges() == '0'
+
+    @staticmethod
+    def no_new_privileges():
+        with open('/proc/self/status', encoding='ascii') as file:
+            return next((line.split()[1] for line in file if line.startswith('NoNewPrivs')), '0')
+
+    def test_ordinary_process_heeds_the_variables(self):
+        """The other tests could not fail if this did not hold."""
+        self.assertIn(self.driver, self.report(False, CUSHIM_DRIVER=self.driver))
+        self.assertIn(self.runtime, self.report(False, CUSHIM_DRIVER=self.driver))
+        self.assertIn('CUSHIM_DISABLE', self.report(False, CUSHIM_DISABLE='1'))
+
+    def test_library_paths_are_ignored(self):
+        if not self.elevation_works():
+            self.skipTest('programs get no other rights here')
+        text = self.report(True, CUSHIM_DRIVER=self.driver, CUSHIM_RUNTIME=self.runtime)
+        self.assertNotIn(self.folder, text)
+
+    def test_disabling_is_ignored(self):
+        if not self.elevation_works():
+            self.skipTest('programs get no other rights here')
+        self.assertNotIn('CUSHIM_DISABLE', self.report(True, CUSHIM_DISABLE='1'))
+
+    def test_toolkit_and_environment_folders_are_ignored(self):
+        elevation_works = self.elevation_works()
+        name = os.path.basename(self.runtime)
+        below = {
+            'CUDA_PATH': 'toolkit/lib64', 'CUDA_HOME': 'toolkit/lib64', 'CONDA_PREFIX': 'conda/lib',
+            'VIRTUAL_ENV': 'python/lib/python3.11/site-packages/nvidia/cuda_runtime/lib',
+            'LD_LIBRARY_PATH': 'path',
+        }
+        for variable, folder in below.items():
+            with self.subTest(variable=variable):
+                place = os.path.join(self.folder, variable, folder)
+                os.makedirs(place)
+                library = shutil.copy(self.runtime, os.path.join(place, name))
+                root, places = place, SYSTEM
+                if variable != 'LD_LIBRARY_PATH':
+                    root = os.path.join(self.folder, variable, folder.split('/')[0])
+                    places = ENVIRONMENT
+                # Nothing else is searched, so that whatever this machine has does not come first.
+                heeded = self.report(False, places, **{variable: root})
+                self.assertRegex(heeded, rf'runtime: CUDA runtime \S+, {re.escape(library)}\n')
+                if not elevation_works:
+                    self.skipTest('programs get no other rights here')
+                for where in (places, EVERYWHERE):
+                    self.assertNotIn(self.folder, self.report(True, where, **{variable: root}))
+
+
+if __name__ == '__main__':
+    if why_not():
+        print('SKIP:', why_not())
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

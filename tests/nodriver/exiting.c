@@ -1,0 +1,37 @@
+/* The exit flag is up for handlers that were registered before it, as a driver's would run after it,
+ * and still down for those that were registered later.
+ *
+ * usage: exiting FLAG; 0 where the exit handlers of a library all run after the program's own */
+#include <cushim/loader.h>
+
+#include "expect.h"
+
+static int flag_in_the_end = 1;
+static int ran = 0;
+
+static void check(int exiting) {
+    EXPECT_INT(cushim_exiting(), exiting);
+    ++ran;
+}
+
+static void registered_before(void) {
+    check(flag_in_the_end);
+    EXPECT_INT(ran, 2);
+    if (failures != 0)
+        _Exit(1);
+}
+
+static void registered_after(void) {
+    check(0);
+}
+
+int main(int argc, char **argv) {
+    flag_in_the_end = number_argument(argc, argv, 1);
+    EXPECT_INT(atexit(registered_before), 0);
+    EXPECT(cushim_watch_exit());
+    EXPECT_INT(atexit(registered_after), 0);
+    /* Asking again moves nothing. */
+    EXPECT(cushim_watch_exit());
+    EXPECT_INT(cushim_exiting(), 0);
+    return finish();
+}

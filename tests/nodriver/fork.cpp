@@ -1,0 +1,82 @@
+// Forks: after the first use, before it, and in the middle of the first uses of other threads. The
+// child calls what was resolved and what was not.
+#include "first_use.hpp"
+
+#include <atomic>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+// Runs a function in a child that is killed if it hangs, and expects it to end well.
+template <class F>
+void in_child(F function) {
+    const pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        alarm(30);
+        failures = 0;
+        function();
+        _exit(finish());
+    }
+    int status = -1;
+    EXPECT_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+void use_early_entries() {
+    expect_answer(cushim::driver().cuInit(0));
+    expect_answer(cushim::runtime().cudaDeviceSynchronize());
+}
+
+void use_late_entries() {
+    expect_answer(cushim::driver().cuCtxSynchronize());
+    expect_answer(cushim::runtime().cudaDeviceReset());
+}
+
+void fork_during_first_uses() {
+    std::atomic<bool> done{false};
+    std::thread other([&] {
+        while (!done.load()) {
+            cushim_reload(CUSHIM_LIBRARY_RUNTIME);
+            cushim_resolve_all(CUSHIM_LIBRARY_DRIVER);
+        }
+    });
+    for (int i = 0; i != 20; ++i) {
+        in_child([] {
+            use_late_entries();
+            expect_states();
+        });
+    }
+    done.store(true);
+    other.join();
+}
+
+} // namespace
+
+int main() {
+    const unsigned int generation = cushim_fork_generation();
+    expect_not_tried();
+    in_child([generation] {
+        expect_not_tried();
+        use_early_entries();
+        expect_states();
+        EXPECT_INT(cushim_fork_generation(), generation + 1);
+        in_child([generation] { EXPECT_INT(cushim_fork_generation(), generation + 2); });
+    });
+    // What the child did is the child's own.
+    expect_not_tried();
+    EXPECT_INT(cushim_fork_generation(), generation);
+
+    use_early_entries();
+    in_child([] {
+        use_early_entries();
+        use_late_entries();
+        expect_states();
+    });
+    use_late_entries();
+    fork_during_first_uses();
+    EXPECT_INT(cushim_fork_generation(), generation);
+    return finish();
+}

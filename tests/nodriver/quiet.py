@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Runs a program and fails unless it ends with status 0 and has printed nothing at all.
+
+usage: quiet.py PROGRAM ARGUMENT...
+
+Where the build is a cross build, MESON_EXE_WRAPPER says how to run what it made.
+"""
+
+import glob
+import os
+import shlex
+import subprocess
+import sys
+
+
+def wrapper():
+    """The words of the command that runs what the build made; none where it runs by itself."""
+    return shlex.split(os.environ.get('MESON_EXE_WRAPPER', ''))
+
+
+def environment(program):
+    """Meson puts the folders of our own DLLs in PATH, where an emulated Windows does not look."""
+    variables = dict(os.environ)
+    if os.name != 'nt' and program.endswith('.exe'):
+        folders = ['Z:' + folder for folder in variables['PATH'].split(os.pathsep)
+                   if glob.glob(os.path.join(glob.escape(folder), '*.dll'))]
+        variables['WINEPATH'] = ';'.join(folders)
+    return variables
+
+
+def main():
+    result = subprocess.run(wrapper() + sys.argv[1:], stdin=subprocess.DEVNULL, capture_output=True,
+                            env=environment(sys.argv[1]), check=False)
+    printed = result.stdout + result.stderr
+    sys.stdout.buffer.write(printed)
+    sys.stdout.flush()
+    if result.returncode != 0:
+        sys.exit(f'status {result.returncode}')
+    if printed:
+        sys.exit('something was printed')
+
+
+if __name__ == '__main__':
+    main()

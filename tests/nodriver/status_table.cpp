@@ -1,0 +1,105 @@
+// What calls answer where they cannot be forwarded, in each situation that leads to it; the outputs
+// stay as they were, with the exceptions that table.hpp names.
+//
+// usage: status_table CU_STATUS CUDA_STATUS; a CU_STATUS of 0 means that there is a driver
+#include <cushim/cushim.hpp>
+
+#include "expect.h"
+
+namespace {
+
+constexpr auto runtime_untouched = static_cast<cudaError_t>(-77);
+
+void check_driver(int status) {
+    const auto cuda = cushim::driver();
+    int count = 77;
+    CUdeviceptr pointer = 78;
+    CUcontext context = nullptr;
+    EXPECT_INT(cuda.cuInit(0), status);
+    EXPECT_INT(cuda.cuDeviceGetCount(&count), status);
+    EXPECT_INT(cuda.cuMemAlloc(&pointer, 1024), status);
+    EXPECT_INT(cuda.cuCtxGetCurrent(&context), status);
+    EXPECT_INT(cuda.cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+               status);
+    EXPECT_INT(count, 77);
+    EXPECT_INT(pointer, 78);
+    EXPECT(context == nullptr);
+    // A second call, which meets a library that is known to be absent.
+    EXPECT_INT(cuda.cuInit(0), status);
+}
+
+void check_driver_names() {
+    const auto cuda = cushim::driver();
+    const char *text = nullptr;
+    EXPECT_INT(cuda.cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &text), CUDA_SUCCESS);
+    EXPECT_TEXT(text, "CUDA_ERROR_OUT_OF_MEMORY");
+    text = nullptr;
+    EXPECT_INT(cuda.cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text), CUDA_SUCCESS);
+    EXPECT(text != nullptr && *text != '\0');
+    // As the driver answers what it does not know.
+    EXPECT_INT(cuda.cuGetErrorName(static_cast<CUresult>(98765), &text), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(text == nullptr);
+    EXPECT_INT(cuda.cuGetErrorName(CUDA_SUCCESS, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+void check_runtime(int status) {
+    const auto cuda = cushim::runtime();
+    int count = 77, version = 78, own_version = 79;
+    void *pointer = &count;
+    EXPECT_INT(cuda.cudaGetDeviceCount(&count), status);
+    EXPECT_INT(cuda.cudaDriverGetVersion(&version), status);
+    EXPECT_INT(cuda.cudaRuntimeGetVersion(&own_version), status);
+    EXPECT_INT(cuda.cudaMalloc(&pointer, 1024), status);
+    EXPECT_INT(cuda.cudaDeviceSynchronize(), status);
+    EXPECT_INT(count, 0);
+    EXPECT_INT(version, 0);
+    EXPECT_INT(own_version, 79);
+    EXPECT(pointer == &count);
+    EXPECT_TEXT(cuda.cudaGetErrorName(static_cast<cudaError_t>(status)),
+                status == 35 ? "cudaErrorInsufficientDriver" : "cudaErrorSharedObjectInitFailed");
+    EXPECT_TEXT(cuda.cudaGetErrorName(runtime_untouched), "unrecognized error code");
+}
+
+void check_report(const cushim::LibraryReport &report) {
+    EXPECT_INT(report.state, CUSHIM_STATE_ABSENT);
+    EXPECT(report.reason != CUSHIM_REASON_NONE);
+    EXPECT(report.path == nullptr);
+    EXPECT_INT(report.version, 0);
+    EXPECT(report.explanation != nullptr && *report.explanation != '\0');
+    EXPECT(report.hint != nullptr && *report.hint != '\0');
+}
+
+void check_errors(int status) {
+    const auto driver = cushim::try_driver();
+    EXPECT(!driver.has_value());
+    if (!driver.has_value()) {
+        EXPECT_INT(driver.error().kind(), status == 34 ? cushim::ErrorKind::stub_library
+                                                       : cushim::ErrorKind::library_not_found);
+        EXPECT_INT(driver.error().status(), status);
+        EXPECT(strstr(driver.error().message(), cushim::load_report().driver.explanation) !=
+               nullptr);
+    }
+    const auto started = cushim::init();
+    EXPECT(!started.has_value());
+    EXPECT(!cushim::is_available<cushim::entry::cuInit>());
+    EXPECT(!cushim::driver_version());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const int driver_status = number_argument(argc, argv, 1);
+    const int runtime_status = number_argument(argc, argv, 2);
+    if (driver_status != 0) {
+        check_driver(driver_status);
+        check_driver_names();
+        check_report(cushim::load_report().driver);
+        check_errors(driver_status);
+    }
+    check_runtime(runtime_status);
+    check_report(cushim::load_report().runtime);
+    EXPECT_INT(cushim::load_report().driver.state,
+               driver_status != 0 ? CUSHIM_STATE_ABSENT : CUSHIM_STATE_LOADED);
+    EXPECT(!cushim::runtime_version());
+    return finish();
+}

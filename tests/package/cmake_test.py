@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Consumers that say find_package(cushim)."""
+
+import re
+
+import consumer
+from consumer import CONSUMERS, arguments, run
+
+consumer.need('cmake', 'meson')
+install = consumer.Install(__file__)
+TYPES = {'both': ('shared', 'static')}.get(arguments.type, (arguments.type,))
+
+
+def configure(project, name, *options, **more):
+    folder = install.folder / name
+    defaults = [f'-DCMAKE_PREFIX_PATH={install.prefix}', '-G', 'Ninja']
+    if arguments.headers and not any('CUDA' in option for option in options):
+        defaults.append(f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}')
+    text = run('cmake', '-S', CONSUMERS / project, '-B', folder, *defaults, *options, **more)
+    # CMake breaks long messages into lines.
+    return folder, re.sub(r'\s+', ' ', text)
+
+
+class CMake(consumer.ConsumerTest):
+    def check_project(self, name, shared, *options):
+        folder, text = configure('cmake', name, *options)
+        self.assertIn(f'found {arguments.version} for {arguments.cuda_version} in', text)
+        run('cmake', '--build', folder)
+        self.check_cpp(folder / 'hello')
+        self.check_c(folder / 'hello_c')
+        for program in ('hello', 'hello_c'):
+            self.check_linked(folder / program, shared)
+
+    def test_project(self):
+        self.check_project('project', TYPES[0] == 'shared')
+
+    def test_component_of_each_kind(self):
+        for kind in TYPES if len(TYPES) > 1 else ():
+            with self.subTest(kind):
+                self.check_project(f'component-{kind}', kind == 'shared', f'-DWANTED={kind}')
+        missing = {'static', 'shared'} - set(TYPES)
+        for kind in missing:
+            with self.subTest(kind):
+                _, text = configure('cmake_c', f'missing-{kind}', f'-DWANTED={kind}', fails=True)
+                self.assertIn(f'it has no component {kind}', text)
+
+    def test_project_without_cpp(self):
+        folder, _ = configure('cmake_c', 'c')
+        run('cmake', '--build', folder)
+        self.check_c(folder / 'hello_c')
+
+    def test_version(self):
+        """Up to 1.0, any other minor version is another interface."""
+        major, minor, _ = arguments.version.split('.')
+        wanted = {f'{major}.{minor}': True, f'{major}.{minor}.999': False,
+                  f'{major}.{int(minor) + 1}': False, f'{int(major) + 1}.0': False,
+                  f'{major}.{minor}...{int(major) + 1}': True,
+                  f'{int(major) + 1}...{int(major) + 2}': False}
+        if int(major) == 0:
+            wanted[f'{major}.{int(minor) - 1}'] = False
+        for version, fits in wanted.items():
+            with self.subTest(version):
+                name = 'version-' + re.sub(r'\W', '-', version)
+                configure('cmake_c', name, f'-DWANTED_VERSION={version}', fails=not fits)
+
+    def test_headers_that_are_not_there(self):
+        _, text = configure('cmake_c', 'no-headers', f'-DCUSHIM_CUDA_INCLUDE_DIR={install.folder}',
+                            fails=True)
+        self.assertIn(f'there is no cuda.h in CUSHIM_CUDA_INCLUDE_DIR={install.folder}', text)
+
+    def test_headers_of_the_toolkit(self):
+        """What find_package(CUDAToolkit) found is taken."""
+        toolkit = install.folder / 'some-toolkit'
+        toolkit.mkdir()
+        _, text = configure('cmake_c', 'toolkit', f'-DCUDAToolkit_INCLUDE_DIRS={toolkit}')
+        self.assertIn(f'headers: <{toolkit}>', text)
+
+    def test_headers_chosen_win(self):
+        chosen = install.folder / 'chosen'
+        chosen.mkdir()
+        (chosen / 'cuda.h').touch()
+        _, text = configure('cmake_c', 'chosen-build', '-DCUDAToolkit_INCLUDE_DIRS=/some/toolkit',
+                            f'-DCUSHIM_CUDA_INCLUDE_DIR={chosen}')
+        self.assertIn(f'headers: <{chosen}>', text)
+
+
+if __name__ == '__main__':
+    consumer.main()

@@ -1,0 +1,162 @@
+"""What the tests of consumers share: a staged install of cushim, commands that show what they said when
+they fail, and the two machines on which a consumer's program must run."""
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
+import binaries  # noqa: E402
+
+CONSUMERS = pathlib.Path(__file__).parent / 'consumers'
+PREFIX = pathlib.PurePosixPath('/opt/cushim')  # is on no machine: only the staged copy can be found
+# The builds in here are their own: nothing of the outer build's surroundings may leak into them.
+UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'DESTDIR', 'MAKEFLAGS', 'PKG_CONFIG_PATH',
+         'CUDA_PATH', 'CUDA_HOME', 'CUSHIM_DRIVER', 'CUSHIM_RUNTIME', 'CUSHIM_DISABLE',
+         'CONDA_PREFIX', 'VIRTUAL_ENV', 'LD_LIBRARY_PATH')
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--source', type=pathlib.Path, required=True)
+    parser.add_argument('--work', type=pathlib.Path, required=True)
+    parser.add_argument('--version', required=True)
+    parser.add_argument('--cuda-version', type=int, required=True)
+    parser.add_argument('--cxx', required=True, help='words separated by the unit separator (0x1f)')
+    parser.add_argument('--cc', required=True)
+    parser.add_argument('--headers', default='', help='empty: the default path of the compiler')
+    parser.add_argument('--fake-driver', required=True)
+    parser.add_argument('--fake-runtime', required=True)
+    parser.add_argument('--type', choices=('static', 'shared', 'both'), default='static')
+    parsed = parser.parse_args()
+    parsed.cxx, parsed.cc = parsed.cxx.split('\x1f'), parsed.cc.split('\x1f')
+    return parsed
+
+
+arguments = parse_arguments()
+
+
+def environment(**more):
+    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+    return {**kept, 'CXX': shlex.join(arguments.cxx), 'CC': shlex.join(arguments.cc),
+            'PYTHONDONTWRITEBYTECODE': '1', 'LC_ALL': 'C', **more}
+
+
+def run(*command, fails=False, **more):
+    """The output of a command, both streams; with `fails`, of one that must fail."""
+    result = subprocess.run([str(word) for word in command], env=environment(**more), text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if (result.returncode != 0) != fails:
+        raise AssertionError(f'{shlex.join(map(str, command))}: status {result.returncode}\n'
+                             f'{result.stdout[-8000:]}')
+    return result.stdout
+
+
+def need(*programs):
+    """Skips the whole script where this machine lacks a program."""
+    for program in programs:
+        if shutil.which(program) is None:
+            print(f'SKIPPED: {program} is not installed')
+            sys.exit(77)
+
+
+@contextlib.contextmanager
+def lock(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, 'w', encoding='ascii') as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def options():
+    return [f'-Ddefault_library={arguments.type}', '--buildtype=plain', '-Dtests=disabled',
+            '-Dtools=disabled', '-Dexamples=disabled', f'-Dheaders_dir={arguments.headers}',
+            f'--prefix={PREFIX}', *(['--libdir=lib'] if arguments.type == 'shared' else [])]
+
+
+def build():
+    """Builds cushim, once for all scripts that want this kind of library, and returns the folder."""
+    folder = arguments.work / f'cushim-{arguments.type}'
+    configured = folder / 'configured-as.json'
+    wanted = json.dumps([str(arguments.source), arguments.cxx, arguments.cc, options()])
+    if not configured.exists() or configured.read_text(encoding='utf-8') != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        run('meson', 'setup', folder, arguments.source, *options())
+        configured.write_text(wanted, encoding='utf-8')
+    run('meson', 'compile', '-C', folder)
+    return folder
+
+
+class Install:
+    """A staged install of its own for each script."""
+
+    def __init__(self, script):
+        self.folder = fresh_folder(script)
+        stage = self.folder / 'stage'
+        with lock(arguments.work / f'cushim-{arguments.type}.lock'):
+            self.build = build()
+            run('meson', 'install', '-C', self.build, '--no-rebuild', '--destdir', stage)
+        self.prefix = stage / PREFIX.relative_to('/')
+        self.include = self.prefix / 'include'
+        self.libdir = next(self.prefix.glob('lib/**/pkgconfig')).parent
+
+    def library(self, name):
+        return self.libdir / name
+
+    def files(self):
+        return [path for path in self.prefix.rglob('*') if path.is_file()]
+
+
+def fresh_folder(script):
+    folder = arguments.work / f'{pathlib.Path(script).stem}-{arguments.type}'
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def cuda_includes():
+    return ['-isystem', arguments.headers] if arguments.headers else []
+
+
+class ConsumerTest(unittest.TestCase):
+    """Checks of a consumer's program."""
+
+    def check_cpp(self, program, **more):
+        """It runs where there is no driver, and where there is one."""
+        absent = run(program, CUSHIM_DRIVER='/nonexistent/libcuda.so.1', **more)
+        self.assertIn(f'cushim {arguments.version}, cuInit 303\n', absent)
+        self.assertIn('no CUDA driver: /nonexistent/libcuda.so.1', absent)
+        loaded = run(program, CUSHIM_DRIVER=arguments.fake_driver, **more)
+        self.assertRegex(loaded, r'cuInit (?!303|0\b|34)\d+\nCUDA driver \d+\.\d, /')
+
+    def check_c(self, program, **more):
+        absent = run(program, CUSHIM_DISABLE='1', **more)
+        self.assertIn(f'cushim {arguments.version}, absent status 303\n', absent)
+        self.assertIn('driver: CUSHIM_DISABLE is set', absent)
+        loaded = run(program, CUSHIM_DRIVER=arguments.fake_driver,
+                     CUSHIM_RUNTIME=arguments.fake_runtime, **more)
+        self.assertRegex(loaded, r'absent status 0\ndriver: CUDA driver \d+\.\d, /')
+        self.assertRegex(loaded, r'runtime: CUDA runtime \d+\.\d, /')
+        self.assertFalse([name for name in self.needed(program) if 'stdc++' in name],
+                         'a C program got a C++ runtime')
+
+    def check_linked(self, program, shared):
+        needed = self.needed(program)
+        self.assertEqual(any('cushim' in name for name in needed), shared, needed)
+        self.assertFalse([name for name in needed if 'cuda' in name], needed)
+
+    @staticmethod
+    def needed(program):
+        return binaries.read(program).needed()
+
+
+def main():
+    unittest.main(argv=sys.argv[:1], verbosity=2)

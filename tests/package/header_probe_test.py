@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Where Meson looks for the CUDA headers, what wins over what, and what it says where there are
+none. Sets cushim up with made-up headers, and builds nothing."""
+
+import pathlib
+import re
+import shutil
+import unittest
+
+import consumer
+from consumer import arguments, run
+
+folder = consumer.fresh_folder(__file__)
+TOOLKIT = pathlib.Path('/usr/local/cuda/include/cuda.h')  # is always looked for
+
+
+def headers(name, version):
+    """A folder with headers of this version, as far as Meson looks into them."""
+    include = folder / name
+    include.mkdir(parents=True)
+    (include / 'cuda.h').write_text(f'#define CUDA_VERSION {version}\n', encoding='ascii')
+    (include / 'cuda_runtime_api.h').touch()
+    return include
+
+
+def unusable(name):
+    include = folder / name
+    include.mkdir(parents=True)
+    (include / 'cuda.h').write_text('#error no headers here\n', encoding='ascii')
+    return include
+
+
+class HeaderProbe(unittest.TestCase):
+    def setUp(self):
+        self.name = self.id().rsplit('.', maxsplit=1)[-1]
+
+    def headers(self, name, version):
+        return headers(f'{self.name}/{name}', version)
+
+    def unusable(self):
+        return unusable(f'{self.name}/unusable')
+
+    def set_up(self, headers_dir='', fails=False, **variables):
+        # What CPLUS_INCLUDE_PATH names comes before the compiler's own folders, and after those
+        # that Meson tries: it stands for the default path.
+        return run('meson', 'setup', folder / self.name / 'build', arguments.source,
+                   '-Dtests=disabled', '-Dtools=disabled', '-Dexamples=disabled',
+                   f'-Dheaders_dir={headers_dir}', fails=fails, **variables)
+
+    def assert_taken(self, output, include, version):
+        for name, wanted in (('headers', include), ('version', version)):
+            found = re.findall(rf'^ *CUDA {name} *: (.*)$', output, re.MULTILINE)
+            self.assertEqual(found, [str(wanted)])
+
+    def test_headers_dir_wins_over_the_default_path(self):
+        wanted = self.headers('wanted', 13010)
+        output = self.set_up(wanted, CPLUS_INCLUDE_PATH=self.headers('default', 13020),
+                             CUDA_PATH=self.headers('toolkit/include', 13030).parent)
+        self.assert_taken(output, wanted, '13.1')
+
+    def test_default_path_wins_over_a_toolkit(self):
+        output = self.set_up(CPLUS_INCLUDE_PATH=self.headers('default', 13020),
+                             CUDA_PATH=self.headers('toolkit/include', 13030).parent)
+        self.assert_taken(output, "(the compiler's default path)", '13.2')
+
+    def test_toolkit_where_the_default_path_has_none(self):
+        path = self.headers('toolkit/include', 13030)
+        output = self.set_up(CPLUS_INCLUDE_PATH=self.unusable(), CUDA_PATH=path.parent,
+                             CUDA_HOME=self.headers('home/include', 13040).parent)
+        self.assert_taken(output, path, '13.3')
+
+    def test_newest_that_pkg_config_knows(self):
+        if TOOLKIT.exists():
+            self.skipTest(f'this machine has {TOOLKIT}, which is taken first')
+        self.need_pkg_config()
+        output = self.set_up(CPLUS_INCLUDE_PATH=self.unusable(), PKG_CONFIG_PATH=self.pc_files())
+        self.assert_taken(output, folder / self.name / '12.10', '12.10')
+
+    def test_names_of_pkg_config(self):
+        self.need_pkg_config()
+        script = arguments.source / 'tools/headers/list_pkgconfig_names.py'
+        names = run('python3', script, 'pkg-config', PKG_CONFIG_LIBDIR=self.pc_files()).split()
+        self.assertEqual(names, ['cuda-12.10', 'cuda-12.9', 'cuda-11.8'])
+
+    def need_pkg_config(self):
+        if shutil.which('pkg-config') is None:
+            self.skipTest('pkg-config is not installed')
+
+    def pc_files(self):
+        place = folder / self.name
+        for version in ('11.8', '12.10', '12.9'):
+            major, minor = version.split('.')
+            include = self.headers(version, int(major) * 1000 + int(minor) * 10)
+            (place / f'cuda-{version}.pc').write_text(
+                f'includedir={include}\nName: cuda\nDescription: CUDA\nVersion: {version}\n',
+                encoding='ascii')
+        (place / 'cudart-12.9.pc').write_text('Name: cudart\nDescription: -\nVersion: 12.9\n',
+                                              encoding='ascii')
+        return place
+
+    def test_too_old(self):
+        text = ' '.join(self.set_up(self.headers('old', 11030), fails=True).split())
+        self.assertIn('are version 11.3; cushim needs 11.4 or newer.', text)
+        self.assertIn('option headers_dir', text)
+
+    def test_headers_dir_without_headers(self):
+        empty = folder / self.name / 'empty'
+        empty.mkdir(parents=True)
+        for wrong in (self.unusable(), empty, empty / 'missing'):
+            with self.subTest(wrong):
+                text = self.set_up(wrong, fails=True)
+                self.assertIn('no usable cuda.h and cuda_runtime_api.h in '
+                              f'headers_dir={wrong}', text)
+
+    def test_none_anywhere(self):
+        # Comes before every folder that Meson tries.
+        text = self.set_up(CXXFLAGS=f'-I{self.unusable()}', fails=True)
+        self.assertIn('the CUDA headers (cuda.h, cuda_runtime_api.h) were not found', text)
+        for way in ('conda', 'pip', 'NVIDIA', 'distribution'):
+            self.assertRegex(text, rf'(?m)^ *- {way}: ')
+        self.assertIn('-Dheaders_dir=', text)
+
+
+if __name__ == '__main__':
+    consumer.main()

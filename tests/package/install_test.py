@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""What a staged install holds: everything that a consumer needs, and no path of this machine."""
+
+import re
+import unittest
+
+import consumer
+from consumer import arguments, binaries
+
+install = consumer.Install(__file__)
+
+
+class Installed(unittest.TestCase):
+    def test_has_every_header(self):
+        installed = {path.name for path in (install.include / 'cushim').iterdir()}
+        own = {path.name for path in (arguments.source / 'include/cushim').iterdir()
+               if path.suffix in ('.h', '.hpp')}
+        generated = {f'{api}_{kind}.hpp' for api in ('driver', 'runtime')
+                     for kind in ('table', 'entries')}
+        self.assertEqual(installed, own | generated)
+
+    def test_has_the_libraries_that_were_asked_for(self):
+        names = {path.name for path in install.libdir.iterdir() if path.is_file()}
+        static = {'libcushim.a', 'libcushim-core.a'}
+        shared = {f'lib{name}.so.{arguments.version}' for name in ('cushim', 'cushim-core')}
+        wanted = (static if arguments.type != 'shared' else set()) | \
+            (shared if arguments.type != 'static' else set())
+        libraries = {name for name in names if re.search(r'\.a$|\.so\.\d+\.\d+', name)}
+        self.assertEqual(libraries, wanted)
+
+    def test_archive_is_whole(self):
+        """The rows are a library of their own in the build, which is not installed."""
+        path = install.library('libcushim-core.a')
+        if not path.exists():
+            self.skipTest('no archive')
+        members = dict(binaries.archive_members(path))  # refuses a thin archive
+        slots, registries = [], []
+        for name, data in members.items():
+            defined = {symbol for symbol, here, _ in binaries.Elf(data).symbols() if here}
+            if 'cushim_slot_cuInit' in defined or 'cushim_slot_cudaMalloc' in defined:
+                slots.append(name)
+            if any(re.search(r'visit_(driver|runtime)_rows', symbol) for symbol in defined):
+                registries.append(name)
+        self.assertEqual((len(slots), len(registries)), (2, 2), members.keys())
+        self.assertFalse(set(slots) & set(registries))
+
+    def test_shared_libraries_need_little(self):
+        path = install.library('libcushim-core.so')
+        if not path.exists():
+            self.skipTest('no shared library')
+        allowed = r'(libc|libdl|libpthread|ld-linux[-_a-z0-9]*)\.so\.\d+'
+        for name in binaries.read(path).needed():
+            self.assertRegex(name, allowed)
+        for name in binaries.read(install.library('libcushim.so')).needed():
+            self.assertRegex(name, allowed + r'|libcushim-core\.so\.0|'
+                             r'(libstdc\+\+|libgcc_s|libm|libc\+\+(abi)?)\.so\.\d+')
+
+    def test_exports_are_ours_only(self):
+        paths = [install.library(f'lib{name}.so') for name in ('cushim', 'cushim-core')]
+        if not paths[0].exists():
+            self.skipTest('no shared library')
+        for path in paths:
+            # Not the weak ones: inline functions of the C++ library are everybody's.
+            exported = {name for name, here, binding in binaries.read(path).symbols(dynamic=True)
+                        if here and binding == binaries.Elf.GLOBAL}
+            self.assertGreater(len(exported), 5)
+            foreign = {name for name in exported
+                       if not re.match(r'cushim_|_ZT?[A-Z]*6cushim|_Z\w*N?K?6cushim', name)
+                       and name not in ('_init', '_fini', '__bss_start', '_edata', '_end')}
+            self.assertEqual(foreign, set(), path.name)
+
+    def test_names_no_path_of_this_machine(self):
+        """Texts only: a binary may hold paths in its debug information."""
+        for path in install.files():
+            if path.suffix in ('.pc', '.cmake', '.h', '.hpp'):
+                text = path.read_text(encoding='utf-8')
+                for folder in (arguments.source, arguments.work, arguments.headers or None):
+                    self.assertNotIn(str(folder), text, path.name)
+
+    def test_has_no_tests_and_no_tools(self):
+        kinds = {path.relative_to(install.prefix).parts[0] for path in install.files()}
+        self.assertEqual(kinds, {'include', 'lib'})
+
+
+if __name__ == '__main__':
+    consumer.main()

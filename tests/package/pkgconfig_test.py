@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Consumers that have a compiler and pkg-config, and nothing else."""
+
+import shlex
+
+import consumer
+from consumer import CONSUMERS, arguments, run
+
+consumer.need('pkg-config', 'meson')
+install = consumer.Install(__file__)
+SHARED = arguments.type != 'static'
+
+
+def pkg_config(*options):
+    return run('pkg-config', f'--define-variable=prefix={install.prefix}', *options,
+               PKG_CONFIG_PATH=str(install.libdir / 'pkgconfig')).strip()
+
+
+def flags(package, *options):
+    return shlex.split(pkg_config('--cflags', '--libs', *options, package))
+
+
+class PkgConfig(consumer.ConsumerTest):
+    search = {'LD_LIBRARY_PATH': str(install.libdir)}
+
+    def cpp(self, name, *options, libraries=None):
+        program = install.folder / name
+        run(*arguments.cxx, '-std=c++20', *options, CONSUMERS / 'hello.cpp', '-o', program,
+            *consumer.cuda_includes(), *(libraries or flags('cushim')))
+        return program
+
+    def c(self, name, *options):
+        program = install.folder / name
+        run(*arguments.cc, '-std=c11', *options, CONSUMERS / 'hello.c', '-o', program,
+            *flags('cushim-core'))
+        return program
+
+    def test_cpp_program(self):
+        program = self.cpp('hello')
+        self.check_cpp(program, **self.search)
+        self.check_linked(program, SHARED)
+
+    def test_cpp_program_without_exceptions_and_rtti(self):
+        program = self.cpp('plain', '-fno-exceptions', '-fno-rtti')
+        self.check_cpp(program, **self.search)
+
+    def test_c_program(self):
+        """By the C compiler alone, and without a CUDA header."""
+        program = self.c('hello_c')
+        self.check_c(program, **self.search)
+        self.check_linked(program, SHARED)
+
+    def test_c_program_pays_for_no_row(self):
+        if SHARED:
+            self.skipTest('a shared library has them all')
+        program = self.c('hello_c_small')
+        names = {name for name, *_ in consumer.binaries.read(program).symbols()}
+        self.assertIn('cushim_load', names)
+        self.assertFalse([name for name in names if name.startswith('cushim_slot_')])
+
+    def test_archives_of_both_kinds(self):
+        if arguments.type != 'both':
+            self.skipTest('one kind was installed')
+        program = self.cpp('hello_static', libraries=[
+            *shlex.split(pkg_config('--cflags', 'cushim')), install.library('libcushim.a'),
+            install.library('libcushim-core.a'), '-ldl', '-pthread'])
+        self.check_cpp(program)
+        self.check_linked(program, False)
+
+    def test_static_flags(self):
+        for package in ('cushim', 'cushim-core'):
+            self.assertEqual('-DCUSHIM_STATIC' in flags(package), not SHARED, package)
+        # What an archive needs besides comes with it; a shared library brings it itself.
+        self.assertEqual('-pthread' in flags('cushim-core'), not SHARED)
+        self.assertIn('-pthread', flags('cushim-core', '--static'))
+
+    def test_paths_are_below_the_prefix(self):
+        """The CUDA headers' folder is the consumer's business."""
+        for word in flags('cushim', '--static'):
+            path = word[word.index('/'):] if '/' in word else None
+            if path is not None:
+                self.assertTrue(path.startswith(str(install.prefix)), word)
+
+    def test_version_and_variable(self):
+        for package in ('cushim', 'cushim-core'):
+            self.assertEqual(pkg_config('--modversion', package), arguments.version)
+            self.assertEqual(pkg_config('--variable=cuda_version', package),
+                             str(arguments.cuda_version))
+
+
+if __name__ == '__main__':
+    consumer.main()

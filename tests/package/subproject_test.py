@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""A Meson project that has cushim as a subproject, by a wrap file with [provide]."""
+
+import hashlib
+import json
+import shutil
+import tarfile
+
+import consumer
+from consumer import CONSUMERS, arguments, run
+
+consumer.need('meson')
+folder = consumer.fresh_folder(__file__)
+project, build = folder / 'source/meson', folder / 'build'
+# What a release brings; a consumer needs no more.
+RELEASED = ('LICENSE', 'meson.build', 'meson_options.txt', 'include', 'src', 'tests', 'tools')
+
+
+def make_release(path):
+    name = f'cushim-{arguments.version}'
+    with tarfile.open(path / f'{name}.tar.gz', 'w:gz') as archive:
+        for part in RELEASED:
+            archive.add(arguments.source / part, f'{name}/{part}',
+                        filter=lambda info: None if '__pycache__' in info.name else info)
+    return hashlib.sha256((path / f'{name}.tar.gz').read_bytes()).hexdigest()
+
+
+def make_project():
+    shutil.copytree(CONSUMERS, folder / 'source')
+    packages = project / 'subprojects/packagefiles'
+    packages.mkdir()
+    template = project / 'subprojects/cushim.wrap.in'
+    text = template.read_text(encoding='utf-8').replace('@version@', arguments.version)
+    template.with_suffix('').write_text(text.replace('@hash@', make_release(packages)),
+                                        encoding='utf-8')
+
+
+class Subproject(consumer.ConsumerTest):
+    @classmethod
+    def setUpClass(cls):
+        make_project()
+        headers = [f'-Dcushim:headers_dir={arguments.headers}'] if arguments.headers else []
+        cls.said = run('meson', 'setup', build, project, '--buildtype=plain',
+                       f'-Ddefault_library={arguments.type}', *headers)
+        run('meson', 'compile', '-C', build)
+
+    def test_programs_run(self):
+        self.check_cpp(build / 'hello')
+        self.check_c(build / 'hello_c')
+
+    def test_programs_are_linked_as_asked(self):
+        for program in ('hello', 'hello_c'):
+            self.check_linked(build / program, arguments.type != 'static')
+
+    def test_brings_no_tests_and_no_tools(self):
+        targets = json.loads(run('meson', 'introspect', '--targets', build))
+        names = {target['name'] for target in targets if target['type'] == 'executable'}
+        self.assertEqual(names, {'hello', 'hello_c', 'too_old'})
+        subprojects = json.loads(run('meson', 'introspect', '--projectinfo', build))['subprojects']
+        self.assertEqual([subproject['name'] for subproject in subprojects], ['cushim'])
+
+    def test_tells_the_version_of_the_cuda_headers(self):
+        self.assertRegex(self.said, rf'CUDA headers\s*: {arguments.cuda_version}\b')
+
+    def test_older_language_is_refused_in_words(self):
+        text = run('meson', 'compile', '-C', build, 'too_old', fails=True)
+        self.assertIn('cushim needs C++20', text)
+
+
+if __name__ == '__main__':
+    consumer.main()

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Two shared libraries of one process, each with an archive of cushim inside."""
+
+import consumer
+from consumer import CONSUMERS, arguments, run
+
+install = consumer.Install(__file__)
+
+
+class TwoCopies(consumer.ConsumerTest):
+    def copy(self, name, *options):
+        path = install.folder / f'lib{name}.so'
+        run(*arguments.cxx, '-std=c++20', '-shared', '-fPIC', *options, '-DCUSHIM_STATIC',
+            f'-DNAME={name}', f'-I{install.include}', *consumer.cuda_includes(),
+            CONSUMERS / 'two_copies/copy.cpp', '-o', path, install.library('libcushim.a'),
+            install.library('libcushim-core.a'), '-ldl', '-pthread')
+        return path
+
+    def program(self, *options):
+        libraries = [self.copy(name, *options) for name in ('first', 'second')]
+        program = install.folder / 'two_copies'
+        # It exports a function that the libraries call.
+        run(*arguments.cxx, '-rdynamic', CONSUMERS / 'two_copies/main.cpp', '-o', program,
+            *libraries, f'-Wl,-rpath,{install.folder}')
+        return program, libraries
+
+    def check_runs(self, program, *words):
+        self.assertEqual(run(program, *words, CUSHIM_DISABLE='1'), 'both answer 303\n')
+        loaded = run(program, *words, CUSHIM_DRIVER=arguments.fake_driver,
+                     CUSHIM_RUNTIME=arguments.fake_runtime)
+        self.assertRegex(loaded, r'^both answer (?!303|0\b)\d+\n$')
+
+    @staticmethod
+    def exported(library):
+        return {name for name, here, binding in consumer.binaries.read(library).symbols(dynamic=True)
+                if here and binding != consumer.binaries.Elf.LOCAL}
+
+    def test_two_copies_are_apart(self):
+        program, libraries = self.program('-fvisibility=hidden')
+        self.check_runs(program, 'apart')
+        for library in libraries:
+            exported = self.exported(library)
+            self.assertIn(library.stem[3:] + '_init', exported)
+            self.assertFalse([name for name in exported if 'cushim' in name],
+                             'a library gives its own copy to others')
+
+    def test_two_copies_work_where_everything_is_exported(self):
+        """Then the inline functions of one library may serve the other, too."""
+        program, libraries = self.program()
+        self.check_runs(program)
+        for library in libraries:
+            self.assertFalse([name for name in self.exported(library) if name.startswith('cushim_')])
+
+
+if __name__ == '__main__':
+    consumer.main()

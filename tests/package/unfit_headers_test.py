@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""A consumer with other CUDA headers than the tables were made from: refused in words, unless they
+are newer ones of the same major version."""
+
+import re
+
+import consumer
+from consumer import CONSUMERS, arguments, run
+
+install = consumer.Install(__file__)
+MAJOR = arguments.cuda_version // 1000
+NEWER = arguments.cuda_version + 10
+
+
+def text_of(version):
+    return f'{version // 1000}.{version % 1000 // 10}'
+
+
+def headers_of(version):
+    """A folder with the real headers, which claim to be of another version."""
+    folder = install.folder / f'cuda-{version}'
+    folder.mkdir(exist_ok=True)
+    for name, macro in (('cuda.h', 'CUDA_VERSION'), ('cuda_runtime_api.h', 'CUDART_VERSION')):
+        (folder / name).write_text(f'#pragma GCC system_header\n#include_next <{name}>\n'
+                                   f'#undef {macro}\n#define {macro} {version}\n', encoding='ascii')
+    return folder
+
+
+class UnfitHeaders(consumer.ConsumerTest):
+    def compile(self, header, cuda, tables=None, **more):
+        source = install.folder / 'source.cpp'
+        source.write_text(f'#include <cushim/{header}>\n', encoding='ascii')
+        includes = [f'-I{tables}'] if tables else []
+        return run(*arguments.cxx, '-std=c++20', '-fsyntax-only', *includes, f'-I{install.include}',
+                   '-isystem', cuda, *consumer.cuda_includes(), '-DCUSHIM_STATIC', source, **more)
+
+    def newer_tables(self):
+        """Tables as the generator makes them where the headers are one version newer."""
+        folder = install.folder / 'newer'
+        if not folder.exists():
+            includes = ['--include', headers_of(NEWER)]
+            if arguments.headers:
+                includes += ['--include', arguments.headers]
+            run('python3', arguments.source / 'tools/generate_tables.py', *includes,
+                '--output', folder / 'cushim', '--', *arguments.cxx)
+        return folder
+
+    def test_other_major_version(self):
+        for header in ('driver_table.hpp', 'runtime_table.hpp', 'cushim.hpp'):
+            for major in (MAJOR - 1, MAJOR + 1):
+                with self.subTest(header=header, major=major):
+                    text = self.compile(header, headers_of(major * 1000), fails=True)
+                    self.assertIn(f'cushim was built with CUDA {text_of(arguments.cuda_version)} '
+                                  'headers, and this program is compiled with headers of another '
+                                  'major version: build both with the same CUDA headers.', text)
+
+    def test_older_headers(self):
+        for header in ('driver_table.hpp', 'runtime_table.hpp'):
+            with self.subTest(header):
+                text = self.compile(header, headers_of(arguments.cuda_version),
+                                    tables=self.newer_tables(), fails=True)
+                self.assertIn(f'cushim was built with CUDA {text_of(NEWER)} headers, and this '
+                              'program is compiled with older ones: build both with the same CUDA '
+                              'headers.', text)
+                # Said once, and first.
+                errors = re.findall(r'error: .*', text)
+                self.assertIn('cushim was built with', errors[0])
+
+    def test_newer_headers_of_the_same_major_version_fit(self):
+        self.compile('cushim.hpp', headers_of(NEWER))
+
+    def test_same_headers_fit(self):
+        self.compile('cushim.hpp', headers_of(arguments.cuda_version))
+        self.compile('driver_table.hpp', headers_of(NEWER), tables=self.newer_tables())
+
+
+if __name__ == '__main__':
+    consumer.main()
