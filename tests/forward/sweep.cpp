@@ -33,8 +33,8 @@ Call called(const Row &row) {
     return call;
 }
 
-// These answer by themselves where the library has no such function: success, for the zero that
-// harmless calls pass and the failures that never were.
+// These answer by themselves where there is no library: success, for the zero that harmless calls pass
+// and the failures that never were.
 const std::set<std::string> answering = {"cuGetErrorName", "cuGetErrorString", "cudaGetLastError",
                                          "cudaPeekAtLastError"};
 
@@ -42,7 +42,9 @@ const std::set<std::string> answering = {"cuGetErrorName", "cuGetErrorString", "
 std::string unforwarded_fault(const Row &row, int status) {
     const Call call = called(row);
     if (row.is_status) {
-        const int expected = answering.contains(row.name) ? 0 : status;
+        constexpr int library_not_found = 303;
+        const int expected =
+            status == library_not_found && answering.contains(row.name) ? 0 : status;
         return call.status() == expected
                    ? ""
                    : std::string(row.name) + " answered " + std::to_string(call.status()) +
