@@ -119,8 +119,11 @@ bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user
         return false;
     if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0) {
         Dl_serinfo *folders = static_cast<Dl_serinfo *>(malloc(size.dls_size));
-        if (folders != nullptr && dlinfo(program, RTLD_DI_SERINFOSIZE, folders) == 0 &&
-            dlinfo(program, RTLD_DI_SERINFO, folders) == 0)
+        if (folders != nullptr) {
+            folders->dls_size = size.dls_size;
+            folders->dls_cnt = size.dls_cnt;
+        }
+        if (folders != nullptr && dlinfo(program, RTLD_DI_SERINFO, folders) == 0)
             for (unsigned int i = 0; i < folders->dls_cnt && !found; ++i)
                 found = visit(folders->dls_serpath[i].dls_name, user);
         free(folders);

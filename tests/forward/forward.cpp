@@ -23,7 +23,7 @@ Library loaded(cushim_library library) {
     const bool driver = library == CUSHIM_LIBRARY_DRIVER;
     const Library known = {
         driver ? driver_rows : runtime_rows,
-        fake_control_of(required_variable(driver ? "CUSHIM_DRIVER" : "CUSHIM_RUNTIME"))};
+        *fake_control_of(required_variable(driver ? "CUSHIM_DRIVER" : "CUSHIM_RUNTIME"))};
     REQUIRE(cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED);
     REQUIRE(cushim_load(CUSHIM_LIBRARY_RUNTIME) == CUSHIM_STATE_LOADED);
     REQUIRE(known.fake.row_count == known.rows.count);

@@ -20,7 +20,7 @@ namespace {
 const fake_control &control(const char *variable) {
     REQUIRE(cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED);
     REQUIRE(cushim_load(CUSHIM_LIBRARY_RUNTIME) == CUSHIM_STATE_LOADED);
-    return fake_control_of(required_variable(variable));
+    return *fake_control_of(required_variable(variable));
 }
 
 fake_record reached(const char *variable, void (*call)()) {

@@ -75,8 +75,8 @@ std::vector<std::string> run(const std::vector<Entry> &entries,
 TEST_CASE("every thread that races on a first use gets the library's answer") {
     const auto threads = static_cast<unsigned int>(std::stoul(required_variable("RACE_THREADS")));
     std::vector<Entry> entries;
-    add(entries, driver_rows, fake_control_of(required_variable("CUSHIM_DRIVER")));
-    add(entries, runtime_rows, fake_control_of(required_variable("CUSHIM_RUNTIME")));
+    add(entries, driver_rows, *fake_control_of(required_variable("CUSHIM_DRIVER")));
+    add(entries, runtime_rows, *fake_control_of(required_variable("CUSHIM_RUNTIME")));
     // Neither library may have been tried: the first of these calls is what loads it.
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_NOT_TRIED);
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state == CUSHIM_STATE_NOT_TRIED);

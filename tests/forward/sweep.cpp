@@ -72,7 +72,7 @@ std::string forwarded_fault(const Row &row, const fake_control &fake, unsigned i
 // In the child: the library in the environment lacks one name.
 std::string fault_where_one_is_missing(const Expected &expected) {
     std::string fault = unforwarded_fault(expected.missing, expected.status);
-    const fake_control &fake = fake_control_of(cushim_load_report(expected.rows.library)->path);
+    const fake_control &fake = *fake_control_of(cushim_load_report(expected.rows.library)->path);
     unsigned int number = 0;
     for (const Row &row : expected.rows) {
         if (&row != &expected.missing && fault.empty()) {

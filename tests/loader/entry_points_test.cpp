@@ -18,8 +18,8 @@ struct Asked {
     int times;
 };
 
-const Asked &asked_of(std::string library) {
-    return *reinterpret_cast<const Asked *(*)()>(function_of(library, "proc_address_asked"))();
+const Asked *asked_of(const std::string &library) {
+    return reinterpret_cast<const Asked *(*)()>(function_of(library, "proc_address_asked"))();
 }
 
 size_t count_available(cushim_library library) {
@@ -40,7 +40,7 @@ TEST_CASE("a name that dlsym lacks is asked of the driver, at its own version", 
     const auto cuda = cushim::driver();
     CUdeviceptr memory = 0;
     CHECK(cuda.cuMemAlloc(&memory, 1) == static_cast<CUresult>(77));
-    const Asked &asked = asked_of(required_variable("FAKE_DRIVER_PROC_ADDRESS"));
+    const Asked &asked = *asked_of(required_variable("FAKE_DRIVER_PROC_ADDRESS"));
     CHECK(std::string(asked.name) == "cuMemAlloc");
     CHECK(asked.version == 3020); // of cuMemAlloc_v2, not the installed 12.2
     CHECK(asked.flags == 1);      // legacy stream

@@ -75,7 +75,7 @@ TEST_CASE("first calls race with overrides", "[override_race]") {
     const CUresult own = CUDA_ERROR_NO_DEVICE;
     const CUresult real = [] {
         unsigned char bytes[FAKE_MAX_RESULT] = {};
-        const fake_control &fake = fake_control_of(good_driver());
+        const fake_control &fake = *fake_control_of(good_driver());
         for (unsigned int row = 0; row < fake.row_count; ++row)
             if (std::string(fake.name(row)) == "cuCtxSynchronize")
                 fake.answer(row, bytes);

@@ -22,7 +22,7 @@ TEST_CASE("absent until reload, loaded for ever", "[reload]") {
     CHECK(std::string(before.candidates[0].path) == file);
 
     // Calls that failed before reach the library now.
-    const fake_control &fake = fake_control_of(file);
+    const fake_control &fake = *fake_control_of(file);
     fake.reset();
     CHECK(cushim::driver().cuInit(0) != CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
     CHECK(cushim::runtime().cudaSetDevice(0) != cudaErrorInsufficientDriver);

@@ -45,8 +45,8 @@ void (*function_of(const std::string &path, const char *name))() {
     return found;
 }
 
-const fake_control &fake_control_of(std::string path) {
-    return *reinterpret_cast<fake_control_function>(function_of(path, "fake_control_get"))();
+const fake_control *fake_control_of(const std::string &path) {
+    return reinterpret_cast<fake_control_function>(function_of(path, "fake_control_get"))();
 }
 
 std::string required_variable(const char *name) {

@@ -13,7 +13,7 @@ void (*function_of(const std::string &path, const char *name))();
 
 // The control of the fake library in this file, which is loaded if it was not, and stays loaded.
 // Throws std::runtime_error with the system's message where that fails.
-const fake_control &fake_control_of(std::string path);
+const fake_control *fake_control_of(const std::string &path);
 
 // A variable that the build sets for a test. Throws std::runtime_error where it is not set.
 std::string required_variable(const char *name);
