@@ -1,15 +1,11 @@
 #include "call.hpp"
 
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-
 namespace cushim_test {
 
 void Call::make_pattern(unsigned char *to, unsigned int length, bool enumeration) const {
-    // UBSan of clang refuses enumerations out of range; 0 and 1 every enumeration can hold. Which
-    // of them alternates from call to call, so that each argument shows both.
-    if (__has_feature(undefined_behavior_sanitizer) && enumeration) {
+    // UBSan refuses enumerations out of range; 0 and 1 every enumeration can hold. Which of them
+    // alternates from call to call, so that each argument shows both. meson.build tells.
+    if (ENUMERATIONS_IN_RANGE && enumeration) {
         const int value = static_cast<int>((seed + count) % 2);
         std::memcpy(to, &value, length < sizeof value ? length : sizeof value);
         return;
