@@ -2,6 +2,8 @@
 // report that tells the truth.
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+
 #include "machine.hpp"
 
 using namespace cushim_test;
@@ -108,6 +110,13 @@ TEST_CASE("a named pipe, which nobody writes to", "[pipe]") {
     const std::string pipe = folder / "pipe";
     REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
     expect_absent(pipe, CUSHIM_OUTCOME_NOT_A_LIBRARY);
+}
+
+TEST_CASE("a library with a hole, as a broken download leaves it", "[hole]") {
+    const Folder folder;
+    std::string bytes = bytes_of(good_driver());
+    std::fill(bytes.begin() + 4096, bytes.end(), '\0');
+    expect_absent(folder.write("hole", bytes), CUSHIM_OUTCOME_TRUNCATED);
 }
 
 TEST_CASE("garbage behind a good header", "[garbage]") {
