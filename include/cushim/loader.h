@@ -47,7 +47,8 @@ typedef enum cushim_outcome {
 } cushim_outcome;
 
 typedef struct cushim_candidate {
-    const char *path; /* as it was given to the system; a bare file name means its default search */
+    const char *path; /* as it was given to the system; a bare file name means its default search,
+                       * and is replaced by the file that this found if that one was refused */
     cushim_outcome outcome;
     const char *detail; /* a phrase for a person, the system's own message where there is one */
 } cushim_candidate;

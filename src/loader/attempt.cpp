@@ -93,7 +93,8 @@ bool take(Search &search, const char *path, platform::Module module, const char 
     int version = 0;
     const cushim_outcome outcome = judge(search, module, version, detail);
     if (outcome != CUSHIM_OUTCOME_LOADED) {
-        const Path where(platform::path_of_module(module)); // a bare name does not tell which file
+        // A bare name does not tell which file it was.
+        const Path where(has_folder(path) ? nullptr : platform::path_of_module(module));
         search.candidates.add(where ? where.chars : path, outcome, detail.chars);
         platform::close_library(module);
         return false;
