@@ -121,11 +121,19 @@ TEST_CASE("the runtime of the headers' release has every entry point", "[runtime
     set_variable("CUSHIM_RUNTIME", library);
     REQUIRE(cushim::load_runtime());
     CHECK(std::filesystem::equivalent(cushim::load_report().runtime.path, library));
-    CHECK(cushim::runtime_version().major() == cushim::headers_version().major());
+    // That of CUDA 11 does not tell its version on a machine without a driver.
+    int version = 0;
+    const cudaError_t told = cushim::runtime().cudaRuntimeGetVersion(&version);
+    if (told == cudaSuccess)
+        CHECK(cushim::runtime_version().major() == cushim::headers_version().major());
+    else
+        CHECK(told == cudaErrorInsufficientDriver);
+    CHECK(cushim::runtime_version() == cushim::Version(version));
 
     const AllMissing missing = missing_of(CUSHIM_LIBRARY_RUNTIME);
     const size_t resolved = resolved_of(runtime_rows, missing);
-    const bool as_new_as_headers = !(cushim::runtime_version() < cushim::headers_version());
+    const bool as_new_as_headers =
+        !cushim::runtime_version() || cushim::runtime_version() >= cushim::headers_version();
     for (const Missing &entry : missing) {
         INFO(entry.name);
         CHECK(entry.status == 302);
@@ -133,9 +141,6 @@ TEST_CASE("the runtime of the headers' release has every entry point", "[runtime
     }
     CHECK(resolved > 300);
     CHECK(cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME) == resolved);
-    int version = 0;
-    CHECK(cushim::runtime().cudaRuntimeGetVersion(&version) == cudaSuccess);
-    CHECK(cushim::Version(version) == cushim::runtime_version());
 }
 
 TEST_CASE("a driver has what its version says, and nothing newer", "[driver]") {
