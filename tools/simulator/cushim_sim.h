@@ -1,0 +1,196 @@
+/* Control of cushim's simulated CUDA driver, for tests: what it answers, what it saw, what is left.
+ *
+ * The simulated libcuda.so.1 (nvcuda.dll) exports one function more than CUDA's own:
+ * cushim_sim_control(). A test gets its address from the library that it loaded, and from then on
+ * needs no other link to the simulator. Child processes are set up by the environment variable
+ * CUSHIM_SIM, which takes the text that configure() takes.
+ *
+ * Threads: every function may be called from any thread. Pointers that a function returns stay valid
+ * until the next reset(), unless it says otherwise. C11 and C++.
+ */
+#ifndef CUSHIM_SIM_H
+#define CUSHIM_SIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CUSHIM_SIM_INTERFACE 1
+
+/* One finished call of an entry point, as the client made it: calls that the simulated runtime makes
+ * of the driver are not listed. */
+typedef struct cushim_sim_call {
+    uint64_t number;       /* counts from 1 after every reset */
+    uint64_t thread;       /* counts from 1, in order of the threads' first calls */
+    const char *name;      /* the exported name */
+    const char *arguments; /* "0x7f0000001000, 4096": pointers in hexadecimal, structures as "{}" */
+    int status;            /* what it returned; 0 where it does not return a status */
+} cushim_sim_call;
+
+/* What a launched kernel sees. The pointers are valid during the launch. */
+typedef struct cushim_sim_launch {
+    const char *kernel;
+    unsigned int grid[3];
+    unsigned int block[3];
+    unsigned int shared_bytes;     /* dynamic shared memory */
+    void *stream;                  /* CUstream */
+    const void *const *parameters; /* one pointer per parameter, to a copy made at launch */
+    const size_t *parameter_sizes; /* in bytes */
+    unsigned int parameter_count;
+} cushim_sim_launch;
+
+/* Runs a whole launch on the host. Device addresses among the parameters must go through view().
+ * Returns 0, or the CUresult that the stream fails with. */
+typedef int (*cushim_sim_kernel)(const cushim_sim_launch *launch, void *user);
+
+/* Receives one line of text. */
+typedef void (*cushim_sim_line)(const char *line, void *user);
+
+/* What a fault does when its turn comes. */
+typedef enum cushim_sim_fault_kind {
+    CUSHIM_SIM_FAULT_INSTEAD = 0, /* the call does nothing and returns the code */
+    CUSHIM_SIM_FAULT_AFTER = 1,   /* the call does its work, then returns the code */
+    CUSHIM_SIM_FAULT_DELAY = 2,   /* the call waits for `delay_us`, then does its work */
+    CUSHIM_SIM_FAULT_HANG = 3,    /* the call waits until release_hangs(), then does its work */
+    CUSHIM_SIM_FAULT_ASYNC = 4 /* the work that the call queues fails with the code when it runs */
+} cushim_sim_fault_kind;
+
+typedef struct cushim_sim_fault {
+    const char *entry; /* exported name; "*" stands for every one */
+    cushim_sim_fault_kind kind;
+    int code;           /* CUresult or cudaError_t */
+    uint64_t nth;       /* fires at the Nth call of that entry from now on; 0: at the next */
+    double probability; /* where above 0: fires with this probability instead, by `seed` */
+    uint64_t seed;
+    int sticky;        /* 0: once; 1: from then on every time */
+    uint64_t delay_us; /* microseconds */
+} cushim_sim_fault;
+
+/* What a semaphore's descriptor holds: a memory file of exactly this size, in the machine's byte order, that
+ * may be mapped and shared by any number of processes. Whoever writes or reads `value` does it
+ * atomically. A wait sees it within a millisecond. */
+#define CUSHIM_SIM_SEMAPHORE_MAGIC UINT64_C(0x65726f68706d6573)
+typedef struct cushim_sim_semaphore {
+    uint64_t magic;       /* CUSHIM_SIM_SEMAPHORE_MAGIC */
+    uint64_t value;       /* of a timeline; of a binary semaphore: 1 signalled, 0 not */
+    uint64_t reserved[6]; /* 0 */
+} cushim_sim_semaphore;
+
+typedef struct cushim_sim {
+    int interface; /* CUSHIM_SIM_INTERFACE; a test refuses another one */
+
+    /* Forgets all objects, memory, faults, settings and calls, and starts anew from CUSHIM_SIM, as in a
+     * process that has not called cuInit. No other thread may be inside a call. */
+    void (*reset)(void);
+
+    /* Settings as text, the same as in the variable CUSHIM_SIM: "key=value;key=value". Those of
+     * devices count until cuInit, others at once. Returns 0, or -1 at the first that is not
+     * understood, with its text in problem(). cushim_sim.h's end lists the keys. */
+    int (*configure)(const char *settings);
+    const char *(*problem)(void);
+
+    /* The host's view of `size` bytes of device memory, or null where they are not one allocation
+     * that lives. Not valid after the memory is freed. Does not wait for work that is queued. */
+    void *(*view)(uint64_t device_address, size_t size);
+
+    /* Registers what a kernel of this name does, in whatever image it is: a cubin, PTX, or the text form,
+     * which the header's end describes. Null: launches of it compute nothing. Forgotten at a reset. */
+    void (*register_kernel)(const char *name, cushim_sim_kernel kernel, void *user);
+
+    /* Plans a fault; returns its number, or 0 where no entry point has that name. */
+    uint64_t (*plan_fault)(const cushim_sim_fault *fault);
+    /* How often a planned fault has fired. */
+    uint64_t (*fault_fired)(uint64_t number);
+    void (*clear_faults)(void);
+    void (*release_hangs)(void);
+
+    /* Lists the calls from now on (1) or no longer (0); off after a reset unless CUSHIM_SIM says log=1. */
+    void (*log_calls)(int on);
+    /* How many are listed, and the one at `index`, from 0; 0 past the end. */
+    size_t (*call_count)(void);
+    int (*call_at)(size_t index, cushim_sim_call *call);
+    void (*clear_calls)(void);
+
+    /* A line for everything that lives still: objects, memory, mappings. Returns the number of lines. */
+    size_t (*leaks)(cushim_sim_line line, void *user);
+    /* A line for every misuse since the reset: use after free, double free, wrong context, memory
+     * freed while queued work needs it, bytes written past an allocation. Returns the number of lines. */
+    size_t (*misuses)(cushim_sim_line line, void *user);
+
+    /* Adversarial and threaded mode: runs all queued work that can run; returns how many operations
+     * are still queued. */
+    size_t (*drain)(void);
+
+    /* Every row of the tables: its exported name and whether it is simulated (1) or answers
+     * NOT_SUPPORTED (0). Returns 0 past the end. */
+    int (*entry_at)(size_t index, const char **name, int *simulated);
+
+    /* What cudaGraphSetConditional does in device code: for kernels that run on the host. Returns 0, or
+     * -1 where no conditional node has that handle. */
+    int (*set_conditional)(uint64_t handle, unsigned int value);
+
+    /* A new descriptor (a handle on Windows) of memory of zeros, or of a semaphore, as another API would
+     * export it, for cuImportExternalMemory, and for cuImportExternalSemaphore as timeline or as binary
+     * one. -1 where the system refuses. The caller owns it. */
+    int (*make_memory_fd)(size_t size);
+    int (*make_semaphore_fd)(uint64_t initial);
+
+    /* Forgets the misuses so far: for tests that expect them. */
+    void (*clear_misuses)(void);
+
+    /* A line for every kernel that was launched and computed nothing, since no host function is
+     * registered under its name. Returns the number of lines. */
+    size_t (*idle_kernels)(cushim_sim_line line, void *user);
+} cushim_sim;
+
+/* The text form of an image, taken wherever the driver takes a cubin, a fatbin or PTX:
+ *
+ *   cushim-sim-image 1
+ *   kernel add params=8,8,8,4 max_threads=1024 registers=32 shared=0 local=0
+ *   global counter size=4 init=2a000000
+ *   constant table size=64
+ *   managed flags size=16
+ *   texture image
+ *   surface target
+ *   target cc=9.0
+ *
+ * A line each, '#' begins a comment; sizes in bytes, SIZE:ALIGNMENT for parameters that are not aligned as
+ * their size suggests. A kernel may also have constant=BYTES, cluster=X,Y,Z, ptx=90 and binary=90. init is
+ * hexadecimal, what it leaves out is zero. With a target, other devices answer NO_BINARY_FOR_GPU (209).
+ * What is wrong in a text is told in the error log of cuModuleLoadDataEx. */
+
+/* What the simulated driver exports under this name. */
+typedef const cushim_sim *(*cushim_sim_control_function)(void);
+#define CUSHIM_SIM_CONTROL "cushim_sim_control"
+
+/* Settings:
+ *   devices=N            number of devices, 0 to 16; default 1
+ *   name=TEXT            device name
+ *   memory=SIZE          of each device, as 512MiB or 8GiB; default 8GiB
+ *   budget=SIZE          of each device, that may be allocated before out-of-memory; default: memory
+ *   cc=M.N               compute capability; default 9.0
+ *   peers=all|none       which devices can access each other; default all
+ *   driver=VERSION       what cuDriverGetVersion answers, as 12040; default: the variant's own
+ *   init=CODE            what cuInit answers; default 0
+ *   granularity=SIZE     of virtual memory management; default 2MiB
+ *   attribute.N=VALUE    device attribute number N; "unknown" makes it one that this driver lacks
+ *   mode=immediate|threaded|adversarial   when queued work runs; default immediate
+ *   seed=N               of the adversarial order; default 1
+ *   stall=N              adversarial mode: milliseconds without a call that queues or waits, after which queued
+ *                        work runs by itself, in the seed's order; default 1000, 0 for never
+ *   patience=N           milliseconds that a call waits for queued work while nothing moves, before it reports
+ *                        a deadlock and fails with 702; default 60000
+ *   fault=ENTRY:NTH:CODE[:KIND]  plans a fault; KIND instead, after, async; may be given repeatedly
+ *   log=0|1              list calls
+ *   report=0|1           at exit, print leaks and misuses to standard error; default 0
+ *   abort=0|1            abort at the first misuse, with its text on standard error; default 0
+ */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,215 @@
+// Arrays and mipmapped arrays: made, described, ended.
+#include "core/array.hpp"
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/misuse.hpp"
+#include "core/work.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t tile_bytes = std::size_t(64) << 10;
+
+CUDA_ARRAY3D_DESCRIPTOR widened(const CUDA_ARRAY_DESCRIPTOR &narrow) {
+    CUDA_ARRAY3D_DESCRIPTOR wide{};
+    wide.Width = narrow.Width;
+    wide.Height = narrow.Height;
+    wide.Format = narrow.Format;
+    wide.NumChannels = narrow.NumChannels;
+    return wide;
+}
+
+void create_array(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *description) {
+    poison(array);
+    potentially_unsafe_call();
+    Context &context = current_context();
+    require(array != nullptr && description != nullptr);
+    *array = &make_array(context, *description);
+}
+
+std::uintptr_t place_of(const Array &array) {
+    return array.place;
+}
+std::uintptr_t place_of(const MipmappedArray &array) {
+    return array.place;
+}
+
+// Waits for queued work that uses it, then ends it.
+template <class T>
+void end_array(T *handle) {
+    potentially_unsafe_call();
+    wait_until_unused(place_of(checked(handle))); // gives up the lock
+    Registry::get().destroy(&checked(handle));
+}
+
+#if CUDA_VERSION >= 11010
+struct Tile {
+    unsigned int width, height, depth;
+};
+
+// The shape of 64 KiB of elements that lie together.
+Tile tile_of(const CUDA_ARRAY3D_DESCRIPTOR &d) {
+    const bool volume = d.Depth != 0 && (d.Flags & CUDA_ARRAY3D_LAYERED) == 0;
+    Tile tile = volume ? Tile{64, 32, 32} : Tile{256, 256, 1};
+    bool across = false;
+    for (std::size_t bytes = element_size(d.Format, d.NumChannels); bytes > 1; bytes /= 2) {
+        if (volume) {
+            (across ? tile.depth : tile.width) /= 2;
+        } else {
+            (across ? tile.width : tile.height) /= 2;
+        }
+        across = !across;
+    }
+    return tile;
+}
+
+template <class Properties>
+void describe_tiles(Properties &properties, const CUDA_ARRAY3D_DESCRIPTOR &d, unsigned int levels) {
+    require((d.Flags & 0x40) != 0); // CUDA_ARRAY3D_SPARSE
+    const Tile tile = tile_of(d);
+    unsigned int first = 0;
+    while (first < levels && std::max<std::size_t>(d.Width >> first, 1) >= tile.width &&
+           std::max<std::size_t>(d.Height >> first, 1) >= tile.height) {
+        ++first;
+    }
+    properties = {};
+    properties.tileExtent.width = tile.width;
+    properties.tileExtent.height = tile.height;
+    properties.tileExtent.depth = tile.depth;
+    properties.miptailFirstLevel = levels == 1 ? 0 : first;
+    properties.miptailSize = levels > 1 && first < levels ? tile_bytes : 0;
+}
+#endif
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
+    CUDA_ARRAY3D_DESCRIPTOR wide{};
+    if (pAllocateArray != nullptr) {
+        wide = widened(*pAllocateArray);
+    }
+    create_array(pHandle, pAllocateArray == nullptr ? nullptr : &wide);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
+    create_array(pHandle, pAllocateArray);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+    const CUDA_ARRAY3D_DESCRIPTOR &wide = checked(hArray).descriptor;
+    require(pArrayDescriptor != nullptr);
+    pArrayDescriptor->Width = wide.Width;
+    pArrayDescriptor->Height = wide.Height;
+    pArrayDescriptor->Format = wide.Format;
+    pArrayDescriptor->NumChannels = wide.NumChannels;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+    const Array &array = checked(hArray);
+    require(pArrayDescriptor != nullptr);
+    *pArrayDescriptor = array.descriptor;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArrayDestroy(CUarray hArray) {
+    Array &array = checked(hArray);
+    if (array.whole != nullptr) {
+        // The measured driver answers success, and crashes later.
+        misuse("cuArrayDestroy of a level of " + array.whole->describe());
+        return CUDA_SUCCESS;
+    }
+    end_array(hArray);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
+                                const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                unsigned int numMipmapLevels) {
+    poison(pHandle);
+    potentially_unsafe_call();
+    Context &context = current_context();
+    require(pHandle != nullptr && pMipmappedArrayDesc != nullptr);
+    *pHandle = &make_mipmapped_array(context, *pMipmappedArrayDesc, numMipmapLevels);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
+                                  unsigned int level) {
+    poison(pLevelArray);
+    const MipmappedArray &whole = checked(hMipmappedArray);
+    require(pLevelArray != nullptr && level < whole.levels.size());
+    *pLevelArray = whole.levels[level];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
+    end_array(hMipmappedArray);
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 11020
+// No array of the supported formats has planes.
+CUresult cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx) {
+    poison(pPlaneArray);
+    checked(hArray);
+    static_cast<void>(planeIdx);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+#endif
+
+#if CUDA_VERSION >= 11010
+CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array) {
+    const Array &checked_array = checked(array);
+    require(sparseProperties != nullptr);
+    describe_tiles(*sparseProperties, checked_array.descriptor, 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                             CUmipmappedArray mipmap) {
+    const MipmappedArray &whole = checked(mipmap);
+    require(sparseProperties != nullptr);
+    describe_tiles(*sparseProperties, whole.descriptor,
+                   static_cast<unsigned int>(whole.levels.size()));
+    return CUDA_SUCCESS;
+}
+#endif
+
+#if CUDA_VERSION >= 11060
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
+                                      CUarray array, CUdevice device) {
+    const Array &checked_array = checked(array);
+    require(memoryRequirements != nullptr);
+    require((checked_array.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
+    sim::device(device);
+    *memoryRequirements = {};
+    memoryRequirements->size = (checked_array.bytes() + tile_bytes - 1) / tile_bytes * tile_bytes;
+    memoryRequirements->alignment = tile_bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
+                                               CUmipmappedArray mipmap, CUdevice device) {
+    const MipmappedArray &whole = checked(mipmap, CUDA_ERROR_INVALID_VALUE);
+    require(memoryRequirements != nullptr);
+    require((whole.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
+    sim::device(device);
+    const std::size_t bytes =
+        mipmapped_bytes(whole.descriptor, static_cast<unsigned int>(whole.levels.size()));
+    *memoryRequirements = {};
+    memoryRequirements->size = (bytes + tile_bytes - 1) / tile_bytes * tile_bytes;
+    memoryRequirements->alignment = tile_bytes;
+    return CUDA_SUCCESS;
+}
+#endif
+
+} // namespace sim::driver

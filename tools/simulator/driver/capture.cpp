@@ -1,0 +1,314 @@
+// The rules of stream capture, and what a stream that captures does with its work.
+#include "core/capture.hpp"
+#include "core/graph_memory.hpp"
+#include "core/graph_nodes.hpp"
+#include "core/stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+namespace {
+
+std::vector<std::shared_ptr<Capture>> &all_captures() {
+    static auto *captures =
+        new std::vector<std::shared_ptr<Capture>>; // used after static destructors
+    return *captures;
+}
+
+bool is_dead(const Capture &capture) {
+    return Registry::get().find(capture.origin) != capture.origin;
+}
+
+// Those that are not over. A context may have died with the streams of some.
+const std::vector<std::shared_ptr<Capture>> &captures() {
+    auto &all = all_captures();
+    while (true) {
+        const auto dead = std::find_if(all.begin(), all.end(),
+                                       [](const auto &capture) { return is_dead(*capture); });
+        if (dead == all.end()) {
+            return all;
+        }
+        (*dead)->invalidated = true;
+        close_capture(**dead);
+    }
+}
+
+void merge(std::vector<Edge> &into, const std::vector<Edge> &edges) {
+    for (const Edge &edge : edges) {
+        const bool known = std::any_of(into.begin(), into.end(),
+                                       [&](const Edge &other) { return other.node == edge.node; });
+        if (!known) {
+            into.push_back(edge);
+        }
+    }
+}
+
+// The legacy stream would have to wait for these.
+bool hinders_legacy(const Capture &capture, const CUctx_st *context) {
+    return std::any_of(capture.frontiers.begin(), capture.frontiers.end(), [&](const auto &entry) {
+        const Stream *stream = entry.first;
+        return Registry::get().find(stream) == stream && stream->context == context &&
+               stream->blocking();
+    });
+}
+
+// What the stream's work is as a node of the graph.
+NodeContent content_of(Stream &stream, Work &work) {
+    NodeContent content;
+    if (work.type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
+        return free_node(*stream.capture->graph, std::any_cast<CUdeviceptr>(work.parameters));
+    }
+    content.work = std::move(work);
+    if (content.work.type == CU_GRAPH_NODE_TYPE_MEMCPY ||
+        content.work.type == CU_GRAPH_NODE_TYPE_MEMSET) {
+        content.context = stream.context;
+    }
+    if (auto *launch = std::any_cast<KernelLaunch>(&content.work.parameters);
+        launch != nullptr && stream.priority != 0) {
+        content = with_priority(std::move(content), stream.priority);
+    }
+    return content;
+}
+
+void check_valid(const Capture &capture) {
+    require(capture.active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+void invalidate(Capture &capture) {
+    capture.invalidated = true;
+}
+
+} // namespace
+
+void open_capture(std::shared_ptr<Capture> capture, std::vector<Edge> first) {
+    static std::uint64_t last_id = 0;
+    capture->id = ++last_id;
+    capture->frontiers[capture->origin] = std::move(first);
+    capture->graph->capturing = true;
+    capture->origin->capture = capture;
+    all_captures().push_back(std::move(capture));
+}
+
+CUgraph close_capture(Capture &ending) {
+    const auto found = std::find_if(all_captures().begin(), all_captures().end(),
+                                    [&](const auto &capture) { return capture.get() == &ending; });
+    const std::shared_ptr<Capture> capture = *found;
+    all_captures().erase(found);
+    for (const auto &[stream, frontier] : capture->frontiers) {
+        if (Registry::get().find(stream) == stream) {
+            stream->capture = nullptr;
+        }
+    }
+    capture->frontiers.clear();
+    capture->events.clear();
+    Graph *graph = std::exchange(capture->graph, nullptr);
+    graph->capturing = false;
+    if (capture->own_graph && capture->invalidated) {
+        destroy_graph(*graph);
+        return nullptr;
+    }
+    return graph;
+}
+
+bool is_joined(const Capture &capture) {
+    std::vector<const Node *> open;
+    for (const Edge &edge : capture.frontiers.at(capture.origin)) {
+        open.push_back(edge.node);
+    }
+    std::vector<bool> reached(capture.graph->next_number);
+    while (!open.empty()) {
+        const Node *node = open.back();
+        open.pop_back();
+        if (!reached[node->number]) {
+            reached[node->number] = true;
+            for (const Edge &edge : node->dependencies) {
+                open.push_back(edge.node);
+            }
+        }
+    }
+    return std::all_of(capture.frontiers.begin(), capture.frontiers.end(), [&](const auto &entry) {
+        return std::all_of(entry.second.begin(), entry.second.end(),
+                           [&](const Edge &edge) { return reached[edge.node->number]; });
+    });
+}
+
+Node &capture_node(Stream &stream, NodeContent content) {
+    Capture &capture = *stream.capture;
+    check_valid(capture);
+    std::vector<Edge> &frontier = capture.frontiers[&stream];
+    Node &node = add_node(*capture.graph, std::move(content), frontier);
+    frontier.assign(1, {&node, {}});
+    return node;
+}
+
+bool captured(Stream &stream, Work &work) {
+    refuse_implicit(stream);
+    if (!stream.capture) {
+        return false;
+    }
+    check_valid(*stream.capture);
+    try {
+        capture_node(stream, content_of(stream, work));
+    } catch (...) {
+        invalidate(*stream.capture);
+        throw;
+    }
+    return true;
+}
+
+bool capture_event_record(Stream &stream, Event &event) {
+    refuse_implicit(stream);
+    if (!stream.capture) {
+        event.captured_in = nullptr;
+        event.captured_node = nullptr;
+        return false;
+    }
+    check_valid(*stream.capture);
+    const std::vector<Edge> &frontier = stream.capture->frontiers[&stream];
+    event.captured_in = stream.capture;
+    event.captured_node = frontier.empty() ? nullptr : frontier.front().node;
+    stream.capture->events[&event] = frontier;
+    return true;
+}
+
+bool capture_event_wait(Stream &stream, Event &event) {
+    refuse_implicit(stream);
+    const std::shared_ptr<Capture> from = event.captured_in, into = stream.capture;
+    if (!from && !into) {
+        return false;
+    }
+    if (into) {
+        check_valid(*into);
+    }
+    if (!from && !event.recorded) {
+        return true; // there is nothing to wait for
+    }
+    require(into || from->graph != nullptr); // recorded in a capture that has ended
+    if (!from || from->graph == nullptr) {
+        if (into) {
+            invalidate(*into);
+        }
+        refuse(CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    }
+    check_valid(*from);
+    if (into && into != from) {
+        invalidate(*into);
+        invalidate(*from);
+        refuse(CUDA_ERROR_STREAM_CAPTURE_MERGE);
+    }
+    if (!into && stream.legacy) {
+        invalidate(*from);
+        refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    stream.capture = from;
+    merge(from->frontiers[&stream], from->events[&event]);
+    return true;
+}
+
+void refuse_captured(Event &event) {
+    if (const auto &capture = event.captured_in) {
+        // Measured: 907 only while the capture is a good one.
+        require(capture->graph != nullptr && !capture->invalidated);
+        invalidate(*capture);
+        refuse(CUDA_ERROR_CAPTURED_EVENT);
+    }
+}
+
+void refuse_implicit(Stream &stream) {
+    if (!stream.legacy || all_captures().empty()) {
+        return;
+    }
+    bool any = false;
+    for (const auto &capture : captures()) {
+        if (hinders_legacy(*capture, stream.context)) {
+            invalidate(*capture);
+            any = true;
+        }
+    }
+    require(!any, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+}
+
+bool legacy_is_hindered(const Stream &stream) {
+    return stream.legacy &&
+           std::any_of(captures().begin(), captures().end(), [&](const auto &capture) {
+               return hinders_legacy(*capture, stream.context);
+           });
+}
+
+void refuse_capturing(Stream &stream) {
+    refuse_implicit(stream);
+    if (stream.capture) {
+        invalidate(*stream.capture);
+        refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+}
+
+void refuse_capturing(CUctx_st &context) {
+    bool any = false;
+    for (const auto &capture : captures()) {
+        for (const auto &[stream, frontier] : capture->frontiers) {
+            if (Registry::get().find(stream) == stream && stream->context == &context) {
+                invalidate(*capture);
+                any = true;
+            }
+        }
+    }
+    require(!any, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+void leave_capture(Stream &stream) {
+    const std::shared_ptr<Capture> capture = stream.capture;
+    if (!capture) {
+        return;
+    }
+    invalidate(*capture);
+    if (capture->origin == &stream) {
+        close_capture(*capture);
+    } else {
+        capture->frontiers.erase(&stream);
+        stream.capture = nullptr;
+    }
+}
+
+CUstreamCaptureMode &thread_capture_mode() {
+    struct Mode {
+        unsigned int generation;
+        CUstreamCaptureMode mode;
+    };
+    static thread_local Mode mode = {0, CU_STREAM_CAPTURE_MODE_GLOBAL};
+    if (mode.generation != capture_generation()) { // as a fresh thread's after a reset
+        mode = {capture_generation(), CU_STREAM_CAPTURE_MODE_GLOBAL};
+    }
+    return mode.mode;
+}
+
+void potentially_unsafe_call() {
+    if (all_captures().empty() || thread_capture_mode() == CU_STREAM_CAPTURE_MODE_RELAXED) {
+        return;
+    }
+    bool any = false;
+    for (const auto &capture : captures()) {
+        const bool own = capture->thread == std::this_thread::get_id();
+        const bool forbids = own ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                                 : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                                       thread_capture_mode() == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        if (forbids) {
+            invalidate(*capture);
+            any = true;
+        }
+    }
+    require(!any, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+unsigned int &capture_generation() {
+    static unsigned int generation = 0;
+    return generation;
+}
+
+void restart_captures() {
+    all_captures().clear();
+    ++capture_generation();
+}
+
+} // namespace sim

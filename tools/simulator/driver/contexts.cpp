@@ -1,0 +1,249 @@
+// Contexts of cuCtxCreate, and the calling thread's stack.
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/misuse.hpp"
+#include "core/work.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+namespace sim::driver {
+namespace {
+
+constexpr std::size_t known_limits = 9; // of driver 580
+
+CUresult create(CUcontext *pctx, unsigned int flags, CUdevice dev) {
+    require(pctx != nullptr);
+    poison(pctx);
+    check_context_flags(flags);
+    Context &context = create_context(dev, flags);
+    context_stack().push_back(&context);
+    *pctx = &context;
+    return CUDA_SUCCESS;
+}
+
+// Null stands for the current one.
+Context &context_or_current(CUcontext handle) {
+    if (handle == nullptr) {
+        return current_context();
+    }
+    Context &context = checked_context(handle);
+    check_usable(context);
+    return context;
+}
+
+// Those that the recorded device does not support.
+bool is_supported(CUlimit which) {
+    return which >= 0 && which != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH &&
+           static_cast<std::size_t>(which) < known_limits;
+}
+
+} // namespace
+
+CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev) {
+    return create(pctx, flags, dev);
+}
+
+CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
+                        unsigned int flags, CUdevice dev) {
+    require((paramsArray == nullptr) == (numParams == 0));
+    // Affinity needs a multi-process server.
+    require(numParams == 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    return create(pctx, flags, dev);
+}
+
+#if CUDA_VERSION >= 12050
+CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
+                        CUdevice dev) {
+    if (ctxCreateParams != nullptr) {
+        require(ctxCreateParams->numExecAffinityParams == 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+        require(ctxCreateParams->cigParams == nullptr, CUDA_ERROR_NOT_SUPPORTED);
+    }
+    return create(pctx, flags, dev);
+}
+#endif
+
+CUresult cuCtxDestroy_v2(CUcontext ctx) {
+    Context &context = checked_context(ctx);
+    require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
+    if (current_or_null() == &context) {
+        context_stack().pop_back();
+    }
+    tear_down(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags) {
+    require(pctx != nullptr && flags == 0);
+    Context &context = current_context();
+    ++context.attached;
+    *pctx = &context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext ctx) {
+    Context &context = checked_context(ctx);
+    require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
+    if (--context.attached > 0) {
+        return CUDA_SUCCESS;
+    }
+    return driver::cuCtxDestroy_v2(ctx);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
+    require(ctx != nullptr);
+    context_stack().push_back(&checked_context(ctx));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
+    Context *top = current_or_null();
+    require(top != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    context_stack().pop_back();
+    if (pctx != nullptr) {
+        *pctx = top;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx) {
+    auto &stack = context_stack();
+    Context *next = ctx == nullptr ? nullptr : &checked_context(ctx);
+    if (!stack.empty()) {
+        stack.pop_back();
+    }
+    if (next != nullptr) {
+        stack.push_back(next);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *pctx) {
+    require(pctx != nullptr);
+    *pctx = current_or_null();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device) {
+    require(device != nullptr);
+    // Answered for a context that was reset, too.
+    const Context *context = current_or_null();
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    require(Registry::get().find(context) != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    *device = context->device;
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 13000
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
+    require(device != nullptr);
+    *device = context_or_current(ctx).device;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext ctx) {
+    Context &context = context_or_current(ctx);
+    refuse_capturing(context);
+    potentially_unsafe_call();
+    wait_context(context);
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuCtxGetFlags(unsigned int *flags) {
+    require(flags != nullptr);
+    *flags = current_context().flags;
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12010
+CUresult cuCtxSetFlags(unsigned int flags) {
+    check_context_flags(flags);
+    current_context().flags = flags;
+    return CUDA_SUCCESS;
+}
+#endif
+
+#if CUDA_VERSION >= 12000
+CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
+    require(ctxId != nullptr);
+    *ctxId = context_or_current(ctx).id;
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuCtxSynchronize(void) {
+    Context &context = current_context();
+    refuse_capturing(context);
+    potentially_unsafe_call();
+    wait_context(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetLimit(CUlimit which, size_t value) {
+    Context &context = current_context();
+    require(which >= 0 && static_cast<std::size_t>(which) < context.limits.size());
+    require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    // Stacks grow by 16 bytes.
+    context.limits[which] = which == CU_LIMIT_STACK_SIZE ? (value + 15) / 16 * 16 : value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t *pvalue, CUlimit which) {
+    require(pvalue != nullptr);
+    const Context &context = current_context();
+    require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    *pvalue = context.limits[which];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
+    require(pconfig != nullptr);
+    *pconfig = static_cast<CUfunc_cache>(current_context().cache_config);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+    require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
+    current_context().cache_config = config;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
+    require(pConfig != nullptr);
+    *pConfig = static_cast<CUsharedconfig>(current_context().shared_config);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+    require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
+            config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+    current_context().shared_config = config;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
+    require(version != nullptr);
+    context_or_current(ctx);
+    *version = 3020;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
+    current_context();
+    if (leastPriority != nullptr) {
+        *leastPriority = 0;
+    }
+    if (greatestPriority != nullptr) {
+        *greatestPriority = -5;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxResetPersistingL2Cache(void) {
+    current_context();
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,137 @@
+// Copies of one row: between addresses of any kind, devices, and arrays.
+#include "core/context.hpp"
+#include "core/copy.hpp"
+#include "driver_functions.hpp"
+
+namespace sim {
+namespace {
+
+constexpr CUmemorytype on_host = CU_MEMORYTYPE_HOST;
+constexpr CUmemorytype on_device = CU_MEMORYTYPE_DEVICE;
+constexpr CUmemorytype anywhere = CU_MEMORYTYPE_UNIFIED;
+
+// One side of it is a row of an array: replaces what linear_copy() says of that side.
+CUDA_MEMCPY3D_PEER to_array(CUDA_MEMCPY3D_PEER copy, CUarray array, std::size_t offset) {
+    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.dstArray = array;
+    copy.dstXInBytes = offset;
+    return copy;
+}
+
+CUDA_MEMCPY3D_PEER from_array(CUDA_MEMCPY3D_PEER copy, CUarray array, std::size_t offset) {
+    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.srcArray = array;
+    copy.srcXInBytes = offset;
+    return copy;
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
+    return copy_now(linear_copy(anywhere, dst, anywhere, src, ByteCount), "cuMemcpy");
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) {
+    return copy_later(hStream, linear_copy(anywhere, dst, anywhere, src, ByteCount),
+                      "cuMemcpyAsync");
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount) {
+    return copy_now(linear_copy(on_device, dstDevice, on_host, address_of(srcHost), ByteCount),
+                    "cuMemcpyHtoD");
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
+                              CUstream hStream) {
+    return copy_later(hStream,
+                      linear_copy(on_device, dstDevice, on_host, address_of(srcHost), ByteCount),
+                      "cuMemcpyHtoDAsync");
+}
+
+CUresult cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
+    return copy_now(linear_copy(on_host, address_of(dstHost), on_device, srcDevice, ByteCount),
+                    "cuMemcpyDtoH");
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
+                              CUstream hStream) {
+    return copy_later(hStream,
+                      linear_copy(on_host, address_of(dstHost), on_device, srcDevice, ByteCount),
+                      "cuMemcpyDtoHAsync");
+}
+
+CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
+    return copy_now(linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount),
+                    "cuMemcpyDtoD");
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
+                              CUstream hStream) {
+    return copy_later(hStream, linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount),
+                      "cuMemcpyDtoDAsync");
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                      CUcontext srcContext, size_t ByteCount) {
+    current_context();
+    auto copy = linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount);
+    copy.dstContext = dstContext;
+    copy.srcContext = srcContext;
+    return copy_now(with_checked_contexts(copy, "cuMemcpyPeer"), "cuMemcpyPeer");
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                           CUcontext srcContext, size_t ByteCount, CUstream hStream) {
+    auto copy = linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount);
+    copy.dstContext = dstContext;
+    copy.srcContext = srcContext;
+    return copy_later(hStream, with_checked_contexts(copy, "cuMemcpyPeerAsync"),
+                      "cuMemcpyPeerAsync");
+}
+
+CUresult cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
+                         size_t ByteCount) {
+    const auto copy = linear_copy(on_device, 0, on_device, srcDevice, ByteCount);
+    return copy_now(to_array(copy, dstArray, dstOffset), "cuMemcpyDtoA");
+}
+
+CUresult cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
+                         size_t ByteCount) {
+    const auto copy = linear_copy(on_device, dstDevice, on_device, 0, ByteCount);
+    return copy_now(from_array(copy, srcArray, srcOffset), "cuMemcpyAtoD");
+}
+
+CUresult cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                         size_t ByteCount) {
+    const auto copy = linear_copy(on_device, 0, on_host, address_of(srcHost), ByteCount);
+    return copy_now(to_array(copy, dstArray, dstOffset), "cuMemcpyHtoA");
+}
+
+CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                              size_t ByteCount, CUstream hStream) {
+    const auto copy = linear_copy(on_device, 0, on_host, address_of(srcHost), ByteCount);
+    return copy_later(hStream, to_array(copy, dstArray, dstOffset), "cuMemcpyHtoAAsync");
+}
+
+CUresult cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
+    const auto copy = linear_copy(on_host, address_of(dstHost), on_device, 0, ByteCount);
+    return copy_now(from_array(copy, srcArray, srcOffset), "cuMemcpyAtoH");
+}
+
+CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
+                              CUstream hStream) {
+    const auto copy = linear_copy(on_host, address_of(dstHost), on_device, 0, ByteCount);
+    return copy_later(hStream, from_array(copy, srcArray, srcOffset), "cuMemcpyAtoHAsync");
+}
+
+CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
+                         size_t ByteCount) {
+    const auto copy = linear_copy(on_device, 0, on_device, 0, ByteCount);
+    return copy_now(from_array(to_array(copy, dstArray, dstOffset), srcArray, srcOffset),
+                    "cuMemcpyAtoA");
+}
+
+} // namespace sim::driver

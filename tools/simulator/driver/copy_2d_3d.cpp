@@ -1,0 +1,51 @@
+// Copies of rows and layers.
+#include "core/context.hpp"
+#include "core/copy.hpp"
+#include "driver_functions.hpp"
+
+namespace sim::driver {
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *pCopy) {
+    current_context();
+    require(pCopy != nullptr);
+    return copy_now(widened(*pCopy), "cuMemcpy2D");
+}
+
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *pCopy) {
+    current_context();
+    require(pCopy != nullptr);
+    return copy_now(widened(*pCopy), "cuMemcpy2DUnaligned");
+}
+
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
+    stream_of(hStream);
+    require(pCopy != nullptr);
+    return copy_later(hStream, widened(*pCopy), "cuMemcpy2DAsync");
+}
+
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy) {
+    current_context();
+    require(pCopy != nullptr);
+    return copy_now(widened(*pCopy), "cuMemcpy3D");
+}
+
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
+    stream_of(hStream);
+    require(pCopy != nullptr);
+    return copy_later(hStream, widened(*pCopy), "cuMemcpy3DAsync");
+}
+
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
+    current_context();
+    require(pCopy != nullptr);
+    return copy_now(with_checked_contexts(*pCopy, "cuMemcpy3DPeer"), "cuMemcpy3DPeer");
+}
+
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
+    stream_of(hStream);
+    require(pCopy != nullptr);
+    return copy_later(hStream, with_checked_contexts(*pCopy, "cuMemcpy3DPeerAsync"),
+                      "cuMemcpy3DPeerAsync");
+}
+
+} // namespace sim::driver

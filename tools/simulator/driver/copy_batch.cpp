@@ -1,0 +1,222 @@
+// Many copies in one call. They have no order among themselves; the adversarial mode turns it round.
+#include "core/context.hpp"
+#include "core/copy.hpp"
+#include "core/settings.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+#if CUDA_VERSION >= 12080
+
+namespace sim {
+namespace {
+
+// One copy of a batch, checked.
+struct Entry {
+    CUDA_MEMCPY3D_PEER parameters;
+    CUmemcpySrcAccessOrder order;
+};
+
+void check_attributes(CUmemcpySrcAccessOrder order, unsigned int flags) {
+    require(order == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+            order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ||
+            order == CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+    require((flags & ~static_cast<unsigned int>(CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE)) == 0);
+}
+
+// The null stream cannot run batches, and no stream that captures.
+Stream &batch_stream(CUstream handle) {
+    require(handle != nullptr);
+    Stream &stream = stream_of(handle);
+    require(!stream.legacy);
+    check_usable(*stream.context);
+    require(stream.capture == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    return stream;
+}
+
+// When the source is read: at its turn, now, or whenever the driver likes, which may be now.
+bool is_read_now(CUmemcpySrcAccessOrder order) {
+    return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ||
+           (order == CU_MEMCPY_SRC_ACCESS_ORDER_ANY && settings().mode == Mode::adversarial);
+}
+
+void submit_batch(Stream &stream, std::vector<Entry> entries, const char *what) {
+    std::vector<Work> works;
+    for (const Entry &entry : entries) {
+        const Copy copy(entry.parameters);
+        works.push_back(is_read_now(entry.order) ? staged_work(copy, entry.parameters, what)
+                                                 : work_of(copy, entry.parameters, what));
+    }
+    if (settings().mode == Mode::adversarial) {
+        std::reverse(works.begin(), works.end());
+    }
+    for (Work &work : works) {
+        submit(stream, std::move(work));
+    }
+}
+
+void batch_1d(CUdeviceptr *destinations, CUdeviceptr *sources, size_t *sizes, size_t count,
+              CUmemcpyAttributes *attributes, size_t *first_with, size_t attribute_count,
+              CUstream handle, size_t *failed) {
+    if (failed != nullptr) {
+        *failed = ~std::size_t(0);
+    }
+    Stream &stream = batch_stream(handle);
+    require(count != 0 && destinations != nullptr && sources != nullptr && sizes != nullptr);
+    require(attribute_count != 0 && attribute_count <= count && attributes != nullptr &&
+            first_with != nullptr && first_with[0] == 0);
+    for (std::size_t i = 0; i < attribute_count; ++i) {
+        require(first_with[i] < count && (i == 0 || first_with[i] > first_with[i - 1]));
+        check_attributes(attributes[i].srcAccessOrder, attributes[i].flags);
+    }
+    std::vector<Entry> entries;
+    std::size_t attribute = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (failed != nullptr) {
+            *failed = i;
+        }
+        if (attribute + 1 < attribute_count && first_with[attribute + 1] == i) {
+            ++attribute;
+        }
+        require(sizes[i] != 0);
+        entries.push_back({linear_copy(CU_MEMORYTYPE_UNIFIED, destinations[i],
+                                       CU_MEMORYTYPE_UNIFIED, sources[i], sizes[i]),
+                           attributes[attribute].srcAccessOrder});
+        static_cast<void>(Copy(entries.back().parameters)); // refuses what is wrong with it
+    }
+    submit_batch(stream, std::move(entries), "cuMemcpyBatchAsync");
+}
+
+std::size_t element_bytes(CUarray handle) {
+    const Array &array = checked(handle, CUDA_ERROR_INVALID_VALUE);
+    return element_size(array.descriptor.Format, array.descriptor.NumChannels);
+}
+
+std::size_t scaled(std::size_t elements, std::size_t bytes) {
+    std::size_t result = 0;
+    require(!__builtin_mul_overflow(elements, bytes, &result));
+    return result;
+}
+
+// Bytes per element: of the array that takes part, else 1.
+std::size_t scale_of(const CUDA_MEMCPY3D_BATCH_OP &operation) {
+    if (operation.src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        return element_bytes(operation.src.op.array.array);
+    }
+    return operation.dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY
+               ? element_bytes(operation.dst.op.array.array)
+               : 1;
+}
+
+// How the general form names one side.
+struct Side {
+    CUmemorytype type;
+    CUdeviceptr address;
+    CUarray array;
+    std::size_t x, y, z, pitch, height;
+};
+
+Side side_of(const CUmemcpy3DOperand &operand, std::size_t scale) {
+    if (operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER) {
+        const auto &pointer = operand.op.ptr;
+        return {
+            CU_MEMORYTYPE_UNIFIED, pointer.ptr, nullptr, 0, 0, 0, scaled(pointer.rowLength, scale),
+            pointer.layerHeight};
+    }
+    require(operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY);
+    const auto &array = operand.op.array;
+    return {CU_MEMORYTYPE_ARRAY,
+            0,
+            array.array,
+            scaled(array.offset.x, scale),
+            array.offset.y,
+            array.offset.z,
+            0,
+            0};
+}
+
+CUDA_MEMCPY3D_PEER general_form(const CUDA_MEMCPY3D_BATCH_OP &operation) {
+    const std::size_t scale = scale_of(operation);
+    const Side from = side_of(operation.src, scale), to = side_of(operation.dst, scale);
+    CUDA_MEMCPY3D_PEER copy{};
+    copy.srcMemoryType = from.type;
+    copy.srcDevice = from.address;
+    copy.srcArray = from.array;
+    copy.srcXInBytes = from.x;
+    copy.srcY = from.y;
+    copy.srcZ = from.z;
+    copy.srcPitch = from.pitch;
+    copy.srcHeight = from.height;
+    copy.dstMemoryType = to.type;
+    copy.dstDevice = to.address;
+    copy.dstArray = to.array;
+    copy.dstXInBytes = to.x;
+    copy.dstY = to.y;
+    copy.dstZ = to.z;
+    copy.dstPitch = to.pitch;
+    copy.dstHeight = to.height;
+    copy.WidthInBytes = scaled(operation.extent.width, scale);
+    copy.Height = operation.extent.height;
+    copy.Depth = operation.extent.depth;
+    return copy;
+}
+
+void batch_3d(size_t count, CUDA_MEMCPY3D_BATCH_OP *operations, unsigned long long flags,
+              CUstream handle, size_t *failed) {
+    if (failed != nullptr) {
+        *failed = ~std::size_t(0);
+    }
+    Stream &stream = batch_stream(handle);
+    require(count != 0 && operations != nullptr && flags == 0);
+    std::vector<Entry> entries;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (failed != nullptr) {
+            *failed = i;
+        }
+        const CUDA_MEMCPY3D_BATCH_OP &operation = operations[i];
+        check_attributes(operation.srcAccessOrder, operation.flags);
+        require(operation.extent.width != 0 && operation.extent.height != 0 &&
+                operation.extent.depth != 0);
+        entries.push_back({general_form(operation), operation.srcAccessOrder});
+        static_cast<void>(Copy(entries.back().parameters)); // refuses what is wrong with it
+    }
+    submit_batch(stream, std::move(entries), "cuMemcpy3DBatchAsync");
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                            CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
+                            size_t *failIdx, CUstream hStream) {
+    batch_1d(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream, failIdx);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
+                              unsigned long long flags, CUstream hStream) {
+    batch_3d(numOps, opList, flags, hStream, failIdx);
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 13000
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                               CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
+                               CUstream hStream) {
+    batch_1d(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream, nullptr);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
+                                 unsigned long long flags, CUstream hStream) {
+    batch_3d(numOps, opList, flags, hStream, nullptr);
+    return CUDA_SUCCESS;
+}
+#endif
+
+} // namespace sim::driver
+
+#endif

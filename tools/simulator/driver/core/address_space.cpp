@@ -1,0 +1,262 @@
+// AddressSpace: where ranges lie, and which have ended.
+#include "call.hpp"
+#include "heap.hpp"
+#include "memory.hpp"
+#include "misuse.hpp"
+#include "refusal.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t gap = std::size_t(64) << 10; // between ranges
+constexpr std::size_t least_alignment = 512;
+constexpr std::size_t first_chunk = std::size_t(1) << 30;
+constexpr std::size_t biggest_chunk = std::size_t(64) << 30;
+constexpr std::size_t smallest_chunk = std::size_t(16) << 20;
+constexpr std::size_t remembered = 1 << 14; // ranges that have ended
+
+// Address space that was reserved in one piece. Never given back: an address has one meaning for the
+// whole life of the process.
+struct Chunk {
+    std::uintptr_t begin, next, end;
+};
+
+struct Ended {
+    std::uintptr_t base;
+    std::size_t size;
+    Memory memory;
+    const char *made_by;
+    std::uint64_t made_in;
+    const char *ended_by;
+    std::uint64_t ended_in;
+};
+
+struct Places {
+    std::vector<Chunk> chunks;
+    std::size_t next_chunk = first_chunk;
+    std::map<std::uintptr_t, Ended> ended;
+    std::deque<std::uintptr_t> order; // of `ended`, oldest first
+    unsigned long long last_id = 0;
+};
+
+Places &places() {
+    static auto *all = new Places; // used after static destructors
+    return *all;
+}
+
+std::string text_of(Memory memory, std::uintptr_t base, std::size_t size, const char *made_by,
+                    std::uint64_t made_in) {
+    char text[200];
+    std::snprintf(text, sizeof text, "%s 0x%llx, %llu bytes, made by %s in call %llu",
+                  name_of(memory), static_cast<unsigned long long>(base),
+                  static_cast<unsigned long long>(size), made_by,
+                  static_cast<unsigned long long>(made_in));
+    return text;
+}
+
+// Takes a place from a chunk, or answers 0.
+std::uintptr_t take(Chunk &chunk, std::size_t size, std::size_t alignment) {
+    const std::uintptr_t base = (chunk.next + gap + alignment - 1) & ~(alignment - 1);
+    if (base > chunk.end || chunk.end - base < gap || size > chunk.end - base - gap) {
+        return 0;
+    }
+    chunk.next = base + size;
+    return base;
+}
+
+// Whether a chunk of at least `least` bytes could be had.
+bool new_chunk(std::size_t least) {
+    Places &p = places();
+    for (std::size_t size = std::max(least, p.next_chunk);; size /= 2) {
+        size = std::max(size, least);
+        if (void *pages = platform::reserve(size)) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(pages);
+            p.chunks.push_back({begin, begin, begin + size});
+            p.next_chunk = std::clamp(size * 2, smallest_chunk, biggest_chunk);
+            return true;
+        }
+        if (size == least || size / 2 < smallest_chunk) {
+            return false;
+        }
+    }
+}
+
+void note_end(const Range &range) {
+    Places &p = places();
+    Ended ended{range.base, range.size, range.memory, range.made_by, range.made_in, "a reset", 0};
+    if (range.ended_by != nullptr) {
+        ended.ended_by = range.ended_by;
+        ended.ended_in = range.ended_in;
+    } else if (const Call *call = Call::current()) {
+        ended.ended_by = call->row().name;
+        ended.ended_in = call->number();
+    }
+    if (p.ended.insert_or_assign(range.base, ended).second) {
+        p.order.push_back(range.base);
+    }
+    if (p.order.size() > remembered) {
+        p.ended.erase(p.order.front());
+        p.order.pop_front();
+    }
+}
+
+} // namespace
+
+const char *name_of(Memory memory) noexcept {
+    switch (memory) {
+    case Memory::device:
+        return "device memory";
+    case Memory::pool:
+        return "pool memory";
+    case Memory::managed:
+        return "managed memory";
+    case Memory::host:
+        return "pinned host memory";
+    case Memory::registered:
+        return "registered host memory";
+    case Memory::mapped:
+        return "address reservation";
+    case Memory::ipc:
+        return "memory of another process";
+    case Memory::external:
+        return "external memory";
+    case Memory::global:
+        return "variable";
+    case Memory::array:
+        return "memory of an array";
+    }
+    return "memory";
+}
+
+std::string Range::describe() const {
+    return text_of(memory, base, size, made_by, made_in);
+}
+
+AddressSpace &AddressSpace::get() {
+    static auto *space = new AddressSpace;
+    return *space;
+}
+
+std::uintptr_t AddressSpace::reserve(std::size_t size, std::size_t alignment) {
+    alignment = std::max(alignment, least_alignment);
+    Places &p = places();
+    if (!p.chunks.empty()) {
+        if (const std::uintptr_t base = take(p.chunks.back(), size, alignment)) {
+            return base;
+        }
+    }
+    constexpr auto most = ~std::size_t(0) / 4;
+    require(size < most && alignment < most, CUDA_ERROR_OUT_OF_MEMORY);
+    const std::size_t page = platform::map_granularity();
+    const std::size_t least = (size + alignment + 2 * gap + page - 1) / page * page;
+    require(new_chunk(least), CUDA_ERROR_OUT_OF_MEMORY);
+    const std::uintptr_t base = take(p.chunks.back(), size, alignment);
+    // The rest of the chunk before is not lost where this one serves nothing else.
+    if (p.chunks.size() > 1 && p.chunks.back().end - p.chunks.back().next < first_chunk / 2) {
+        std::swap(p.chunks.back(), p.chunks[p.chunks.size() - 2]);
+    }
+    return base;
+}
+
+bool AddressSpace::owns(std::uintptr_t address) const noexcept {
+    const auto &chunks = places().chunks;
+    return std::any_of(chunks.begin(), chunks.end(), [address](const Chunk &chunk) {
+        return address >= chunk.begin && address < chunk.end;
+    });
+}
+
+Range &AddressSpace::add(Range range) {
+    range.id = ++places().last_id;
+    if (const Call *call = Call::current()) {
+        range.made_by = call->row().name;
+        range.made_in = call->number();
+    }
+    const std::uintptr_t base = range.base;
+    return ranges_.insert_or_assign(base, std::move(range)).first->second;
+}
+
+Range *AddressSpace::find(std::uintptr_t address) noexcept {
+    auto after = ranges_.upper_bound(address);
+    if (after == ranges_.begin()) {
+        return nullptr;
+    }
+    Range &range = std::prev(after)->second;
+    return address - range.base < range.size ? &range : nullptr;
+}
+
+Range *AddressSpace::find_base(std::uintptr_t address) noexcept {
+    const auto found = ranges_.find(address);
+    return found == ranges_.end() ? nullptr : &found->second;
+}
+
+Range *AddressSpace::overlapping(std::uintptr_t address, std::size_t size) noexcept {
+    if (Range *range = find(address)) {
+        return range;
+    }
+    const auto after = ranges_.lower_bound(address);
+    const bool inside = after != ranges_.end() && after->first - address < size;
+    return inside ? &after->second : nullptr;
+}
+
+void AddressSpace::remove(Range &range) {
+    if ((range.backing != nullptr && !range.backing->intact()) ||
+        (range.guard != 0 && !is_guard(range.view + range.size, range.guard))) {
+        misuse("bytes were written past the end of " + range.describe());
+    }
+    if (range.pending > 0) {
+        misuse(range.describe() + " ends while " + std::to_string(range.pending) +
+               " queued operations need it");
+    }
+    if (range.memory != Memory::registered) {
+        note_end(range);
+    }
+    // Out of the map first: what the range keeps alive may look for it.
+    const auto node = ranges_.extract(range.base);
+}
+
+void AddressSpace::remove_all_of(const CUctx_st *context) {
+    std::vector<std::uintptr_t> bound;
+    for (const auto &[base, range] : ranges_) {
+        if (range.context == context) {
+            bound.push_back(base);
+        }
+    }
+    for (const std::uintptr_t base : bound) {
+        if (Range *range = find_base(base)) {
+            remove(*range);
+        }
+    }
+}
+
+bool AddressSpace::report_freed(std::uintptr_t address, const char *what) const {
+    const auto &all = places().ended;
+    auto after = all.upper_bound(address);
+    if (after == all.begin()) {
+        return false;
+    }
+    const Ended &ended = std::prev(after)->second;
+    if (address - ended.base >= ended.size) {
+        return false;
+    }
+    misuse(std::string(what) + " of memory that was freed: " +
+           text_of(ended.memory, ended.base, ended.size, ended.made_by, ended.made_in) +
+           ", freed by " + ended.ended_by + " in call " + std::to_string(ended.ended_in) +
+           (address == ended.base ? std::string()
+                                  : ", at offset " + std::to_string(address - ended.base)));
+    return true;
+}
+
+void AddressSpace::clear() {
+    while (!ranges_.empty()) {
+        const auto node = ranges_.extract(ranges_.begin());
+    }
+    places().ended.clear();
+    places().order.clear();
+    Heap::clear();
+}
+
+} // namespace sim

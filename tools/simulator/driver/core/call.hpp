@@ -1,0 +1,139 @@
+// One call of an entry point, from its export to its status: life cycle, faults, log, lock.
+#pragma once
+
+#include "cuda_headers.hpp"
+#include "refusal.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <type_traits>
+
+// What the libraries export. On Windows the list of symbols alone says it.
+#ifdef _WIN32
+#define SIM_EXPORT
+#else
+#define SIM_EXPORT __attribute__((visibility("default")))
+#endif
+
+namespace sim {
+
+// A row of the tables.
+struct Row {
+    const char *name;    // exported
+    const char *base;    // without _v2 and _ptsz
+    const void *address; // of the export
+    int introduced;      // CUDA version, 0 where it is not known
+    unsigned short abi;  // 1, 2, 3, …
+    char per_thread;     // 0, 'd' (_ptds), 'z' (_ptsz)
+    bool simulated;
+    bool any_time;       // may be called before cuInit, after exit has begun, in a child of fork
+    unsigned int number; // its index, plus that of the driver's rows for a row of the runtime
+};
+extern const Row driver_rows[];
+extern const unsigned int driver_row_count;
+
+// An argument as the call log shows it.
+struct Argument {
+    std::uint64_t value;
+    char kind; // 'p' pointer, 'u' unsigned, 'i' signed, 'f' float bits, 's' structure
+};
+template <class T>
+Argument argument(const T &value) {
+    if constexpr (std::is_pointer_v<T>) {
+        return {reinterpret_cast<std::uint64_t>(value), 'p'};
+    } else if constexpr (std::is_floating_point_v<T>) {
+        const double wide = value;
+        std::uint64_t bits;
+        static_assert(sizeof bits == sizeof wide);
+        __builtin_memcpy(&bits, &wide, sizeof bits);
+        return {bits, 'f'};
+    } else if constexpr (std::is_enum_v<T> || std::is_signed_v<T>) {
+        return {static_cast<std::uint64_t>(static_cast<std::int64_t>(value)), 'i'};
+    } else if constexpr (std::is_unsigned_v<T>) {
+        return {static_cast<std::uint64_t>(value), 'u'};
+    } else {
+        return {0, 's'};
+    }
+}
+
+// The lock of the whole simulator. Every entry point runs under it; what blocks or calls back into the
+// client gives it up for so long (Unlocked).
+class Lock {
+  public:
+    static std::mutex &mutex();
+    static std::condition_variable &changed(); // notified whenever queued work may go on
+};
+
+// Gives up the lock of the calling thread for a scope.
+class Unlocked {
+  public:
+    Unlocked() { Lock::mutex().unlock(); }
+    ~Unlocked() { Lock::mutex().lock(); }
+    Unlocked(const Unlocked &) = delete;
+    Unlocked &operator=(const Unlocked &) = delete;
+};
+
+// The call that the calling thread is in.
+class Call {
+  public:
+    // Runs one entry point: the body only where nothing forbids it.
+    template <class Body>
+    static CUresult run(const Row &row, const Argument *arguments, unsigned int count,
+                        Body body) noexcept {
+        Call call(row, arguments, count);
+        CUresult status = call.enter();
+        if (status == CUDA_SUCCESS && !call.answered_) {
+            status = call.guarded(body);
+        }
+        return call.leave(status);
+    }
+
+    // Numbers begin at 1 again.
+    static void restart() noexcept;
+    // Of a call that begins. With the lock held.
+    static std::uint64_t next_number() noexcept;
+
+    // Null outside any call, as in a worker thread of the simulator.
+    static Call *current() noexcept;
+
+    const Row &row() const noexcept { return row_; }
+    std::uint64_t number() const noexcept { return number_; }
+    // Whether a null stream stands for the calling thread's own stream.
+    bool per_thread_stream() const noexcept { return row_.per_thread != 0; }
+    // What work that this call queues has to fail with; CUDA_SUCCESS where no fault is planned.
+    CUresult take_async_fault() noexcept;
+
+    Call(const Call &) = delete;
+    Call &operator=(const Call &) = delete;
+
+  private:
+    Call(const Row &row, const Argument *arguments, unsigned int count) noexcept
+        : row_(row), arguments_(arguments), count_(count) {}
+
+    // Takes the lock; says with what the call is refused before it begins.
+    CUresult enter() noexcept;
+    // Notes the status and gives up the lock.
+    CUresult leave(CUresult status) noexcept;
+    template <class Body>
+    CUresult guarded(Body &body) noexcept {
+        try {
+            return body();
+        } catch (const Refusal &refusal) {
+            return refusal.status;
+        } catch (...) {
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+
+    const Row &row_;
+    const Argument *arguments_;
+    unsigned int count_;
+    std::uint64_t number_ = 0;
+    bool answered_ = false; // before the body
+    CUresult after_ = CUDA_SUCCESS;
+    CUresult async_ = CUDA_SUCCESS;
+    Call *outer_ = nullptr;
+};
+
+} // namespace sim

@@ -1,0 +1,19 @@
+// The calls that a client made, for tests that say exactly which they expect.
+#pragma once
+
+#include "../../cushim_sim.h"
+#include "call.hpp"
+
+namespace sim {
+
+bool log_enabled() noexcept;
+void enable_log(bool on) noexcept;
+void log_call(std::uint64_t number, const Row &row, const Argument *arguments, unsigned int count,
+              int status) noexcept;
+std::size_t logged_calls() noexcept;
+bool logged_call(std::size_t index, cushim_sim_call &call) noexcept;
+void clear_log() noexcept;
+// As in a fresh process: threads are counted from 1 again.
+void restart_log() noexcept;
+
+} // namespace sim

@@ -1,0 +1,137 @@
+#include "context.hpp"
+#include "device.hpp"
+#include "memory.hpp"
+#include "misuse.hpp"
+#include "restart.hpp"
+#include "stream.hpp"
+
+#include <algorithm>
+
+CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
+    : Object(own_kind), device(ordinal), primary(is_primary) {
+    static unsigned long long ids = 0;
+    id = ++ids;
+    counted = !is_primary; // a device keeps its own
+    // As recorded: stack, printf, heap, (synchronisation depth), pending launches, L2 fetch, persisting L2,
+    // shared memory, interleaving.
+    limits = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448, 0};
+    shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+}
+
+namespace sim {
+namespace {
+
+struct Stack {
+    std::vector<Context *> entries;
+    unsigned long long restart = 0;
+};
+
+// Everything bound to it, its work done first. The context itself stays.
+void empty(Context &context) {
+    try {
+        wait_context(context);
+    } catch (const Refusal &) { // its own sticky error: what is torn down needs no word of it
+    }
+    AddressSpace &space = AddressSpace::get();
+    std::vector<Range *> ranges;
+    space.for_each([&](Range &range) {
+        if (range.context == &context) {
+            ranges.push_back(&range);
+        }
+    });
+    for (Range *range : ranges) {
+        space.remove(*range);
+    }
+    context.peers.clear();
+    Registry::get().destroy_all_of(&context);
+}
+
+} // namespace
+
+std::vector<Context *> &context_stack() {
+    static thread_local Stack stack;
+    if (stack.restart != restarts()) {
+        stack.entries.clear();
+        stack.restart = restarts();
+    }
+    return stack.entries;
+}
+
+Context *current_or_null() noexcept {
+    const auto &stack = context_stack();
+    return stack.empty() ? nullptr : stack.back();
+}
+
+void check_usable(const Context &context) {
+    require(!context.destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    require(context.sticky == CUDA_SUCCESS, context.sticky);
+}
+
+Context &current_context() {
+    Context *context = current_or_null();
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    // A context that cuCtxDestroy ended while it was current elsewhere.
+    require(Registry::get().find(context) == context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    check_usable(*context);
+    return *context;
+}
+
+Context &checked_context(CUcontext handle) {
+    return checked<Context>(handle, CUDA_ERROR_INVALID_CONTEXT);
+}
+
+ContextScope::ContextScope(Context &context) {
+    context_stack().push_back(&context);
+}
+
+ContextScope::~ContextScope() {
+    context_stack().pop_back();
+}
+
+void tear_down(Context &context) {
+    empty(context);
+    for (CUdevice other = 0; other < device_count(); ++other) {
+        if (Context *primary = device(other).primary) {
+            primary->peers.erase(&context);
+        }
+    }
+    Registry::get().for_each([&](Object &object) {
+        if (object.kind == Kind::context) {
+            static_cast<Context &>(object).peers.erase(&context);
+        }
+    });
+    if (context.primary) {
+        context.destroyed = true;
+        context.sticky = CUDA_SUCCESS;
+        context.flags = 0;
+        return;
+    }
+    Registry::get().destroy(&context);
+}
+
+Context &primary_context(Device &on) {
+    if (on.primary == nullptr) {
+        on.primary = Registry::get().make<Context>(on.ordinal, true);
+    }
+    if (on.primary->destroyed) {
+        on.primary->destroyed = false;
+        ++on.primary->generation;
+    }
+    return *on.primary;
+}
+
+void check_context_flags(unsigned int flags) {
+    require((flags & ~static_cast<unsigned int>(CU_CTX_FLAGS_MASK)) == 0);
+    const unsigned int schedule = flags & CU_CTX_SCHED_MASK;
+    require(schedule == CU_CTX_SCHED_AUTO || schedule == CU_CTX_SCHED_SPIN ||
+            schedule == CU_CTX_SCHED_YIELD || schedule == CU_CTX_SCHED_BLOCKING_SYNC);
+}
+
+Context &create_context(CUdevice ordinal, unsigned int flags) {
+    device(ordinal);
+    Context *context = Registry::get().make<Context>(ordinal, false);
+    context->flags = flags;
+    return *context;
+}
+
+} // namespace sim

@@ -1,0 +1,68 @@
+// Contexts: the stack of every thread, what is bound to a context, and its sticky error.
+#pragma once
+
+#include "object.hpp"
+
+#include <array>
+#include <set>
+#include <vector>
+
+struct CUstream_st;
+namespace sim {
+struct Device;
+}
+struct CUgreenCtx_st;
+
+struct CUctx_st final : sim::Object {
+    explicit CUctx_st(CUdevice device, bool primary);
+    static constexpr sim::Kind own_kind = sim::Kind::context;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    CUdevice device;
+    bool primary;
+    bool destroyed = false; // a primary context after its reset or last release: calls answer 709
+    unsigned int flags = 0;
+    unsigned long long id = 0;
+    unsigned int attached = 1;      // of a created context: cuCtxCreate and cuCtxAttach
+    unsigned int generation = 0;    // of a primary context: grows when it comes to life again
+    CUresult sticky = CUDA_SUCCESS; // a fault of queued work: every later call answers it
+    std::array<std::size_t, 16> limits{};
+    int cache_config = 0;
+    int shared_config = 0;
+    std::set<CUctx_st *> peers; // whose memory it may use
+};
+
+namespace sim {
+
+using Context = CUctx_st;
+
+// The calling thread's stack; its last is current. Entries may be dead: see current_context().
+std::vector<Context *> &context_stack();
+
+// The current context. Refuses: none 201, reset or destroyed 709, after a fault the fault's code.
+Context &current_context();
+// The current one or null, whatever its state.
+Context *current_or_null() noexcept;
+// Refuses what a context that is not usable refuses.
+void check_usable(const Context &context);
+Context &checked_context(CUcontext handle); // INVALID_CONTEXT 201; a dead one 709
+
+// Makes a context current for a scope, as work that runs on behalf of one.
+class ContextScope {
+  public:
+    explicit ContextScope(Context &context);
+    ~ContextScope();
+    ContextScope(const ContextScope &) = delete;
+    ContextScope &operator=(const ContextScope &) = delete;
+};
+
+// Destroys everything that is bound to the context: streams (their work done first), events, memory…
+void tear_down(Context &context);
+// The primary context of a device, alive, without retaining it for anybody (makes one where needed).
+Context &primary_context(Device &device);
+// Refuses flags that no driver knows.
+void check_context_flags(unsigned int flags);
+// Makes a context that cuCtxCreate made.
+Context &create_context(CUdevice device, unsigned int flags);
+
+} // namespace sim

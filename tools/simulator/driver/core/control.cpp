@@ -1,0 +1,176 @@
+// cushim_sim_control(): what tests steer the simulator with.
+#include "../../cushim_sim.h"
+#include "call.hpp"
+#include "call_log.hpp"
+#include "export.hpp"
+#include "external.hpp"
+#include "faults.hpp"
+#include "graph.hpp"
+#include "hooks.hpp"
+#include "host_kernels.hpp"
+#include "memory.hpp"
+#include "misuse.hpp"
+#include "report.hpp"
+#include "restart.hpp"
+#include "settings.hpp"
+#include "work.hpp"
+
+#include <mutex>
+
+namespace sim {
+namespace {
+
+using Held = std::lock_guard<std::mutex>;
+
+void control_reset() {
+    const Held held(Lock::mutex());
+    restart();
+}
+
+int control_configure(const char *text) {
+    const Held held(Lock::mutex());
+    start_once();
+    const auto problem = text ? configure(text) : "no text";
+    settings_problem() = problem.value_or("");
+    enable_log(settings().log);
+    return problem ? -1 : 0;
+}
+
+const char *control_problem() {
+    return settings_problem().c_str();
+}
+
+void *control_view(std::uint64_t address, std::size_t size) {
+    const Held held(Lock::mutex());
+    return view_or_null(static_cast<CUdeviceptr>(address), size);
+}
+
+void control_register_kernel(const char *name, cushim_sim_kernel kernel, void *user) {
+    const Held held(Lock::mutex());
+    register_kernel(name, kernel, user);
+}
+
+std::uint64_t control_plan_fault(const cushim_sim_fault *fault) {
+    const Held held(Lock::mutex());
+    start_once();
+    return fault ? plan_fault(*fault) : 0;
+}
+
+std::uint64_t control_fault_fired(std::uint64_t number) {
+    const Held held(Lock::mutex());
+    return fault_fired(number);
+}
+
+void control_clear_faults() {
+    const Held held(Lock::mutex());
+    clear_faults();
+}
+
+void control_release_hangs() {
+    const Held held(Lock::mutex());
+    release_hangs();
+}
+
+void control_log_calls(int on) {
+    const Held held(Lock::mutex());
+    start_once();
+    settings().log = on != 0;
+    enable_log(on != 0);
+}
+
+std::size_t control_call_count() {
+    const Held held(Lock::mutex());
+    return logged_calls();
+}
+
+int control_call_at(std::size_t index, cushim_sim_call *call) {
+    const Held held(Lock::mutex());
+    return call != nullptr && logged_call(index, *call) ? 1 : 0;
+}
+
+void control_clear_calls() {
+    const Held held(Lock::mutex());
+    clear_log();
+}
+
+Line to_client(cushim_sim_line line, void *user) {
+    return [line, user](const std::string &text) {
+        if (line != nullptr) {
+            line(text.c_str(), user);
+        }
+    };
+}
+
+std::size_t control_leaks(cushim_sim_line line, void *user) {
+    const Held held(Lock::mutex());
+    return for_each_leak(to_client(line, user));
+}
+
+std::size_t control_misuses(cushim_sim_line line, void *user) {
+    const Held held(Lock::mutex());
+    for_each_misuse(to_client(line, user));
+    return misuse_count();
+}
+
+std::size_t control_drain() {
+    const Held held(Lock::mutex());
+    return drain();
+}
+
+int control_entry_at(std::size_t index, const char **name, int *simulated) {
+    const Held held(Lock::mutex());
+    const Row *row = known_row(index);
+    if (row == nullptr) {
+        return 0;
+    }
+    if (name != nullptr) {
+        *name = row->name;
+    }
+    if (simulated != nullptr) {
+        *simulated = row->simulated ? 1 : 0;
+    }
+    return 1;
+}
+
+int control_set_conditional(std::uint64_t handle, unsigned int value) {
+    const Held held(Lock::mutex());
+    return set_conditional(handle, value) ? 0 : -1;
+}
+
+int control_make_memory_fd(std::size_t size) {
+    const Held held(Lock::mutex());
+    return make_memory_fd(size);
+}
+
+int control_make_semaphore_fd(std::uint64_t initial) {
+    const Held held(Lock::mutex());
+    return make_semaphore_fd(initial);
+}
+
+void control_clear_misuses() {
+    const Held held(Lock::mutex());
+    clear_misuses();
+}
+
+std::size_t control_idle_kernels(cushim_sim_line line, void *user) {
+    const Held held(Lock::mutex());
+    return for_each_idle_kernel(to_client(line, user));
+}
+
+constexpr cushim_sim control = {
+    CUSHIM_SIM_INTERFACE,    control_reset,          control_configure,
+    control_problem,         control_view,           control_register_kernel,
+    control_plan_fault,      control_fault_fired,    control_clear_faults,
+    control_release_hangs,   control_log_calls,      control_call_count,
+    control_call_at,         control_clear_calls,    control_leaks,
+    control_misuses,         control_drain,          control_entry_at,
+    control_set_conditional, control_make_memory_fd, control_make_semaphore_fd,
+    control_clear_misuses,   control_idle_kernels,
+};
+
+} // namespace
+} // namespace sim
+
+extern "C" SIM_EXPORT const cushim_sim *cushim_sim_control(void) {
+    return &sim::control;
+}

@@ -1,0 +1,350 @@
+#include "copy.hpp"
+#include "capture.hpp"
+#include "context.hpp"
+#include "misuse.hpp"
+#include "settings.hpp"
+#include "stream.hpp"
+
+#include <cstring>
+
+namespace sim {
+namespace {
+
+std::size_t product(std::size_t a, std::size_t b) {
+    std::size_t result = 0;
+    require(!__builtin_mul_overflow(a, b, &result));
+    return result;
+}
+
+std::size_t sum(std::size_t a, std::size_t b) {
+    std::size_t result = 0;
+    require(!__builtin_add_overflow(a, b, &result));
+    return result;
+}
+
+// What the API says of one side, whichever it is.
+struct Described {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    std::size_t x, y, z, pitch, height;
+};
+
+// A pitch of 0 means rows without gaps, a height of 0 layers without gaps: as the measured driver takes it.
+void check_pitches(Described &side, std::size_t width, std::size_t height) {
+    const std::size_t row = sum(side.x, width);
+    const std::size_t rows = sum(side.y, height);
+    side.pitch = side.pitch == 0 ? row : side.pitch;
+    side.height = side.height == 0 ? rows : side.height;
+    require(row <= side.pitch && rows <= side.height);
+}
+
+CopySide array_side(const Described &side, std::size_t width, std::size_t height,
+                    std::size_t depth) {
+    const Array &array = checked(side.array, CUDA_ERROR_INVALID_VALUE);
+    require(sum(side.x, width) <= array.row_bytes() && sum(side.y, height) <= array.rows() &&
+            sum(side.z, depth) <= array.slices());
+    CopySide result;
+    result.array = side.array;
+    result.pitch = array.row_bytes();
+    result.slice = result.pitch * array.rows();
+    result.first = side.z * result.slice + side.y * result.pitch + side.x;
+    return result;
+}
+
+CopySide memory_side(Described side, std::size_t width, std::size_t height, std::size_t depth) {
+    check_pitches(side, width, height);
+    CopySide result;
+    result.may_be_host = side.type != CU_MEMORYTYPE_DEVICE;
+    result.pitch = side.pitch;
+    result.slice = product(side.pitch, side.height);
+    const std::size_t first =
+        sum(sum(product(side.z, result.slice), product(side.y, side.pitch)), side.x);
+    result.span =
+        sum(sum(product(depth - 1, result.slice), product(height - 1, side.pitch)), width);
+    const CUdeviceptr base = side.type == CU_MEMORYTYPE_HOST ? address_of(side.host) : side.device;
+    require(base != 0);
+    result.address = static_cast<CUdeviceptr>(sum(static_cast<std::size_t>(base), first));
+    sum(static_cast<std::size_t>(result.address), result.span);
+    return result;
+}
+
+CopySide checked_side(const Described &side, const Copy &copy, bool write) {
+    switch (side.type) {
+    case CU_MEMORYTYPE_ARRAY:
+        return array_side(side, copy.width, copy.height, copy.depth);
+    case CU_MEMORYTYPE_HOST:
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED:
+        break;
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    const CopySide result = memory_side(side, copy.width, copy.height, copy.depth);
+    const auto address = static_cast<std::uintptr_t>(result.address);
+    if (!result.may_be_host || AddressSpace::get().find(address) != nullptr) {
+        device_range(result.address, result.span, write);
+    } else {
+        host_view(reinterpret_cast<const void *>(address), result.span);
+    }
+    return result;
+}
+
+// Whether a client that synchronises memory operations named the memory.
+bool wants_synchronous(const CopySide &side) {
+    const Range *range = side.array == nullptr ? AddressSpace::get().find(side.address) : nullptr;
+    return range != nullptr && range->sync_memops;
+}
+
+Work work_with(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+    work.what = what;
+    work.parameters = parameters;
+    return work;
+}
+
+// The measured driver takes what the address says; who names another device has confused his pointers.
+void check_named_device(CUcontext named, CUdeviceptr address, const char *what) {
+    if (named == nullptr) {
+        return;
+    }
+    const Context &context = checked_context(named);
+    const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(address));
+    if (range != nullptr && !range->on_host() && range->device != context.device) {
+        misuse(std::string(what) + " names a context of device " + std::to_string(context.device) +
+               " for memory of device " + std::to_string(range->device) + ": " + range->describe());
+    }
+}
+
+// The error of a copy that has been waited for.
+CUresult result_of(const Ticket &ticket) {
+    return ticket ? wait(ticket) : CUDA_SUCCESS;
+}
+
+} // namespace
+
+bool CopySide::is_pageable() const noexcept {
+    return array == nullptr && AddressSpace::get().find(address) == nullptr;
+}
+
+bool CopySide::is_host() const noexcept {
+    const Range *range = array == nullptr ? AddressSpace::get().find(address) : nullptr;
+    return array == nullptr && (range == nullptr || range->on_host());
+}
+
+std::byte *CopySide::view(bool write) const {
+    if (array == nullptr) {
+        return may_be_host ? any_view(address, span, write) : device_view(address, span, write);
+    }
+    const Array &living = checked(array, CUDA_ERROR_INVALID_VALUE);
+    if (living.view() == nullptr) {
+        misuse("copy of an array that has no memory: " + living.describe());
+        throw Fault{CUDA_ERROR_LAUNCH_FAILED}; // as measured
+    }
+    return living.view() + first;
+}
+
+Copy::Copy(const CUDA_MEMCPY3D_PEER &p) : width(p.WidthInBytes), height(p.Height), depth(p.Depth) {
+    if (empty()) {
+        return;
+    }
+    source = checked_side({p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray, p.srcXInBytes,
+                           p.srcY, p.srcZ, p.srcPitch, p.srcHeight},
+                          *this, false);
+    destination = checked_side({p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray, p.dstXInBytes,
+                                p.dstY, p.dstZ, p.dstPitch, p.dstHeight},
+                               *this, true);
+}
+
+void Copy::run() const {
+    if (empty()) {
+        return;
+    }
+    const std::byte *from = source.view(false);
+    std::byte *to = destination.view(true);
+    const auto gapless = [this](const CopySide &side) {
+        return (height == 1 || side.pitch == width) && (depth == 1 || side.slice == width * height);
+    };
+    if (gapless(source) && gapless(destination)) {
+        std::memmove(to, from, width * height * depth);
+        return;
+    }
+    for (std::size_t z = 0; z < depth; ++z) {
+        for (std::size_t y = 0; y < height; ++y) {
+            std::memmove(to + z * destination.slice + y * destination.pitch,
+                         from + z * source.slice + y * source.pitch, width);
+        }
+    }
+}
+
+std::vector<CUdeviceptr> Copy::uses() const {
+    std::vector<CUdeviceptr> used;
+    if (empty()) {
+        return used;
+    }
+    for (const CopySide *side : {&source, &destination}) {
+        if (side->array != nullptr) {
+            used.push_back(static_cast<CUdeviceptr>(checked(side->array).place));
+        } else if (!side->is_pageable()) {
+            used.push_back(side->address);
+        }
+    }
+    return used;
+}
+
+std::vector<std::byte> Copy::snapshot() const {
+    std::vector<std::byte> bytes(width * height * depth);
+    const std::byte *from = source.view(false);
+    std::byte *to = bytes.data();
+    for (std::size_t z = 0; z < depth; ++z) {
+        for (std::size_t y = 0; y < height; ++y, to += width) {
+            std::memcpy(to, from + z * source.slice + y * source.pitch, width);
+        }
+    }
+    return bytes;
+}
+
+Work work_of(const Copy &copy, const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    Work work = work_with(parameters, what);
+    work.uses = copy.uses();
+    work.run = [copy](Stream &) { copy.run(); };
+    return work;
+}
+
+Work staged_work(const Copy &copy, const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    Work work = work_with(parameters, what);
+    auto bytes = std::make_shared<const std::vector<std::byte>>(copy.snapshot());
+    Copy staged = copy;
+    staged.source = CopySide();
+    staged.source.address = address_of(bytes->data());
+    staged.source.may_be_host = true;
+    staged.source.pitch = copy.width;
+    staged.source.slice = copy.width * copy.height;
+    staged.source.span = bytes->size();
+    work.uses = staged.uses();
+    work.run = [staged, bytes](Stream &) { staged.run(); };
+    return work;
+}
+
+Work copy_work(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    return work_of(Copy(parameters), parameters, what);
+}
+
+CUDA_MEMCPY3D_PEER linear_copy(CUmemorytype to, CUdeviceptr destination, CUmemorytype from,
+                               CUdeviceptr source, std::size_t bytes) {
+    CUDA_MEMCPY3D_PEER copy{};
+    copy.dstMemoryType = to;
+    copy.dstDevice = destination;
+    copy.dstHost = reinterpret_cast<void *>(static_cast<std::uintptr_t>(destination));
+    copy.srcMemoryType = from;
+    copy.srcDevice = source;
+    copy.srcHost = reinterpret_cast<const void *>(static_cast<std::uintptr_t>(source));
+    copy.WidthInBytes = bytes;
+    copy.Height = 1;
+    copy.Depth = 1;
+    return copy;
+}
+
+CUDA_MEMCPY3D_PEER widened(const CUDA_MEMCPY2D &copy) {
+    CUDA_MEMCPY3D_PEER wide{};
+    wide.srcXInBytes = copy.srcXInBytes;
+    wide.srcY = copy.srcY;
+    wide.srcMemoryType = copy.srcMemoryType;
+    wide.srcHost = copy.srcHost;
+    wide.srcDevice = copy.srcDevice;
+    wide.srcArray = copy.srcArray;
+    wide.srcPitch = copy.srcPitch;
+    wide.dstXInBytes = copy.dstXInBytes;
+    wide.dstY = copy.dstY;
+    wide.dstMemoryType = copy.dstMemoryType;
+    wide.dstHost = copy.dstHost;
+    wide.dstDevice = copy.dstDevice;
+    wide.dstArray = copy.dstArray;
+    wide.dstPitch = copy.dstPitch;
+    wide.WidthInBytes = copy.WidthInBytes;
+    wide.Height = copy.Height;
+    wide.Depth = 1;
+    return wide;
+}
+
+CUDA_MEMCPY3D_PEER widened(const CUDA_MEMCPY3D &copy) {
+    CUDA_MEMCPY3D_PEER wide{};
+    wide.srcXInBytes = copy.srcXInBytes;
+    wide.srcY = copy.srcY;
+    wide.srcZ = copy.srcZ;
+    wide.srcLOD = copy.srcLOD;
+    wide.srcMemoryType = copy.srcMemoryType;
+    wide.srcHost = copy.srcHost;
+    wide.srcDevice = copy.srcDevice;
+    wide.srcArray = copy.srcArray;
+    wide.srcPitch = copy.srcPitch;
+    wide.srcHeight = copy.srcHeight;
+    wide.dstXInBytes = copy.dstXInBytes;
+    wide.dstY = copy.dstY;
+    wide.dstZ = copy.dstZ;
+    wide.dstLOD = copy.dstLOD;
+    wide.dstMemoryType = copy.dstMemoryType;
+    wide.dstHost = copy.dstHost;
+    wide.dstDevice = copy.dstDevice;
+    wide.dstArray = copy.dstArray;
+    wide.dstPitch = copy.dstPitch;
+    wide.dstHeight = copy.dstHeight;
+    wide.WidthInBytes = copy.WidthInBytes;
+    wide.Height = copy.Height;
+    wide.Depth = copy.Depth;
+    return wide;
+}
+
+CUDA_MEMCPY3D_PEER with_checked_contexts(const CUDA_MEMCPY3D_PEER &copy, const char *what) {
+    check_named_device(copy.srcContext, copy.srcDevice, what);
+    check_named_device(copy.dstContext, copy.dstDevice, what);
+    return copy;
+}
+
+CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    current_context();
+    Stream &stream = stream_of(nullptr);
+    const Copy copy(parameters);
+    if (copy.empty()) {
+        return CUDA_SUCCESS;
+    }
+    refuse_capturing(stream);
+    const bool host = copy.source.is_host() || copy.destination.is_host();
+    if (!host && !wants_synchronous(copy.source) && !wants_synchronous(copy.destination)) {
+        Work work = work_of(copy, parameters, what);
+        work.synchronous = true;
+        submit(stream, std::move(work)); // between devices nobody waits
+        return CUDA_SUCCESS;
+    }
+    if (settings().mode == Mode::adversarial && copy.source.is_pageable() &&
+        !copy.destination.is_host() && !wants_synchronous(copy.destination)) {
+        // The call may return once the source has been read: it is written when it is this copy's turn.
+        wait_stream(stream);
+        Work work = staged_work(copy, parameters, what);
+        work.synchronous = true;
+        submit(stream, std::move(work));
+        return CUDA_SUCCESS;
+    }
+    return result_of(submit(stream, work_of(copy, parameters, what)));
+}
+
+CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    Stream &stream = stream_of(handle);
+    check_usable(*stream.context);
+    const Copy copy(parameters);
+    if (copy.empty()) {
+        return CUDA_SUCCESS;
+    }
+    const Ticket ticket = submit(stream, work_of(copy, parameters, what));
+    const bool waits = ticket && !ticket->done && !ticket->running;
+    if (waits && copy.source.is_pageable() && !copy.destination.is_pageable()) {
+        // The client may use the source again when the call has returned. It is no range that the
+        // operation holds: only what it runs changes.
+        ticket->work.run = staged_work(copy, parameters, what).run;
+    }
+    return copy.destination.is_pageable() ? result_of(ticket) : CUDA_SUCCESS;
+}
+
+} // namespace sim

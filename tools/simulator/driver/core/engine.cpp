@@ -1,0 +1,257 @@
+// Queues operations and runs them.
+#include "engine.hpp"
+#include "call.hpp"
+#include "capture.hpp"
+#include "context.hpp"
+#include "memory.hpp"
+#include "misuse.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace sim {
+namespace {
+
+// Does the work, or fails as it was planned to. What it did wrong is its result.
+CUresult run_work(Operation &operation, Stream &stream) {
+    Work &work = operation.work;
+    const CUresult failed = stream.context->sticky;
+    try {
+        const ContextScope scope(*stream.context);
+        if (failed != CUDA_SUCCESS) {
+            if (work.otherwise) {
+                work.otherwise(stream, failed);
+            }
+            return failed;
+        }
+        if (operation.fault != CUDA_SUCCESS) {
+            return operation.fault;
+        }
+        if (work.run) {
+            work.run(stream);
+        }
+        return CUDA_SUCCESS;
+    } catch (const Again &) {
+        throw;
+    } catch (const Fault &fault) {
+        return fault.status;
+    } catch (const Refusal &refusal) {
+        // What was good when it was queued is gone.
+        return refusal.status == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_ILLEGAL_ADDRESS
+                                                          : refusal.status;
+    } catch (const std::bad_alloc &) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    } catch (...) {
+        misuse(std::string("an exception left the work of ") + work.what);
+        return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+void note_error(Stream &stream, CUresult result) {
+    if (is_sticky(result)) {
+        if (stream.context->sticky == CUDA_SUCCESS) {
+            stream.context->sticky = result;
+        }
+    } else if (stream.group->error == CUDA_SUCCESS) {
+        stream.group->error = result;
+    }
+}
+
+void unqueue(Stream &stream, const Ticket &operation) {
+    auto &queue = stream.queue;
+    queue.erase(std::find(queue.begin(), queue.end(), operation));
+    if (!operation->ordered) {
+        --stream.loose;
+    }
+    if (queue.empty()) {
+        std::erase(engine().busy, &stream);
+        if (stream.ended) {
+            Registry::get().destroy(&stream);
+        }
+    }
+}
+
+// New work is in the stream's queue.
+void start(Stream &stream) {
+    engine().mode = settings().mode;
+    switch (settings().mode) {
+    case Mode::immediate:
+        if (executing()) {
+            return; // the loop further out goes on with it
+        }
+        run_all();
+        if (!engine().busy.empty()) {
+            ensure_runner();
+        }
+        break;
+    case Mode::threaded:
+        ensure_worker(stream);
+        Lock::changed().notify_all();
+        break;
+    case Mode::adversarial:
+        ensure_runner();
+        break;
+    }
+}
+
+} // namespace
+
+Engine &engine() noexcept {
+    static auto *engine = new Engine; // used after static destructors
+    return *engine;
+}
+
+bool &executing() noexcept {
+    static thread_local bool inside = false;
+    return inside;
+}
+
+bool &in_host_function() noexcept {
+    static thread_local bool inside = false;
+    return inside;
+}
+
+bool is_sticky(CUresult status) noexcept {
+    switch (status) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+#if CUDA_VERSION >= 12080
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
+Ticket submit(CUstream_st &stream, Work work) {
+    check_usable(*stream.context);
+    if (captured(stream, work)) {
+        return nullptr;
+    }
+    return enqueue(stream, std::move(work));
+}
+
+Ticket enqueue(CUstream_st &stream, Work work, std::vector<Ticket> after, bool ordered) {
+    auto operation = std::make_shared<Operation>();
+    operation->work = std::move(work);
+    operation->stream = &stream;
+    operation->context = stream.context;
+    operation->ordered = ordered;
+    operation->number = engine().next_number++;
+    if (Call *call = Call::current()) {
+        operation->fault = call->take_async_fault();
+    }
+    if (ordered) {
+        operation->after = order_of(stream);
+    }
+    for (Ticket &ticket : after) {
+        if (ticket && !ticket->done) {
+            operation->after.push_back(std::move(ticket));
+        }
+    }
+    if (operation->work.enqueued) {
+        operation->work.enqueued(operation);
+    }
+    if (stream.queue.empty()) {
+        engine().busy.push_back(&stream);
+    }
+    stream.queue.push_back(operation);
+    if (ordered) {
+        stream.last = operation;
+    } else {
+        ++stream.loose;
+    }
+    hold(operation->work.uses);
+    ++engine().progress;
+    start(stream);
+    return operation;
+}
+
+void execute(const Ticket &given) {
+    const Ticket operation = given; // the queue's own goes
+    Stream &stream = *operation->stream;
+    const bool was_executing = std::exchange(executing(), true);
+    operation->running = true;
+    ++engine().running;
+    bool again = false;
+    CUresult result = CUDA_SUCCESS;
+    try {
+        result = run_work(*operation, stream);
+    } catch (const Again &) {
+        again = true;
+    }
+    --engine().running;
+    operation->running = false;
+    executing() = was_executing;
+    engine().clock_ns += operation_ns;
+    if (operation->done) {
+        return; // dropped meanwhile
+    }
+    if (again) {
+        ++engine().progress;
+        Lock::changed().notify_all();
+    } else {
+        if (result != CUDA_SUCCESS && stream.context->sticky == CUDA_SUCCESS) {
+            note_error(stream, result);
+        }
+        finish(operation, result);
+    }
+}
+
+void finish(const Ticket &operation, CUresult result) {
+    Stream &stream = *operation->stream;
+    operation->result = result;
+    operation->done = true;
+    operation->time_ns = engine().clock_ns;
+    operation->stream = nullptr;
+    operation->after.clear();
+    const Work work = std::exchange(operation->work, Work()); // what it keeps alive goes now
+    release(work.uses);
+    ++engine().progress;
+    unqueue(stream, operation);
+    Lock::changed().notify_all();
+}
+
+void stop_engine() {
+    Engine &e = engine();
+    end_workers();
+    // The links first: they must not be followed by destructors, one after the other.
+    for (Stream *stream : e.busy) {
+        for (const Ticket &operation : stream->queue) {
+            operation->after.clear();
+        }
+    }
+    for (Stream *stream : std::vector<Stream *>(e.busy)) {
+        for (const Ticket &operation :
+             std::vector<Ticket>(stream->queue.begin(), stream->queue.end())) {
+            if (!operation->running) {
+                finish(operation, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+            }
+        }
+    }
+    for (auto &[context, group] : e.groups) {
+        group.barriers.clear();
+        group.error = CUDA_SUCCESS;
+    }
+    ++e.epoch;
+    e.next_number = 1;
+    e.next_stream_id = 1;
+    e.clock_ns = 0;
+    e.seeded = false;
+}
+
+} // namespace sim

@@ -1,0 +1,26 @@
+// Immediate mode: what can run, runs at once, in the thread that made it possible.
+#include "engine.hpp"
+
+namespace sim {
+namespace {
+
+Ticket oldest_runnable() {
+    Ticket oldest;
+    for (Stream *stream : engine().busy) {
+        Ticket candidate = runnable_of(*stream);
+        if (candidate && (!oldest || candidate->number < oldest->number)) {
+            oldest = std::move(candidate);
+        }
+    }
+    return oldest;
+}
+
+} // namespace
+
+void run_all() {
+    while (const Ticket operation = oldest_runnable()) {
+        execute(operation);
+    }
+}
+
+} // namespace sim

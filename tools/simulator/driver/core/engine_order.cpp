@@ -1,0 +1,121 @@
+// What comes after what: the order within a stream, the legacy stream, barriers.
+#include "context.hpp"
+#include "engine.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+void append(std::vector<Ticket> &tickets, const Ticket &ticket) {
+    if (ticket && !ticket->done) {
+        tickets.push_back(ticket);
+    }
+}
+
+// Its newest ordered work, and what is not ordered with it.
+void append_queued(std::vector<Ticket> &tickets, const Stream &stream) {
+    append(tickets, stream.last);
+    if (stream.loose != 0) {
+        std::copy_if(stream.queue.begin(), stream.queue.end(), std::back_inserter(tickets),
+                     [](const Ticket &ticket) { return !ticket->ordered; });
+    }
+}
+
+} // namespace
+
+std::vector<Ticket> order_of(Stream &stream) {
+    std::vector<Ticket> after;
+    append(after, stream.last);
+    StreamGroup &group = *stream.group;
+    if (stream.legacy) {
+        for (const Stream *other : group.streams) {
+            if (other != &stream && other->blocking()) {
+                append(after, other->last);
+            }
+        }
+    } else if (stream.blocking() && group.legacy != nullptr) {
+        append(after, group.legacy->last);
+    }
+    std::erase_if(group.barriers, [](const Ticket &ticket) { return ticket->done; });
+    after.insert(after.end(), group.barriers.begin(), group.barriers.end());
+    return after;
+}
+
+std::vector<Ticket> queued_in(Stream &stream) {
+    std::vector<Ticket> tickets;
+    append_queued(tickets, stream);
+    if (stream.legacy) {
+        for (const Stream *other : stream.group->streams) {
+            if (other != &stream && other->blocking()) {
+                append_queued(tickets, *other);
+            }
+        }
+    }
+    return tickets;
+}
+
+std::vector<Ticket> all_queued(CUctx_st &context) {
+    std::vector<Ticket> tickets;
+    const auto group = engine().groups.find(&context);
+    if (group != engine().groups.end()) {
+        for (const Stream *stream : group->second.streams) {
+            append_queued(tickets, *stream);
+        }
+    }
+    return tickets;
+}
+
+void add_barrier(CUctx_st &context, const Ticket &ticket) {
+    if (ticket && !ticket->done) {
+        StreamGroup &group = engine().groups[&context];
+        group.context = &context;
+        group.barriers.push_back(ticket);
+    }
+}
+
+bool is_free(Operation &operation) noexcept {
+    auto &after = operation.after;
+    while (!after.empty() && after.back()->done) {
+        after.pop_back();
+    }
+    return after.empty();
+}
+
+bool is_runnable(Operation &operation) {
+    if (operation.running || operation.done || !is_free(operation)) {
+        return false;
+    }
+    // What waits in a context that failed waits no longer.
+    return operation.stream->context->sticky != CUDA_SUCCESS || operation.fault != CUDA_SUCCESS ||
+           !operation.work.ready || operation.work.ready();
+}
+
+void append_runnable_of(Stream &stream, std::vector<Ticket> &found) {
+    bool ordered_seen = false; // only the first ordered one can run
+    for (const Ticket &operation : stream.queue) {
+        if ((!operation->ordered || !ordered_seen) && is_runnable(*operation)) {
+            found.push_back(operation);
+        }
+        ordered_seen = ordered_seen || operation->ordered;
+        if (ordered_seen && stream.loose == 0) {
+            return;
+        }
+    }
+}
+
+Ticket runnable_of(Stream &stream) {
+    bool ordered_seen = false;
+    for (const Ticket &operation : stream.queue) {
+        if ((!operation->ordered || !ordered_seen) && is_runnable(*operation)) {
+            return operation;
+        }
+        ordered_seen = ordered_seen || operation->ordered;
+        if (ordered_seen && stream.loose == 0) {
+            break;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace sim

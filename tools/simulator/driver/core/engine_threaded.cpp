@@ -1,0 +1,227 @@
+// The engine's threads: threaded mode's workers, one per stream that ever got work, and the runner, which
+// sees to it that work goes on when nobody waits.
+#include "call.hpp"
+#include "engine.hpp"
+#include "misuse.hpp"
+#include "platform.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace sim {
+
+// Shared by its thread and its stream, whichever lives longer.
+struct Worker {
+    std::thread thread;
+    Stream *stream = nullptr; // null for the runner
+    bool stop = false, ended = false;
+    std::condition_variable wake; // of the runner, which has no use for every change
+};
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto ask_again = std::chrono::microseconds(200); // for what Work::ready says
+
+struct Workers {
+    std::vector<std::shared_ptr<Worker>> all;
+    std::shared_ptr<Worker> runner;
+    bool forked = false; // this process is the child: it has none of the threads
+};
+
+Workers &workers() noexcept {
+    static auto *workers = new Workers; // used after static destructors
+    return *workers;
+}
+
+// Whether its stream has something that only time, or somebody else, makes runnable.
+bool has_external(const Stream &stream) {
+    return std::any_of(stream.queue.begin(), stream.queue.end(), [](const Ticket &operation) {
+        return operation->work.ready && !operation->running && operation->after.empty();
+    });
+}
+
+void end(Worker &worker) {
+    worker.ended = true;
+    Lock::changed().notify_all();
+}
+
+void work(const std::shared_ptr<Worker> &self) {
+    std::unique_lock lock(Lock::mutex());
+    while (!self->stop) {
+        if (settings().mode == Mode::threaded) {
+            if (const Ticket operation = runnable_of(*self->stream)) {
+                execute(operation); // the stream may be gone now
+                continue;
+            }
+            if (has_external(*self->stream)) {
+                Lock::changed().wait_for(lock, ask_again);
+                continue;
+            }
+        }
+        Lock::changed().wait(lock);
+    }
+    end(*self);
+}
+
+// Counts the runner's own looks rather than the clock: a process that gets no time is not a stalled one.
+class Stall {
+  public:
+    static constexpr unsigned int looks = 20;
+
+    // A look; whether the program has done nothing for all of the time.
+    bool lasts() noexcept {
+        const bool moved = std::exchange(progress_, engine().progress) != engine().progress;
+        const bool cared_for = engine().waiting != 0 || engine().running != 0;
+        count_ = moved || cared_for ? 0 : count_ + 1;
+        return count_ >= looks;
+    }
+    // What has moved was the runner's own doing.
+    void own_step() noexcept { progress_ = engine().progress; }
+
+  private:
+    std::uint64_t progress_ = 0;
+    unsigned int count_ = 0;
+};
+
+// How long the runner sleeps.
+milliseconds pause() {
+    if (engine().busy.empty() || settings().mode == Mode::threaded) {
+        return milliseconds(50);
+    }
+    return settings().mode == Mode::immediate
+               ? milliseconds(2)
+               : std::max(milliseconds(1), milliseconds(settings().stall_ms / Stall::looks));
+}
+
+void run(const std::shared_ptr<Worker> &self) {
+    std::unique_lock lock(Lock::mutex());
+    Stall stall;
+    while (!self->stop) {
+        self->wake.wait_for(lock, pause());
+        if (self->stop) {
+            break;
+        }
+        if (engine().busy.empty()) {
+            continue;
+        }
+        if (settings().mode == Mode::immediate) {
+            run_all();
+        } else if (settings().mode == Mode::adversarial && settings().stall_ms != 0 &&
+                   stall.lasts()) {
+            while (!self->stop && adversarial_step({})) {
+                stall.own_step();
+            }
+        }
+    }
+    end(*self);
+}
+
+// Those that have ended, or are about to return: no thread has to wait for long.
+void join_ended() {
+    std::erase_if(workers().all, [](const std::shared_ptr<Worker> &worker) {
+        if (worker->ended) {
+            worker->thread.join();
+        }
+        return worker->ended;
+    });
+}
+
+bool all_ended() {
+    return std::all_of(workers().all.begin(), workers().all.end(),
+                       [](const std::shared_ptr<Worker> &worker) { return worker->ended; });
+}
+
+void stop_all() {
+    for (const auto &worker : workers().all) {
+        if (worker->stream != nullptr) {
+            worker->stream->worker.reset();
+            worker->stream = nullptr;
+        }
+        worker->stop = true;
+        worker->wake.notify_all();
+    }
+    workers().runner.reset();
+    Lock::changed().notify_all();
+}
+
+// At the end of the process, or when the library is unloaded: none may be left in its code. One that the
+// client's own function keeps is let go: it never comes back.
+struct AtExit {
+    ~AtExit() {
+        if (workers().forked) {
+            return;
+        }
+        std::unique_lock lock(Lock::mutex());
+        stop_all();
+        Lock::changed().wait_for(lock, std::chrono::seconds(1), all_ended);
+        join_ended();
+        for (const auto &worker : workers().all) {
+            worker->thread.detach();
+        }
+        workers().all.clear();
+    }
+};
+
+std::shared_ptr<Worker> begin(Stream *stream, void (*function)(const std::shared_ptr<Worker> &)) {
+    static const bool once = [] {
+        platform::after_fork_in_child([] { workers().forked = true; });
+        return true;
+    }();
+    static const AtExit at_exit;
+    (void)once;
+    join_ended();
+    auto worker = std::make_shared<Worker>();
+    worker->stream = stream;
+    worker->thread = std::thread(function, worker);
+    workers().all.push_back(worker);
+    return worker;
+}
+
+} // namespace
+
+void ensure_worker(Stream &stream) {
+    if (!stream.worker && !workers().forked) {
+        stream.worker = begin(&stream, work);
+    }
+}
+
+void ensure_runner() {
+    if (!workers().runner && !workers().forked) {
+        workers().runner = begin(nullptr, run);
+    }
+}
+
+void release_worker(Stream &stream) noexcept {
+    if (stream.worker) {
+        stream.worker->stream = nullptr;
+        stream.worker->stop = true;
+        stream.worker.reset();
+        Lock::changed().notify_all();
+    }
+}
+
+void end_workers() {
+    if (workers().forked) {
+        // Handles of the parent's threads: they can neither be joined nor destroyed here.
+        (void)new auto(std::move(workers().all));
+        workers() = Workers();
+        return;
+    }
+    if (workers().all.empty()) {
+        return;
+    }
+    stop_all();
+    std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+    const auto patience = milliseconds(settings().patience_ms);
+    if (!Lock::changed().wait_for(lock, patience, all_ended)) {
+        misuse("a host function or kernel still runs, long after its simulator was to stop");
+    }
+    lock.release();
+    join_ended();
+}
+
+} // namespace sim

@@ -1,0 +1,275 @@
+// Waiting for operations, in every mode, and what to do where waiting leads nowhere.
+#include "call.hpp"
+#include "context.hpp"
+#include "engine.hpp"
+#include "faults.hpp"
+#include "misuse.hpp"
+#include "pool.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace sim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// How long a thread sleeps before it looks again. In threaded mode the workers wake it.
+microseconds first_pause() {
+    return settings().mode == Mode::threaded ? microseconds(5000) : microseconds(20);
+}
+microseconds longest_pause() {
+    return settings().mode == Mode::threaded ? microseconds(50000) : microseconds(1000);
+}
+
+void forget_done(std::vector<Ticket> &targets) {
+    std::erase_if(targets, [](const Ticket &ticket) { return !ticket || ticket->done; });
+}
+
+// Takes a step towards them; false where nobody can do anything in this thread now.
+bool step(const std::vector<Ticket> &targets) {
+    switch (settings().mode) {
+    case Mode::immediate: {
+        engine().mode = Mode::immediate;
+        const std::uint64_t before = engine().progress;
+        run_all();
+        return engine().progress != before;
+    }
+    case Mode::adversarial:
+        engine().mode = Mode::adversarial;
+        return adversarial_step(targets);
+    case Mode::threaded:
+        for (Stream *stream : engine().busy) {
+            ensure_worker(*stream);
+        }
+        if (std::exchange(engine().mode, Mode::threaded) != Mode::threaded) {
+            Lock::changed().notify_all(); // it has changed while they slept
+        }
+        return false;
+    }
+    return false;
+}
+
+// What of the targets and what they come after could be next: all before it is done.
+std::vector<Ticket> stuck_of(const std::vector<Ticket> &targets) {
+    std::vector<Ticket> stuck, pending;
+    std::unordered_set<const Operation *> seen;
+    const auto visit = [&](const Ticket &ticket) {
+        if (!ticket->done && seen.insert(ticket.get()).second) {
+            pending.push_back(ticket);
+        }
+    };
+    for (const Ticket &target : targets) {
+        visit(target);
+    }
+    while (!pending.empty()) {
+        const Ticket operation = pending.back();
+        pending.pop_back();
+        if (is_free(*operation)) {
+            stuck.push_back(operation);
+        }
+        for (const Ticket &earlier : operation->after) {
+            visit(earlier);
+        }
+    }
+    std::sort(stuck.begin(), stuck.end(),
+              [](const Ticket &a, const Ticket &b) { return a->number < b->number; });
+    return stuck;
+}
+
+std::string describe(const Operation &operation) {
+    return std::string(operation.work.what) + " (operation " + std::to_string(operation.number) +
+           ") in " + operation.stream->describe();
+}
+
+// Ends what hangs, as a watchdog would: its context fails.
+void report_deadlock(const std::vector<Ticket> &stuck) {
+    std::string text = "deadlock: ";
+    const Call *call = Call::current();
+    text += call ? call->row().name : "the simulator";
+    text += " waits for";
+    for (std::size_t i = 0; i < stuck.size(); ++i) {
+        text += (i == 0 ? " " : ", ") + describe(*stuck[i]);
+    }
+    text += ", and nothing that could run makes it go on";
+    misuse(text);
+    for (const Ticket &operation : stuck) {
+        if (operation->done || operation->running) {
+            continue;
+        }
+        Context &context = *operation->stream->context;
+        if (context.sticky == CUDA_SUCCESS) {
+            context.sticky = CUDA_ERROR_LAUNCH_TIMEOUT;
+        }
+        finish(operation, CUDA_ERROR_LAUNCH_TIMEOUT);
+    }
+}
+
+// Whether somebody else may still make one of them go on: another thread that runs it or runs at all, what
+// writes memory or signals a semaphore.
+bool may_go_on(const std::vector<Ticket> &stuck) {
+    const std::size_t own = executing() ? 1 : 0;
+    return engine().running > own ||
+           std::any_of(stuck.begin(), stuck.end(), [](const Ticket &operation) {
+               return !operation->running && (operation->work.ready || is_runnable(*operation));
+           });
+}
+
+// Called where nothing has moved since a while ago, and again and again then. Whether it gave up something.
+bool give_up_if_hopeless(const std::vector<Ticket> &targets, Clock::time_point moved) {
+    const std::vector<Ticket> stuck = stuck_of(targets);
+    // What runs may take as long as it likes: it is the client's.
+    const bool running =
+        std::any_of(stuck.begin(), stuck.end(), [](const Ticket &t) { return t->running; });
+    const auto patience = std::chrono::milliseconds(settings().patience_ms);
+    const bool waited_enough = !running && !call_hangs() && Clock::now() - moved > patience;
+    if (!waited_enough && may_go_on(stuck)) {
+        return false;
+    }
+    report_deadlock(stuck);
+    if (std::any_of(stuck.begin(), stuck.end(), [](const Ticket &t) { return !t->done; })) {
+        refuse(CUDA_ERROR_LAUNCH_TIMEOUT); // it waits for itself
+    }
+    return true;
+}
+
+// Counts the threads that wait.
+class Waiting {
+  public:
+    Waiting() noexcept { ++engine().waiting; }
+    ~Waiting() { --engine().waiting; }
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+};
+
+} // namespace
+
+void wait_for(const std::vector<Ticket> &given) {
+    std::vector<Ticket> targets = given;
+    const Waiting waiting;
+    std::uint64_t progress = 0; // none yet
+    Clock::time_point moved;
+    microseconds pause{};
+    for (;;) {
+        forget_done(targets);
+        if (targets.empty()) {
+            return;
+        }
+        if (step(targets)) {
+            continue;
+        }
+        if (engine().progress != progress) {
+            progress = engine().progress;
+            moved = Clock::now();
+            pause = first_pause();
+        } else if (give_up_if_hopeless(targets, moved)) {
+            continue;
+        }
+        std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+        Lock::changed().wait_for(lock, pause);
+        lock.release();
+        pause = std::min(pause * 2, longest_pause());
+    }
+}
+
+void wait_until(const std::function<bool()> &condition, const char *what) {
+    const auto deadline = Clock::now() + std::chrono::milliseconds(settings().patience_ms);
+    while (!condition()) {
+        if (Clock::now() > deadline) {
+            misuse(std::string("deadlock: ") + what + " waits for what does not come");
+            refuse(CUDA_ERROR_LAUNCH_TIMEOUT);
+        }
+        std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+        Lock::changed().wait_for(lock, microseconds(200));
+        lock.release();
+    }
+}
+
+bool poll(const std::vector<Ticket> &given) {
+    std::vector<Ticket> targets = given;
+    if (settings().mode == Mode::immediate) {
+        run_all();
+    }
+    forget_done(targets);
+    if (targets.empty()) {
+        return true;
+    }
+    step(targets);
+    return false;
+}
+
+CUresult take_error(CUctx_st &context) {
+    const auto group = engine().groups.find(&context);
+    return group == engine().groups.end() ? CUDA_SUCCESS
+                                          : std::exchange(group->second.error, CUDA_SUCCESS);
+}
+
+CUresult wait(const Ticket &ticket) {
+    if (!ticket) {
+        return CUDA_SUCCESS;
+    }
+    if (!ticket->done) {
+        wait_for({ticket});
+    }
+    const auto group = engine().groups.find(ticket->context);
+    if (group != engine().groups.end() && group->second.error == ticket->result) {
+        group->second.error = CUDA_SUCCESS; // it is reported now
+    }
+    return ticket->result;
+}
+
+bool finished(const Ticket &ticket) {
+    return !ticket || ticket->done || poll({ticket});
+}
+
+void wait_stream(CUstream_st &stream) {
+    Context &context = *stream.context;
+    wait_for(queued_in(stream)); // the stream may be gone afterwards
+    release_unused_pool_memory();
+    check_usable(context);
+    const CUresult error = take_error(context);
+    require(error == CUDA_SUCCESS, error);
+}
+
+void wait_context(CUctx_st &context) {
+    wait_for(all_queued(context));
+    release_unused_pool_memory();
+    check_usable(context);
+    const CUresult error = take_error(context);
+    require(error == CUDA_SUCCESS, error);
+}
+
+bool idle(CUstream_st &stream) {
+    return poll(queued_in(stream));
+}
+
+std::size_t drain() {
+    const auto queued = [] {
+        std::vector<Ticket> all;
+        for (const Stream *stream : engine().busy) {
+            all.insert(all.end(), stream->queue.begin(), stream->queue.end());
+        }
+        return all;
+    };
+    for (;;) {
+        const std::vector<Ticket> all = queued();
+        const bool active =
+            engine().running != 0 ||
+            (settings().mode == Mode::threaded &&
+             std::any_of(all.begin(), all.end(), [](const Ticket &t) { return is_runnable(*t); }));
+        if (all.empty() || (!step({}) && !active)) {
+            return queued().size();
+        }
+        if (active) {
+            std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+            Lock::changed().wait_for(lock, std::chrono::milliseconds(1));
+            lock.release();
+        }
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,178 @@
+#include "faults.hpp"
+#include "platform.hpp"
+#include "random.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace sim {
+namespace {
+
+struct Plan {
+    std::string entry;
+    cushim_sim_fault_kind kind;
+    int code;
+    std::uint64_t nth;
+    double probability;
+    Random random;
+    bool sticky;
+    std::uint64_t delay_us;
+    std::uint64_t seen = 0, fired = 0;
+
+    bool fires() {
+        ++seen;
+        if (fired > 0 && !sticky) {
+            return false;
+        }
+        if (probability > 0) {
+            const double draw = static_cast<double>(random.next()) / 0x1p64;
+            return (fired > 0 && sticky) || draw < probability;
+        }
+        return sticky ? seen >= nth : seen == nth;
+    }
+};
+
+std::vector<Plan> &plans() {
+    static auto *all = new std::vector<Plan>;
+    return *all;
+}
+
+struct KnownRows {
+    const Row *rows;
+    unsigned int count;
+};
+std::vector<KnownRows> &known() {
+    static auto *all = new std::vector<KnownRows>{{driver_rows, driver_row_count}};
+    return *all;
+}
+
+std::uint64_t releases = 0;     // of hangs
+std::size_t hanging = 0;        // calls
+std::uint64_t first_number = 1; // of the oldest plan: numbers stay unique when plans are cleared
+
+bool is_known(const char *entry) {
+    if (std::strcmp(entry, "*") == 0) {
+        return true;
+    }
+    // The runtime library may be loaded later, and tell its names then.
+    if (known().size() == 1 && std::strncmp(entry, "cuda", 4) == 0) {
+        return true;
+    }
+    for (const KnownRows &table : known()) {
+        for (unsigned int i = 0; i < table.count; ++i) {
+            if (std::strcmp(table.rows[i].name, entry) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void hang() {
+    const std::uint64_t before = releases;
+    ++hanging;
+    std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+    Lock::changed().wait(lock, [&] { return releases != before; });
+    lock.release();
+    --hanging;
+}
+
+void sleep_unlocked(std::uint64_t microseconds) {
+    Unlocked unlocked;
+    platform::sleep_us(microseconds);
+}
+
+} // namespace
+
+bool faults_planned() noexcept {
+    return !plans().empty();
+}
+
+PlannedFault consult_faults(const Row &row) noexcept {
+    PlannedFault planned;
+    bool hangs = false;
+    std::uint64_t delay = 0;
+    for (Plan &plan : plans()) {
+        if ((plan.entry != "*" && plan.entry != row.name) || !plan.fires()) {
+            continue;
+        }
+        ++plan.fired;
+        const auto code = static_cast<CUresult>(plan.code);
+        switch (plan.kind) {
+        case CUSHIM_SIM_FAULT_INSTEAD:
+            planned.instead = code;
+            break;
+        case CUSHIM_SIM_FAULT_AFTER:
+            planned.after = code;
+            break;
+        case CUSHIM_SIM_FAULT_ASYNC:
+            planned.async = code;
+            break;
+        case CUSHIM_SIM_FAULT_DELAY:
+            delay += plan.delay_us;
+            break;
+        case CUSHIM_SIM_FAULT_HANG:
+            hangs = true;
+            break;
+        }
+    }
+    // Only now: others may change the plans meanwhile.
+    if (delay > 0) {
+        sleep_unlocked(delay);
+    }
+    if (hangs) {
+        hang();
+    }
+    return planned;
+}
+
+std::uint64_t plan_fault(const cushim_sim_fault &fault) {
+    if (fault.entry == nullptr || !is_known(fault.entry)) {
+        return 0;
+    }
+    plans().push_back({fault.entry, fault.kind, fault.code, fault.nth == 0 ? 1 : fault.nth,
+                       fault.probability, Random(fault.seed), fault.sticky != 0, fault.delay_us});
+    return first_number + plans().size() - 1;
+}
+
+std::uint64_t fault_fired(std::uint64_t number) noexcept {
+    const std::uint64_t index = number - first_number;
+    return index < plans().size() ? plans()[index].fired : 0;
+}
+
+void clear_faults() noexcept {
+    first_number += plans().size();
+    plans().clear();
+    release_hangs();
+}
+
+void release_hangs() noexcept {
+    ++releases;
+    Lock::changed().notify_all();
+}
+
+bool call_hangs() noexcept {
+    return hanging != 0;
+}
+
+void add_known_rows(const Row *rows, unsigned int count) {
+    for (const KnownRows &table : known()) {
+        if (table.rows == rows) {
+            return;
+        }
+    }
+    known().push_back({rows, count});
+}
+
+const Row *known_row(std::size_t index) noexcept {
+    for (const KnownRows &table : known()) {
+        if (index < table.count) {
+            return &table.rows[index];
+        }
+        index -= table.count;
+    }
+    return nullptr;
+}
+
+} // namespace sim

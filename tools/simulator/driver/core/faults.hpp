@@ -1,0 +1,35 @@
+// Planned faults: which call fails, with what. See cushim_sim_fault.
+#pragma once
+
+#include "../../cushim_sim.h"
+#include "call.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+// What the plans say of one call.
+struct PlannedFault {
+    CUresult instead = CUDA_SUCCESS, after = CUDA_SUCCESS, async = CUDA_SUCCESS;
+};
+
+// Whether there is any plan: a call without plans pays no more than this.
+bool faults_planned() noexcept;
+// Counts the call against every plan; waits where one says so, with the lock given up.
+PlannedFault consult_faults(const Row &row) noexcept;
+
+// 0 where no entry point has that name. With the lock held.
+std::uint64_t plan_fault(const cushim_sim_fault &fault);
+std::uint64_t fault_fired(std::uint64_t number) noexcept;
+void clear_faults() noexcept;
+// Lets every call go on that hangs now.
+void release_hangs() noexcept;
+// Whether a call hangs now.
+bool call_hangs() noexcept;
+// For names of the runtime library, which registers its rows.
+void add_known_rows(const Row *rows, unsigned int count);
+// The rows of all tables in turn; null past the end.
+const Row *known_row(std::size_t index) noexcept;
+
+} // namespace sim

@@ -1,0 +1,194 @@
+// Graphs, their nodes, executable graphs, user objects, and the memory that graph nodes allocate.
+#pragma once
+
+#include "object.hpp"
+#include "work.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUuserObject_st;
+
+namespace sim {
+
+struct Capture;
+struct Range;
+struct GraphAllocation;
+struct Conditional;
+struct Plan;
+
+// CUgraphEdgeData, which the headers have from CUDA 12.3 on.
+struct EdgeData {
+    unsigned char from_port = 0, to_port = 0, type = 0;
+    unsigned char reserved[5] = {};
+    friend bool operator==(const EdgeData &, const EdgeData &) = default;
+};
+struct Edge {
+    CUgraphNode_st *node; // at the other end
+    EdgeData data;
+};
+
+// References to user objects that a graph, an executable graph or a launch in flight holds.
+class References {
+  public:
+    References() = default;
+    References(const References &other) { add(other); }
+    References &operator=(const References &) = delete;
+    ~References();
+    void swap(References &other) noexcept { counts_.swap(other.counts_); }
+    void add(CUuserObject_st &object, unsigned int count);
+    // False where it holds fewer.
+    bool remove(CUuserObject_st &object, unsigned int count);
+    // Takes copies of all of another's.
+    void add(const References &other);
+    bool empty() const noexcept { return counts_.empty(); }
+    // Lets go without counting: for a reset.
+    void forget() noexcept { counts_.clear(); }
+
+  private:
+    std::map<CUuserObject_st *, unsigned int> counts_;
+};
+// Calls the destructors of user objects whose last reference went, with the lock given up. To be
+// called where the client's functions may run.
+void run_user_destructors();
+void forget_user_destructors(); // for a reset
+
+// CONDITIONAL is not in the headers of CUDA 11 and 12.0.
+constexpr auto conditional_node = static_cast<CUgraphNodeType>(13);
+
+} // namespace sim
+
+struct CUuserObject_st final : sim::Object {
+    CUuserObject_st(void *pointer, CUhostFn destructor, unsigned int references);
+    static constexpr sim::Kind own_kind = sim::Kind::user_object;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    void *pointer;
+    CUhostFn destructor;
+    std::uint64_t owned; // references of the client
+    std::uint64_t total; // and those of graphs
+};
+
+namespace sim {
+
+// What a node of a graph, or its copy in an executable graph, does.
+struct NodeContent {
+    Work work; // of child and conditional nodes and those of memory: the type only
+    CUcontext context = nullptr;                 // of parameters that name one
+    unsigned int batch_flags = 0;                // of a batch of memory operations
+    std::shared_ptr<GraphAllocation> allocation; // of nodes that allocate or free
+    std::shared_ptr<Conditional> condition;
+};
+
+} // namespace sim
+
+struct CUgraphNode_st final : sim::Object {
+    CUgraphNode_st(CUgraph_st &graph, sim::NodeContent content);
+    static constexpr sim::Kind own_kind = sim::Kind::graph_node;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+    CUgraphNodeType type() const noexcept { return content.work.type; }
+
+    CUgraph_st *graph;
+    sim::NodeContent content;
+    unsigned int number;                             // in its graph, never used again
+    std::vector<sim::Edge> dependencies, dependents; // in the order in which they were added
+    CUgraphNode_st *original = nullptr;              // of which it was cloned; compared only
+    std::vector<CUgraph> graphs;           // the child, or the bodies of a conditional node
+    std::vector<void *> argument_pointers; // what GetParams of a kernel node shows
+};
+
+struct CUgraph_st final : sim::Object {
+    CUgraph_st();
+    static constexpr sim::Kind own_kind = sim::Kind::graph;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    std::vector<CUgraphNode_st *> nodes; // in the order in which they were added
+    unsigned int next_number = 0;
+    unsigned int id;
+    CUgraphNode_st *owner = nullptr; // of a child or body graph
+    CUgraph_st *original = nullptr;  // of which it was cloned; compared only
+    sim::References references;
+    std::vector<std::shared_ptr<sim::Conditional>> conditions; // whose handles were made for it
+    bool capturing = false;                                    // a stream capture adds to it
+    std::weak_ptr<void> exec; // the executable graph, where only one may be
+};
+
+struct CUgraphExec_st final : sim::Object {
+    CUgraphExec_st(CUctx_st &context, unsigned long long flags);
+    static constexpr sim::Kind own_kind = sim::Kind::graph_exec;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    unsigned long long flags;
+    unsigned int id;
+    std::shared_ptr<sim::Plan> plan;             // shared with launches in flight: see writable()
+    std::shared_ptr<sim::References> references; // shared with launches in flight
+    std::shared_ptr<void> only;                  // see CUgraph_st::exec
+    sim::Ticket last;                            // of the newest launch: launches do not overlap
+};
+
+namespace sim {
+
+using Graph = CUgraph_st;
+using Node = CUgraphNode_st;
+using Exec = CUgraphExec_st;
+
+// A condition: the value that decides what a conditional node does.
+struct Conditional {
+    std::uint64_t handle;
+    unsigned int default_value;
+    bool assign_default; // at the beginning of every launch
+    unsigned int value;
+    Graph *graph;      // for which the handle was made
+    bool used = false; // by a node
+    int type = 0;      // CUgraphConditionalNodeType: 0 if, 1 while, 2 switch
+    unsigned int size = 0;
+};
+
+// Handles of the API; all of them refuse with INVALID_VALUE.
+Graph &graph_of(CUgraph handle);
+Node &node_of(CUgraphNode handle);
+Node &node_of(CUgraphNode handle, CUgraphNodeType type); // and not of another type
+Exec &exec_of(CUgraphExec handle);
+
+Graph &make_graph();
+// Adds a node after others.
+Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after);
+// Refuses an edge that is there, and edge data that these nodes cannot have.
+void add_edge(Node &from, Node &to, const EdgeData &data);
+// The API's arrays of dependencies. Refuses nodes of other graphs and duplicates.
+std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, std::size_t count,
+                           const void *data = nullptr);
+// With all that it owns. Its user objects' destructors do not run before run_user_destructors().
+void destroy_graph(Graph &graph);
+void destroy_node(Node &node);
+// Copies what one graph holds into another, which is empty. Refuses with 801 what cannot be cloned.
+void copy_graph(const Graph &from, Graph &to);
+// A node that runs a copy of a graph, in place of one of its own.
+void give_child(Node &node, const Graph &child);
+// Whether the graph is another, or a child or body in it at any depth.
+bool within(const Graph &graph, const Graph &other);
+bool has_memory_nodes(const Graph &graph);      // at any depth
+bool has_conditional_nodes(const Graph &graph); // at any depth
+
+// Memory of allocation nodes: the address is known from the beginning, the bytes may be used
+// between the run of the node that allocates and the one that frees, again at every launch.
+bool is_graph_memory(CUdeviceptr address) noexcept;
+// For cuMemFreeAsync and cuMemFree: frees what an allocation node of a launched graph allocated.
+// Refuses what is not allocated.
+Work graph_free_work(CUdeviceptr address, const char *what);
+void graph_memory_free(CUdeviceptr address);
+// For cuMemAllocAsync on a stream that captures: makes the node and returns its address.
+CUdeviceptr capture_allocation(CUstream_st &stream, int device, std::size_t size);
+
+// What cudaGraphSetConditional does in device code: kernels that run on the host do it by this.
+// False where there is no such handle. With the lock held.
+bool set_conditional(std::uint64_t handle, unsigned int value);
+
+// Before a reset ends all objects, with the lock held.
+void restart_graphs();
+
+} // namespace sim

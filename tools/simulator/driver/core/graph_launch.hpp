@@ -1,0 +1,14 @@
+// Launching executable graphs.
+#pragma once
+
+#include "graph.hpp"
+
+namespace sim {
+
+// Queues all that the graph does, or adds it to a capture as a child graph.
+void launch_graph(Exec &exec, CUstream_st &stream);
+void upload_graph(Exec &exec, CUstream_st &stream);
+// Copies of all references of a graph and those within.
+std::shared_ptr<References> references_of(const Graph &graph);
+
+} // namespace sim

@@ -1,0 +1,56 @@
+// The memory of graph nodes that allocate.
+#pragma once
+
+#include "graph.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace sim {
+
+// One allocation node's memory. Its address stays the same through all launches.
+struct GraphAllocation {
+    GraphAllocation(int device, std::size_t size);
+    ~GraphAllocation();
+    GraphAllocation(const GraphAllocation &) = delete;
+    GraphAllocation &operator=(const GraphAllocation &) = delete;
+
+    // In the order of the API's calls: allocated by a launch, not yet freed by anything.
+    bool outstanding() const noexcept { return self_ != nullptr; }
+    void set_outstanding(bool on);
+    std::shared_ptr<GraphAllocation> shared() const noexcept { return weak_.lock(); }
+    // In the order in which work runs.
+    void begin_use();
+    void end_use();
+
+    const int device;
+    const std::size_t size;
+    CUdeviceptr address = 0;
+    Graph *graph = nullptr;    // whose node allocates it; compared only
+    Graph *freed_in = nullptr; // whose node frees it; compared only
+    bool escaped = false;      // a launch once left it to others to free
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters = {};
+    std::vector<CUmemAccessDesc> access; // which they point at
+
+  private:
+    friend std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size);
+    bool in_use_ = false;
+    std::shared_ptr<GraphAllocation> self_; // keeps it while it is allocated
+    std::weak_ptr<GraphAllocation> weak_;
+};
+
+std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size);
+// The allocation that has this address, or null.
+std::shared_ptr<GraphAllocation> find_allocation(CUdeviceptr address) noexcept;
+
+Work allocation_work(std::shared_ptr<GraphAllocation> allocation);
+Work free_work(std::shared_ptr<GraphAllocation> allocation, const char *what);
+
+// Nodes of a graph for an allocation and its end.
+NodeContent allocation_node(Graph &graph, const CUDA_MEM_ALLOC_NODE_PARAMS &parameters);
+NodeContent free_node(Graph &graph, CUdeviceptr address);
+
+void restart_graph_memory();
+
+} // namespace sim

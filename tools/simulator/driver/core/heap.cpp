@@ -1,0 +1,243 @@
+#include "heap.hpp"
+#include "device.hpp"
+#include "refusal.hpp"
+#include "settings.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace sim {
+namespace {
+
+// Small enough for emulators and sanitizers, big enough that a test program seldom needs a second.
+constexpr std::size_t segment_size = std::size_t(64) << 20;
+constexpr std::size_t largest_slice = segment_size / 4;
+constexpr std::size_t smallest_step = 512;
+constexpr std::size_t least_guard = 64, most_guard = 256;
+constexpr std::size_t cheap_to_zero = std::size_t(16) << 10;
+constexpr auto guard_byte = std::byte(0xfb);
+
+// Grows with every clear(), so that a backing that outlives a reset does not count in the next life.
+unsigned int generation = 1;
+
+std::map<int, std::vector<std::shared_ptr<Segment>>> &segments() {
+    static auto *all = new std::map<int, std::vector<std::shared_ptr<Segment>>>;
+    return *all;
+}
+
+std::size_t round_up(std::size_t value, std::size_t step) {
+    return (value + step - 1) / step * step;
+}
+
+// Pages are shared between small slices only, so that those of bigger ones can be mapped and given back.
+std::size_t step_of(std::size_t size) {
+    return size < platform::map_granularity() ? smallest_step : platform::map_granularity();
+}
+
+std::shared_ptr<Segment> new_segment() {
+    auto segment = std::make_shared<Segment>();
+    segment->file = platform::File::create(segment_size);
+    segment->view = segment->file.valid() ? segment->file.map(0, segment_size) : nullptr;
+    if (segment->view == nullptr) {
+        return nullptr;
+    }
+    segment->size = segment_size;
+    segment->free.emplace(0, segment_size);
+    return segment;
+}
+
+} // namespace
+
+Segment::~Segment() {
+    if (view != nullptr) {
+        platform::unmap(view, size);
+    }
+}
+
+bool Segment::take(std::size_t bytes, std::size_t alignment, std::size_t &offset) {
+    for (auto piece = free.begin(); piece != free.end(); ++piece) {
+        const auto [begin, length] = *piece;
+        const std::size_t at = round_up(begin, alignment);
+        if (at - begin > length || length - (at - begin) < bytes) {
+            continue;
+        }
+        free.erase(piece);
+        if (at != begin) {
+            free.emplace(begin, at - begin);
+        }
+        if (at + bytes != begin + length) {
+            free.emplace(at + bytes, begin + length - (at + bytes));
+        }
+        offset = at;
+        return true;
+    }
+    return false;
+}
+
+void Segment::give_back(std::size_t offset, std::size_t bytes) {
+    const auto next = free.lower_bound(offset);
+    if (next != free.end() && next->first == offset + bytes) {
+        bytes += next->second;
+        free.erase(next);
+    }
+    const auto after = free.lower_bound(offset);
+    if (after != free.begin()) {
+        const auto before = std::prev(after);
+        if (before->first + before->second == offset) {
+            before->second += bytes;
+            return;
+        }
+    }
+    free.emplace(offset, bytes);
+}
+
+bool Heap::slice(Backing &backing, std::size_t size) {
+    if (size > largest_slice) {
+        return false;
+    }
+    auto &all = segments()[backing.device_];
+    const auto fits = [&](const auto &segment) { return slice(backing, size, segment); };
+    if (std::any_of(all.begin(), all.end(), fits)) {
+        return true;
+    }
+    auto segment = new_segment();
+    if (segment == nullptr || !fits(segment)) {
+        return false;
+    }
+    all.push_back(std::move(segment));
+    return true;
+}
+
+bool Heap::slice(Backing &backing, std::size_t size, const std::shared_ptr<Segment> &segment) {
+    const std::size_t step = step_of(size);
+    const std::size_t bytes = round_up(size + least_guard, step);
+    std::size_t offset = 0;
+    if (!segment->take(bytes, step, offset)) {
+        return false;
+    }
+    backing.segment_ = segment;
+    backing.offset_ = offset;
+    backing.view_ = segment->view + offset;
+    backing.arm_guard(bytes - size);
+    return true;
+}
+
+void Heap::place(Backing &backing, bool own_file, std::size_t trailer) {
+    const std::size_t size = backing.size_;
+    if (!own_file && slice(backing, size)) {
+        return;
+    }
+    // What another process maps is exactly as big as the allocation: no guard bytes there.
+    const std::size_t extra = own_file ? trailer : least_guard;
+    require(size < ~std::size_t(0) / 2 - extra, CUDA_ERROR_OUT_OF_MEMORY);
+    const std::size_t bytes = round_up(size + extra, platform::map_granularity());
+    backing.file_ = platform::File::create(bytes);
+    require(backing.file_.valid(), CUDA_ERROR_OUT_OF_MEMORY);
+    backing.mapped_ = backing.file_.map(0, bytes);
+    require(backing.mapped_ != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+    backing.mapped_size_ = bytes;
+    backing.view_ = backing.mapped_;
+    if (!own_file) {
+        backing.arm_guard(bytes - size);
+    }
+}
+
+void Heap::give_back(Backing &backing) noexcept {
+    const std::size_t bytes = round_up(backing.size_ + least_guard, step_of(backing.size_));
+    if (bytes <= cheap_to_zero) {
+        std::memset(backing.view_, 0, bytes);
+    } else {
+        backing.segment_->file.discard(backing.offset_, bytes);
+    }
+    try {
+        backing.segment_->give_back(backing.offset_, bytes);
+    } catch (...) { // no memory to note it: the slice is lost
+    }
+}
+
+void Heap::clear() {
+    segments().clear();
+    ++generation;
+}
+
+void write_guard(std::byte *begin, std::size_t bytes) noexcept {
+    std::memset(begin, static_cast<int>(guard_byte), bytes);
+}
+
+bool is_guard(const std::byte *begin, std::size_t bytes) noexcept {
+    return std::all_of(begin, begin + bytes, [](std::byte byte) { return byte == guard_byte; });
+}
+
+std::shared_ptr<Backing> Backing::of_device(int ordinal, std::size_t size, bool own_file,
+                                            std::size_t trailer) {
+    Device &owner = sim::device(ordinal);
+    const std::size_t limit = settings().limit();
+    require(size != 0);
+    require(owner.used <= limit && size <= limit - owner.used, CUDA_ERROR_OUT_OF_MEMORY);
+    std::shared_ptr<Backing> backing(new Backing);
+    backing->device_ = ordinal;
+    backing->size_ = size;
+    Heap::place(*backing, own_file, trailer);
+    owner.used += size;
+    backing->counted_ = generation;
+    return backing;
+}
+
+std::shared_ptr<Backing> Backing::of_pool(int ordinal, std::size_t size,
+                                          const std::shared_ptr<Segment> &segment) {
+    std::shared_ptr<Backing> backing(new Backing);
+    backing->device_ = ordinal;
+    backing->size_ = size;
+    if (segment == nullptr) {
+        Heap::place(*backing, false, 0);
+    } else {
+        require(size <= segment->size && Heap::slice(*backing, size, segment),
+                CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    return backing;
+}
+
+std::shared_ptr<Backing> Backing::of_file(platform::File file, std::size_t offset, std::size_t size,
+                                          int ordinal) {
+    const std::size_t whole = file.size();
+    require(size != 0 && offset <= whole && size <= whole - offset);
+    std::shared_ptr<Backing> backing(new Backing);
+    const std::size_t begin = offset / platform::map_granularity() * platform::map_granularity();
+    backing->device_ = ordinal;
+    backing->size_ = size;
+    backing->offset_ = offset;
+    backing->mapped_size_ = size + (offset - begin);
+    backing->mapped_ = file.map(begin, backing->mapped_size_);
+    require(backing->mapped_ != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+    backing->view_ = backing->mapped_ + (offset - begin);
+    backing->file_ = std::move(file);
+    return backing;
+}
+
+Backing::~Backing() {
+    if (segment_ != nullptr) {
+        Heap::give_back(*this);
+    } else if (mapped_ != nullptr) {
+        platform::unmap(mapped_, mapped_size_);
+    }
+    if (counted_ == generation && device_ < device_count()) {
+        std::size_t &used = sim::device(device_).used;
+        used -= std::min(used, size_);
+    }
+}
+
+const platform::File &Backing::containing_file() const noexcept {
+    return segment_ != nullptr ? segment_->file : file_;
+}
+
+void Backing::arm_guard(std::size_t bytes) noexcept {
+    guard_ = std::min(bytes, most_guard);
+    write_guard(view_ + size_, guard_);
+}
+
+bool Backing::intact() const noexcept {
+    return is_guard(view_ + size_, guard_);
+}
+
+} // namespace sim

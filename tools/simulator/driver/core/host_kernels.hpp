@@ -1,0 +1,26 @@
+// The host functions that stand for kernels.
+#pragma once
+
+#include "../../cushim_sim.h"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace sim {
+
+struct HostKernel {
+    cushim_sim_kernel function = nullptr; // null: the kernel computes nothing
+    void *user = nullptr;
+};
+
+// What a launch of that kernel runs. Where there is nothing, that is noted.
+HostKernel host_kernel(const std::string &name);
+
+// What kernels of that name do from now on; null: nothing.
+void register_kernel(const char *name, cushim_sim_kernel kernel, void *user);
+void clear_kernels() noexcept;
+// Kernels that were launched without doing anything, each once: "kernel add has no host function registered".
+std::size_t for_each_idle_kernel(const std::function<void(const std::string &)> &line);
+
+} // namespace sim

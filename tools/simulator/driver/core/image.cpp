@@ -1,0 +1,141 @@
+// Which form an image has, and what all forms share.
+#include "image.hpp"
+#include "refusal.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace sim {
+namespace {
+
+constexpr std::string_view elf_magic = "\x7f"
+                                       "ELF\x02\x01\x01";
+constexpr std::string_view fatbin_magic = "\x50\xed\x55\xba";
+constexpr std::string_view wrapper_magic = "\xb1\x43\x62\x46"; // what nvcc puts around a fatbin
+
+// Reads no byte behind the first that differs: an image may be a string of one byte.
+bool begins_with(const char *bytes, std::optional<std::size_t> size, std::string_view magic) {
+    if (size && *size < magic.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < magic.size(); ++i) {
+        if (bytes[i] != magic[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+[[noreturn]] void invalid(const char *text) {
+    throw ImageProblem{CUDA_ERROR_INVALID_IMAGE, text};
+}
+
+// What remains behind white space and comments.
+std::string_view skip_comments(std::string_view text) {
+    for (;;) {
+        while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) {
+            text.remove_prefix(1);
+        }
+        if (text.starts_with("//")) {
+            text.remove_prefix(std::min(text.find('\n'), text.size()));
+        } else if (text.starts_with("/*")) {
+            const auto end = text.find("*/");
+            text.remove_prefix(end == text.npos ? text.size() : end + 2);
+        } else {
+            return text;
+        }
+    }
+}
+
+Image read_any_text(std::string_view text) {
+    const std::string_view body = skip_comments(text);
+    if (body.starts_with("cushim-sim-image")) {
+        return read_text(text);
+    }
+    if (body.starts_with(".version")) {
+        return read_ptx(text);
+    }
+    invalid("neither a cubin, nor a fatbin, nor PTX: that begins with .version");
+}
+
+Image read_wrapped(const char *bytes) {
+    const void *data = nullptr;
+    std::memcpy(&data, bytes + 8, sizeof data);
+    if (data == nullptr) {
+        invalid("a fatbin wrapper without a fatbin");
+    }
+    const auto *inner = static_cast<const char *>(data);
+    if (!begins_with(inner, {}, fatbin_magic)) {
+        invalid("a fatbin wrapper around something else");
+    }
+    const auto *fatbin = static_cast<const std::byte *>(data);
+    return read_fatbin(fatbin, fatbin_size(fatbin));
+}
+
+} // namespace
+
+void ImageKernel::add_parameter(std::size_t size, std::size_t alignment) {
+    if (alignment == 0) {
+        const std::size_t of_size = size == 0 ? 1 : std::size_t(1) << std::countr_zero(size);
+        alignment = std::min<std::size_t>(of_size, 16);
+    }
+    const std::size_t offset = (parameter_bytes() + alignment - 1) & ~(alignment - 1);
+    parameters.push_back({offset, size});
+}
+
+const ImageKernel *Image::kernel(std::string_view name) const noexcept {
+    const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const ImageKernel &k) { return k.name == name; });
+    return found == kernels.end() ? nullptr : &*found;
+}
+
+const ImageVariable *Image::variable(std::string_view name) const noexcept {
+    const auto found = std::find_if(variables.begin(), variables.end(),
+                                    [&](const ImageVariable &v) { return v.name == name; });
+    return found == variables.end() ? nullptr : &*found;
+}
+
+bool Image::fits(int cc) const noexcept {
+    const bool binary_fits = binary_cc == 0 || (binary_cc / 10 == cc / 10 && binary_cc <= cc);
+    return binary_fits && minimum_cc <= cc;
+}
+
+Image read_image(const void *image, std::optional<std::size_t> size) {
+    const auto *bytes = static_cast<const char *>(image);
+    const auto *raw = static_cast<const std::byte *>(image);
+    if (begins_with(bytes, size, elf_magic)) {
+        const std::size_t own = size && *size < 64 ? 0 : cubin_size(raw);
+        if (own == 0 || (size && own > *size)) {
+            invalid("a truncated cubin, or one of another machine");
+        }
+        return read_cubin(raw, own);
+    }
+    if (begins_with(bytes, size, fatbin_magic)) {
+        const std::size_t own = size && *size < 16 ? 0 : fatbin_size(raw);
+        if (own == 0 || (size && own > *size)) {
+            invalid("a truncated fatbin");
+        }
+        return read_fatbin(raw, own);
+    }
+    if (!size && begins_with(bytes, size, wrapper_magic)) {
+        return read_wrapped(bytes);
+    }
+    const std::size_t length =
+        size ? std::find(bytes, bytes + *size, '\0') - bytes : std::strlen(bytes);
+    return read_any_text({bytes, length});
+}
+
+std::string read_file(const char *path) try {
+    std::ifstream file(path, std::ios::binary);
+    require(file.good(), CUDA_ERROR_FILE_NOT_FOUND);
+    return {std::istreambuf_iterator<char>(file), {}};
+} catch (const std::ios_base::failure &) { // a folder
+    refuse(CUDA_ERROR_FILE_NOT_FOUND);
+}
+
+} // namespace sim

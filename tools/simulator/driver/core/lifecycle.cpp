@@ -1,0 +1,74 @@
+#include "lifecycle.hpp"
+#include "device.hpp"
+#include "platform.hpp"
+#include "refusal.hpp"
+#include "report.hpp"
+#include "settings.hpp"
+
+#include <atomic>
+#include <cstdlib>
+
+namespace sim {
+namespace {
+
+std::atomic<bool> initialised{false};
+std::atomic<bool> exiting{false};
+std::atomic<bool> forked{false};
+
+// Handlers run last-in first-out: those that were registered after cuInit still find a driver.
+void at_exit() {
+    report_at_exit();
+    exiting = true;
+}
+
+void in_child() {
+    forked = initialised.load();
+}
+
+void register_handlers() {
+    static const bool once = [] {
+        std::atexit(at_exit);
+        platform::after_fork_in_child(in_child);
+        return true;
+    }();
+    (void)once;
+}
+
+} // namespace
+
+CUresult process_state() noexcept {
+    if (exiting.load(std::memory_order_relaxed)) {
+        return CUDA_ERROR_DEINITIALIZED;
+    }
+    if (forked.load(std::memory_order_relaxed) || !initialised.load(std::memory_order_relaxed)) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    return CUDA_SUCCESS;
+}
+
+bool is_initialised() noexcept {
+    return initialised;
+}
+
+bool is_forked() noexcept {
+    return forked.load(std::memory_order_relaxed);
+}
+
+void initialise() {
+    require(!exiting, CUDA_ERROR_DEINITIALIZED);
+    require(!forked, CUDA_ERROR_NOT_INITIALIZED);
+    require(settings().init == 0, static_cast<CUresult>(settings().init));
+    require(settings().devices > 0, CUDA_ERROR_NO_DEVICE);
+    if (!initialised) {
+        restart_devices();
+        register_handlers();
+        initialised = true;
+    }
+}
+
+void restart_process() noexcept {
+    initialised = false;
+    forked = false;
+}
+
+} // namespace sim

@@ -1,0 +1,51 @@
+// Advice and prefetches: what managed memory was told, page by page.
+#pragma once
+
+#include "memory.hpp"
+
+#include <cstddef>
+#include <map>
+#include <set>
+
+namespace sim {
+
+// A device or the host, as the API counts: an ordinal, CU_DEVICE_CPU or CU_DEVICE_INVALID.
+struct Place {
+    int type = 0; // CUmemLocationType
+    int id = CU_DEVICE_INVALID;
+    bool operator==(const Place &) const = default;
+};
+
+struct Advice {
+    bool read_mostly = false;
+    Place preferred, last_prefetch;
+    std::set<int> accessed_by; // ids
+};
+
+// What a Range of Memory::managed owns.
+struct ManagedState {
+    std::shared_ptr<void> pages;
+    std::map<std::size_t, Advice> spans; // by the offset where each begins
+
+    // Calls it for the advice of every span of [offset, offset+size), which become spans of their own.
+    void for_each(std::size_t offset, std::size_t size, const auto &function) {
+        split(offset);
+        split(offset + size);
+        for (auto span = spans.find(offset); span != spans.end() && span->first < offset + size;
+             ++span) {
+            function(span->second);
+        }
+    }
+
+  private:
+    void split(std::size_t offset) {
+        auto span = std::prev(spans.upper_bound(offset));
+        spans.emplace(offset, span->second);
+    }
+};
+
+// The managed range that holds [address, address+size), size not 0; refuses with INVALID_VALUE.
+Range &managed_range(CUdeviceptr address, std::size_t size);
+ManagedState &managed_state(const Range &range) noexcept;
+
+} // namespace sim

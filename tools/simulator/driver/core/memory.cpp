@@ -1,0 +1,223 @@
+#include "memory.hpp"
+#include "call.hpp"
+#include "misuse.hpp"
+#include "object.hpp"
+#include "refusal.hpp"
+#include "settings.hpp"
+#include "stream.hpp"
+#include "work.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t big = std::size_t(2) << 20; // from here on allocations have that alignment
+constexpr std::size_t small_alignment = 512;
+constexpr std::size_t cheap_to_fill = std::size_t(16) << 10;
+constexpr int fill_byte = 0xcd;
+
+// Of fresh device memory a client may expect nothing. Big ones are filled at their ends only: touching all
+// pages would cost more than all the rest.
+void fill(std::byte *view, std::size_t size) {
+    if (size <= cheap_to_fill) {
+        std::memset(view, fill_byte, size);
+    } else {
+        std::memset(view, fill_byte, cheap_to_fill / 4);
+        std::memset(view + size - cheap_to_fill / 4, fill_byte, cheap_to_fill / 4);
+    }
+}
+
+// Small allocations have the promised alignment and no better one.
+std::uintptr_t place_for(std::size_t size) {
+    AddressSpace &space = AddressSpace::get();
+    if (size >= big) {
+        return space.reserve(size, big);
+    }
+    return space.reserve(size + small_alignment, 2 * small_alignment) + small_alignment;
+}
+
+// Pages of the client's address space that are accessible for so long.
+struct HostPages {
+    HostPages(void *begin, std::size_t bytes) : pages(begin), size(bytes) {}
+    HostPages(const HostPages &) = delete;
+    HostPages &operator=(const HostPages &) = delete;
+    ~HostPages() { platform::decommit(pages, size); }
+
+    void *pages;
+    std::size_t size;
+};
+
+} // namespace
+
+Range &device_range(CUdeviceptr address, std::size_t size, bool write) {
+    Range *range = AddressSpace::get().find(address);
+    if (range == nullptr || range->memory == Memory::array) {
+        AddressSpace::get().report_freed(address, "use");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    const std::size_t offset = address - range->base;
+    require(size <= range->size - offset);
+    if (range->check != nullptr) {
+        range->check(*range, offset, size, write);
+    }
+    return *range;
+}
+
+std::byte *device_view(CUdeviceptr address, std::size_t size, bool write) {
+    Range &range = device_range(address, size, write);
+    if (!range.usable) {
+        misuse(
+            "use of stream-ordered memory before its allocation or after its end, in the order of "
+            "streams: " +
+            range.describe());
+        throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
+    }
+    return range.view + (address - range.base);
+}
+
+std::byte *view_or_null(CUdeviceptr address, std::size_t size) noexcept try {
+    Range *range = AddressSpace::get().find(address);
+    if (range == nullptr || range->memory == Memory::array || !range->usable ||
+        size > range->size - (address - range->base)) {
+        return nullptr;
+    }
+    if (range->check != nullptr) {
+        range->check(*range, address - range->base, size, true);
+    }
+    return range->view + (address - range->base);
+} catch (...) {
+    return nullptr;
+}
+
+std::byte *host_view(const void *host, std::size_t size) {
+    const auto address = reinterpret_cast<std::uintptr_t>(host);
+    require(address != 0 && size <= ~std::uintptr_t(0) - address);
+    if (AddressSpace::get().find(address) != nullptr) {
+        return device_view(address, size, true);
+    }
+    // What lies in the simulator's own address space is nobody's host memory: a host access would crash.
+    if (AddressSpace::get().owns(address)) {
+        AddressSpace::get().report_freed(address, "use");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return reinterpret_cast<std::byte *>(address);
+}
+
+std::byte *any_view(CUdeviceptr address, std::size_t size, bool write) {
+    if (AddressSpace::get().find(address) != nullptr) {
+        return device_view(address, size, write);
+    }
+    return host_view(reinterpret_cast<const void *>(static_cast<std::uintptr_t>(address)), size);
+}
+
+Range &allocate(Memory memory, int device, std::size_t size, CUctx_st *context, bool own_file) {
+    return allocate(memory, Backing::of_device(device, size, own_file), context);
+}
+
+Range &allocate(Memory memory, std::shared_ptr<Backing> backing, CUctx_st *context) {
+    Range range;
+    range.base = place_for(backing->size());
+    range.size = backing->size();
+    range.view = backing->view();
+    range.memory = memory;
+    range.device = backing->device();
+    range.context = context;
+    range.backing = std::move(backing);
+    fill(range.view, range.size);
+    return AddressSpace::get().add(std::move(range));
+}
+
+Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context) {
+    const std::size_t page = platform::page_size();
+    require(size != 0);
+    // Managed memory may be more than the host has: it can be on the device.
+    const std::size_t most =
+        platform::host_memory() + (memory == Memory::managed ? settings().memory : 0);
+    require(size <= most, CUDA_ERROR_OUT_OF_MEMORY);
+    const std::size_t bytes = (size + page - 1) / page * page;
+    Range range;
+    range.base = AddressSpace::get().reserve(bytes, platform::map_granularity());
+    range.size = size;
+    range.view = reinterpret_cast<std::byte *>(range.base);
+    range.memory = memory;
+    range.device = device;
+    range.context = context;
+    range.sync_memops = memory == Memory::managed; // as measured
+    require(platform::commit(range.view, bytes), CUDA_ERROR_OUT_OF_MEMORY);
+    range.owner = std::make_shared<HostPages>(range.view, bytes);
+    range.guard = std::min(bytes - size, std::size_t(256)); // what is left of the last page
+    write_guard(range.view + size, range.guard);
+    return AddressSpace::get().add(std::move(range));
+}
+
+void hold(const std::vector<CUdeviceptr> &addresses) noexcept {
+    for (const CUdeviceptr address : addresses) {
+        if (Range *range = AddressSpace::get().find(address)) {
+            ++range->pending;
+        }
+    }
+}
+
+void release(const std::vector<CUdeviceptr> &addresses) noexcept {
+    for (const CUdeviceptr address : addresses) {
+        Range *range = AddressSpace::get().find(address);
+        if (range != nullptr && range->pending > 0) {
+            --range->pending;
+        }
+    }
+}
+
+namespace {
+
+// Work in a queue, by a call that has returned as if it were done, that uses the range at `base`.
+Ticket synchronous_user(std::uintptr_t base) {
+    Ticket found;
+    Registry::get().for_each([&](const Object &object) {
+        if (found || !Stream::is(object.kind)) {
+            return;
+        }
+        for (const Ticket &ticket : static_cast<const Stream &>(object).queue) {
+            const auto &uses = ticket->work.uses;
+            const bool user = std::any_of(uses.begin(), uses.end(), [=](CUdeviceptr address) {
+                const Range *range = AddressSpace::get().find(address);
+                return range != nullptr && range->base == base;
+            });
+            if (ticket->work.synchronous && user) {
+                found = ticket;
+                return;
+            }
+        }
+    });
+    return found;
+}
+
+} // namespace
+
+void wait_until_unused(std::uintptr_t base) {
+    if (settings().mode == Mode::adversarial) {
+        while (const Ticket ticket = synchronous_user(base)) {
+            wait(ticket);
+        }
+        return;
+    }
+    const auto unused = [base] {
+        const Range *range = AddressSpace::get().find_base(base);
+        return range == nullptr || range->pending == 0;
+    };
+    if (unused()) {
+        return;
+    }
+    if (settings().mode == Mode::immediate) {
+        // No worker runs what only waits for another process: this thread has to.
+        const auto run = [&] { return drain(), unused(); };
+        wait_until(run, "the end of memory that queued work needs");
+        return;
+    }
+    wait_until(unused, "the end of memory that queued work needs");
+}
+
+} // namespace sim

@@ -1,0 +1,55 @@
+#include "misuse.hpp"
+#include "call.hpp"
+#include "settings.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t kept = 1000; // of a client that goes on and on
+
+std::vector<std::string> &all() {
+    static auto *texts = new std::vector<std::string>; // used after static destructors
+    return *texts;
+}
+
+std::string with_call(const std::string &text) {
+    const Call *call = Call::current();
+    if (call == nullptr) {
+        return text;
+    }
+    return text + " (in " + call->row().name + ", call " + std::to_string(call->number()) + ")";
+}
+
+} // namespace
+
+void misuse(const std::string &text) noexcept try {
+    const std::string line = with_call(text);
+    if (all().size() < kept) {
+        all().push_back(line);
+    }
+    if (settings().abort) {
+        std::fprintf(stderr, "cushim-sim: misuse: %s\n", line.c_str());
+        std::abort();
+    }
+} catch (...) { // out of memory: the status says enough
+}
+
+std::size_t misuse_count() noexcept {
+    return all().size();
+}
+
+void for_each_misuse(const std::function<void(const std::string &)> &function) {
+    for (const std::string &text : all()) {
+        function(text);
+    }
+}
+
+void clear_misuses() noexcept {
+    all().clear();
+}
+
+} // namespace sim

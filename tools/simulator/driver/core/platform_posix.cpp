@@ -1,0 +1,214 @@
+// What the simulator needs of the operating system: POSIX, with Linux' memory files where it has them.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "platform.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
+namespace sim::platform {
+namespace {
+
+int new_memory_file() {
+#ifdef MFD_CLOEXEC
+    return memfd_create("cushim-sim", MFD_CLOEXEC);
+#else
+    static unsigned int count = 0;
+    const std::string name =
+        "/cushim-sim-" + std::to_string(getpid()) + "-" + std::to_string(count++);
+    const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (file >= 0) {
+        shm_unlink(name.c_str());
+    }
+    return file;
+#endif
+}
+
+void *map_pages(void *where, std::size_t size, int protection, int flags) {
+    void *pages = mmap(where, size, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? nullptr : pages;
+}
+
+} // namespace
+
+File File::create(std::size_t size) {
+    File file = adopt(new_memory_file());
+    if (file.valid() && ftruncate(static_cast<int>(file.handle_), static_cast<off_t>(size)) != 0) {
+        return {};
+    }
+    return file;
+}
+
+File File::adopt(std::intptr_t handle) noexcept {
+    File file;
+    file.handle_ = handle < 0 ? invalid : handle;
+    return file;
+}
+
+File::File(File &&other) noexcept : handle_(other.handle_) {
+    other.handle_ = invalid;
+}
+
+File &File::operator=(File &&other) noexcept {
+    if (this != &other) {
+        if (valid()) {
+            close(static_cast<int>(handle_));
+        }
+        handle_ = other.handle_;
+        other.handle_ = invalid;
+    }
+    return *this;
+}
+
+File::~File() {
+    if (valid()) {
+        close(static_cast<int>(handle_));
+    }
+}
+
+File File::duplicate() const {
+    return adopt(valid() ? fcntl(static_cast<int>(handle_), F_DUPFD_CLOEXEC, 0) : -1);
+}
+
+std::size_t File::size() const {
+    struct stat status {};
+    if (!valid() || fstat(static_cast<int>(handle_), &status) != 0 || !S_ISREG(status.st_mode)) {
+        return 0;
+    }
+#ifdef F_GET_SEALS
+    // Only memory files have seals: an ordinary file is no memory.
+    if (fcntl(static_cast<int>(handle_), F_GET_SEALS) == -1 && errno == EINVAL) {
+        return 0;
+    }
+#endif
+    return static_cast<std::size_t>(status.st_size);
+}
+
+std::byte *File::map(std::size_t offset, std::size_t size) const {
+    void *view = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      static_cast<int>(handle_), static_cast<off_t>(offset));
+    return view == MAP_FAILED ? nullptr : static_cast<std::byte *>(view);
+}
+
+bool File::map_at(std::byte *where, std::size_t offset, std::size_t size, bool accessible) const {
+    const int protection = accessible ? PROT_READ | PROT_WRITE : PROT_NONE;
+    return mmap(where, size, protection, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                static_cast<int>(handle_), static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+void File::discard(std::size_t offset, std::size_t size) const {
+#ifdef FALLOC_FL_PUNCH_HOLE
+    if (fallocate(static_cast<int>(handle_), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) {
+        return;
+    }
+#endif
+    const std::size_t from = offset & ~(page_size() - 1);
+    if (std::byte *view = map(from, size + (offset - from))) {
+        __builtin_memset(view + (offset - from), 0, size);
+        unmap(view, size + (offset - from));
+    }
+}
+
+void unmap(std::byte *view, std::size_t size) {
+    munmap(view, size);
+}
+
+std::size_t page_size() noexcept {
+    static const std::size_t size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
+
+std::size_t map_granularity() noexcept {
+    return page_size();
+}
+
+std::size_t host_memory() noexcept {
+    return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page_size();
+}
+
+void *reserve(std::size_t size) {
+    return map_pages(nullptr, size, PROT_NONE, MAP_NORESERVE);
+}
+
+bool commit(void *pages, std::size_t size) {
+    return mprotect(pages, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+void decommit(void *pages, std::size_t size) {
+    map_pages(pages, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED);
+}
+
+std::byte *reserve_view(std::size_t size) {
+    return static_cast<std::byte *>(reserve(size));
+}
+
+void unreserve_view(std::byte *view, std::size_t size) {
+    munmap(view, size);
+}
+
+void unmap_at(std::byte *where, std::size_t size) {
+    decommit(where, size);
+}
+
+void protect(std::byte *where, std::size_t size, Access access) {
+    mprotect(where, size,
+             access == Access::none   ? PROT_NONE
+             : access == Access::read ? PROT_READ
+                                      : PROT_READ | PROT_WRITE);
+}
+
+bool is_accessible(const void *begin, std::size_t size) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    std::uintptr_t at = address & ~(page_size() - 1);
+    if (size > ~std::uintptr_t(0) - page_size() - address) {
+        return false;
+    }
+    for (unsigned char resident[256]; at < address + size; at += sizeof resident * page_size()) {
+        const std::size_t left = address + size - at;
+        const std::size_t most = sizeof resident * page_size();
+        if (mincore(reinterpret_cast<void *>(at), left < most ? left : most, resident) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::uint64_t process_id() noexcept {
+    return static_cast<std::uint64_t>(getpid());
+}
+
+File open_of_process(std::uint64_t process, std::intptr_t handle) {
+    const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(handle);
+    return File::adopt(open(path.c_str(), O_RDWR | O_CLOEXEC));
+}
+
+std::string environment(const char *name) {
+    const char *value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+}
+
+void after_fork_in_child(void (*function)()) {
+    pthread_atfork(nullptr, nullptr, function);
+}
+
+void sleep_us(std::uint64_t microseconds) {
+    timespec left{static_cast<time_t>(microseconds / 1000000),
+                  static_cast<long>(microseconds % 1000000 * 1000)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+} // namespace sim::platform

@@ -1,0 +1,305 @@
+// What the simulator needs of the operating system: Windows. Memory files are sections of the paging file.
+#include "platform.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <thread>
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+namespace sim::platform {
+namespace {
+
+HANDLE as_handle(std::intptr_t handle) {
+    return reinterpret_cast<HANDLE>(handle);
+}
+
+DWORD high_of(std::uint64_t value) {
+    return static_cast<DWORD>(value >> 32);
+}
+DWORD low_of(std::uint64_t value) {
+    return static_cast<DWORD>(value);
+}
+
+const SYSTEM_INFO &system_info() {
+    static const SYSTEM_INFO info = [] {
+        SYSTEM_INFO read;
+        GetSystemInfo(&read);
+        return read;
+    }();
+    return info;
+}
+
+std::byte *view_of(std::intptr_t handle, std::size_t offset, std::size_t size, std::byte *where) {
+    return static_cast<std::byte *>(MapViewOfFileEx(as_handle(handle),
+                                                    FILE_MAP_READ | FILE_MAP_WRITE, high_of(offset),
+                                                    low_of(offset), size, where));
+}
+
+// The pieces of all view reservations: the system can only release a reservation whole, so one that is to
+// hold a mapping is released, and what is left on both sides of the mapping is reserved again.
+struct Piece {
+    std::size_t size;
+    bool mapped;
+};
+std::map<std::byte *, Piece> &pieces() {
+    static auto *all = new std::map<std::byte *, Piece>;
+    return *all;
+}
+
+bool reserve_piece(std::byte *where, std::size_t size) {
+    if (size == 0) {
+        return true;
+    }
+    if (VirtualAlloc(where, size, MEM_RESERVE, PAGE_NOACCESS) == nullptr) {
+        return false;
+    }
+    pieces()[where] = {size, false};
+    return true;
+}
+
+} // namespace
+
+File File::create(std::size_t size) {
+    const HANDLE section = CreateFileMappingW(INVALID_HANDLE_VALUE, nullptr, PAGE_READWRITE,
+                                              high_of(size), low_of(size), nullptr);
+    return section == nullptr ? File() : adopt(reinterpret_cast<std::intptr_t>(section));
+}
+
+File File::adopt(std::intptr_t handle) noexcept {
+    File file;
+    file.handle_ = handle == 0 ? invalid : handle;
+    return file;
+}
+
+File::File(File &&other) noexcept : handle_(other.handle_) {
+    other.handle_ = invalid;
+}
+
+File &File::operator=(File &&other) noexcept {
+    if (this != &other) {
+        if (valid()) {
+            CloseHandle(as_handle(handle_));
+        }
+        handle_ = other.handle_;
+        other.handle_ = invalid;
+    }
+    return *this;
+}
+
+File::~File() {
+    if (valid()) {
+        CloseHandle(as_handle(handle_));
+    }
+}
+
+File File::duplicate() const {
+    HANDLE copy = nullptr;
+    if (!valid() || !DuplicateHandle(GetCurrentProcess(), as_handle(handle_), GetCurrentProcess(),
+                                     &copy, 0, FALSE, DUPLICATE_SAME_ACCESS)) {
+        return {};
+    }
+    return adopt(reinterpret_cast<std::intptr_t>(copy));
+}
+
+std::size_t File::size() const {
+    if (!valid()) {
+        return 0;
+    }
+    // The size of a section is what mapping all of it shows.
+    void *view = MapViewOfFile(as_handle(handle_), FILE_MAP_READ, 0, 0, 0);
+    MEMORY_BASIC_INFORMATION info{};
+    const bool known = view != nullptr && VirtualQuery(view, &info, sizeof info) != 0;
+    if (view != nullptr) {
+        UnmapViewOfFile(view);
+    }
+    return known ? info.RegionSize : 0;
+}
+
+std::byte *File::map(std::size_t offset, std::size_t size) const {
+    return view_of(handle_, offset, size, nullptr);
+}
+
+bool File::map_at(std::byte *where, std::size_t offset, std::size_t size, bool accessible) const {
+    auto after = pieces().upper_bound(where);
+    if (after == pieces().begin()) {
+        return false;
+    }
+    const auto [begin, piece] = *std::prev(after);
+    const auto before = static_cast<std::size_t>(where - begin);
+    if (piece.mapped || before > piece.size || piece.size - before < size) {
+        return false;
+    }
+    VirtualFree(begin, 0, MEM_RELEASE);
+    pieces().erase(begin);
+    const bool kept =
+        reserve_piece(begin, before) && reserve_piece(where + size, piece.size - before - size);
+    if (!kept || view_of(handle_, offset, size, where) != where) {
+        reserve_piece(where, size);
+        return false;
+    }
+    pieces()[where] = {size, true};
+    if (!accessible) {
+        protect(where, size, Access::none);
+    }
+    return true;
+}
+
+void File::discard(std::size_t offset, std::size_t size) const {
+    const std::size_t from = offset / map_granularity() * map_granularity();
+    if (std::byte *view = map(from, size + (offset - from))) {
+        __builtin_memset(view + (offset - from), 0, size);
+        unmap(view, size);
+    }
+}
+
+void unmap(std::byte *view, std::size_t) {
+    UnmapViewOfFile(view);
+}
+
+std::size_t page_size() noexcept {
+    return system_info().dwPageSize;
+}
+
+std::size_t map_granularity() noexcept {
+    return system_info().dwAllocationGranularity;
+}
+
+std::size_t host_memory() noexcept {
+    MEMORYSTATUSEX status{};
+    status.dwLength = sizeof status;
+    return GlobalMemoryStatusEx(&status) ? static_cast<std::size_t>(status.ullTotalPhys) : 0;
+}
+
+void *reserve(std::size_t size) {
+    return VirtualAlloc(nullptr, size, MEM_RESERVE, PAGE_NOACCESS);
+}
+
+bool commit(void *pages, std::size_t size) {
+    return VirtualAlloc(pages, size, MEM_COMMIT, PAGE_READWRITE) != nullptr;
+}
+
+void decommit(void *pages, std::size_t size) {
+    VirtualFree(pages, size, MEM_DECOMMIT);
+}
+
+std::byte *reserve_view(std::size_t size) {
+    auto *view = static_cast<std::byte *>(reserve(size));
+    if (view != nullptr) {
+        pieces()[view] = {size, false};
+    }
+    return view;
+}
+
+void unreserve_view(std::byte *view, std::size_t size) {
+    auto piece = pieces().lower_bound(view);
+    while (piece != pieces().end() && piece->first < view + size) {
+        if (piece->second.mapped) {
+            UnmapViewOfFile(piece->first);
+        } else {
+            VirtualFree(piece->first, 0, MEM_RELEASE);
+        }
+        piece = pieces().erase(piece);
+    }
+}
+
+void unmap_at(std::byte *where, std::size_t size) {
+    auto piece = pieces().lower_bound(where);
+    while (piece != pieces().end() && piece->first < where + size) {
+        if (piece->second.mapped) {
+            UnmapViewOfFile(piece->first);
+            piece->second.mapped =
+                !VirtualAlloc(piece->first, piece->second.size, MEM_RESERVE, PAGE_NOACCESS);
+        }
+        ++piece;
+    }
+    // Neighbours become one piece again, so that a bigger mapping fits there later.
+    piece = pieces().upper_bound(where);
+    piece = piece == pieces().begin() ? piece : std::prev(piece);
+    while (piece != pieces().end() && piece->first <= where + size) {
+        auto next = std::next(piece);
+        if (next == pieces().end() || piece->second.mapped || next->second.mapped ||
+            piece->first + piece->second.size != next->first) {
+            piece = next;
+            continue;
+        }
+        std::byte *begin = piece->first;
+        const std::size_t both = piece->second.size + next->second.size;
+        VirtualFree(begin, 0, MEM_RELEASE);
+        VirtualFree(next->first, 0, MEM_RELEASE);
+        pieces().erase(next);
+        pieces().erase(piece);
+        if (!reserve_piece(begin, both)) {
+            return;
+        }
+        piece = pieces().find(begin);
+    }
+}
+
+void protect(std::byte *where, std::size_t size, Access access) {
+    const DWORD protection = access == Access::none   ? PAGE_NOACCESS
+                             : access == Access::read ? PAGE_READONLY
+                                                      : PAGE_READWRITE;
+    // Mappings are protected one by one.
+    for (auto piece = pieces().lower_bound(where);
+         piece != pieces().end() && piece->first < where + size; ++piece) {
+        DWORD old = 0;
+        if (piece->second.mapped) {
+            VirtualProtect(piece->first, piece->second.size, protection, &old);
+        }
+    }
+}
+
+bool is_accessible(const void *begin, std::size_t size) noexcept {
+    const auto *at = static_cast<const char *>(begin);
+    if (size > ~std::uintptr_t(0) - reinterpret_cast<std::uintptr_t>(begin)) {
+        return false;
+    }
+    for (const char *end = at + size; at < end;) {
+        MEMORY_BASIC_INFORMATION info{};
+        if (VirtualQuery(at, &info, sizeof info) == 0 || info.State != MEM_COMMIT) {
+            return false;
+        }
+        at = static_cast<const char *>(info.BaseAddress) + info.RegionSize;
+    }
+    return true;
+}
+
+std::uint64_t process_id() noexcept {
+    return GetCurrentProcessId();
+}
+
+File open_of_process(std::uint64_t process, std::intptr_t handle) {
+    const HANDLE other = OpenProcess(PROCESS_DUP_HANDLE, FALSE, static_cast<DWORD>(process));
+    if (other == nullptr) {
+        return {};
+    }
+    HANDLE copy = nullptr;
+    const bool copied = DuplicateHandle(other, as_handle(handle), GetCurrentProcess(), &copy, 0,
+                                        FALSE, DUPLICATE_SAME_ACCESS);
+    CloseHandle(other);
+    return copied ? File::adopt(reinterpret_cast<std::intptr_t>(copy)) : File();
+}
+
+std::string environment(const char *name) {
+    char small[4096];
+    const DWORD length = GetEnvironmentVariableA(name, small, sizeof small);
+    if (length < sizeof small) {
+        return std::string(small, length);
+    }
+    std::string text(length, '\0');
+    text.resize(GetEnvironmentVariableA(name, text.data(), length));
+    return text;
+}
+
+void after_fork_in_child(void (*)()) {}
+
+void sleep_us(std::uint64_t microseconds) {
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+}
+
+} // namespace sim::platform

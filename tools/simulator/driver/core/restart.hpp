@@ -1,0 +1,17 @@
+// Beginning anew, as in a process that just loaded the library.
+#pragma once
+
+#include <string>
+
+namespace sim {
+
+// With the lock held; no other call may be running.
+void restart();
+// How often that happened.
+unsigned long long restarts() noexcept;
+// Reads CUSHIM_SIM at the first call of a process.
+void start_once() noexcept;
+// What was not understood in the last settings, or "".
+std::string &settings_problem() noexcept;
+
+} // namespace sim

@@ -1,0 +1,138 @@
+// The life of streams: those that calls make, the null streams, those of threads.
+#include "stream.hpp"
+#include "call.hpp"
+#include "capture.hpp"
+#include "context.hpp"
+#include "engine.hpp"
+#include "shared_state.hpp"
+
+#include <algorithm>
+
+CUstream_st::CUstream_st(CUctx_st &owner, unsigned int its_flags, int its_priority)
+    : Object(own_kind), flags(its_flags), priority(its_priority),
+      id(sim::engine().next_stream_id++), group(&sim::engine().groups[&owner]) {
+    context = &owner;
+    group->context = &owner;
+    group->streams.push_back(this);
+}
+
+CUstream_st::~CUstream_st() {
+    sim::release_worker(*this);
+    // Whoever ends a stream with work in it (a reset, a failed process) wants it dropped.
+    for (const sim::Ticket &operation : queue) {
+        operation->after.clear();
+    }
+    for (const sim::Ticket &operation : queue) {
+        operation->done = true;
+        operation->result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        operation->stream = nullptr;
+    }
+    std::erase(sim::engine().busy, this);
+    std::erase(group->streams, this);
+    if (group->legacy == this) {
+        group->legacy = nullptr;
+    }
+    if (per_thread && !ended) {
+        sim::engine().thread_streams.erase({thread, context});
+    }
+}
+
+CUevent_st::CUevent_st(CUctx_st &owner, unsigned int its_flags)
+    : Object(own_kind), flags(its_flags) {
+    context = &owner;
+}
+
+CUevent_st::~CUevent_st() {
+    if (shared && shared->own()) {
+        shared->destroyed();
+    }
+}
+
+namespace sim {
+namespace {
+
+// A thread's number, and the end of its streams when it ends.
+struct ThreadStreams {
+    std::uint64_t thread = 0;
+
+    ~ThreadStreams() {
+        if (thread == 0) {
+            return;
+        }
+        const std::lock_guard held(Lock::mutex());
+        std::vector<Stream *> own;
+        for (const auto &[key, stream] : engine().thread_streams) {
+            if (key.first == thread) {
+                own.push_back(stream);
+            }
+        }
+        for (Stream *stream : own) {
+            end_stream(*stream);
+        }
+    }
+};
+
+std::uint64_t this_thread() {
+    static std::uint64_t threads = 0; // under the lock
+    static thread_local ThreadStreams streams;
+    if (streams.thread == 0) {
+        streams.thread = ++threads;
+    }
+    return streams.thread;
+}
+
+} // namespace
+
+CUstream_st &legacy_stream(CUctx_st &context) {
+    StreamGroup &group = engine().groups[&context];
+    if (group.legacy == nullptr) {
+        Stream *stream = Registry::get().make<Stream>(context, CU_STREAM_DEFAULT, 0);
+        stream->counted = false;
+        stream->legacy = true;
+        group.legacy = stream;
+    }
+    return *group.legacy;
+}
+
+CUstream_st &thread_stream(CUctx_st &context) {
+    const std::uint64_t thread = this_thread();
+    Stream *&own = engine().thread_streams[{thread, &context}];
+    if (own == nullptr) {
+        own = Registry::get().make<Stream>(context, CU_STREAM_DEFAULT, 0);
+        own->counted = false;
+        own->per_thread = true;
+        own->thread = thread;
+    }
+    return *own;
+}
+
+CUstream_st &stream_of(CUstream handle) {
+    const Call *call = Call::current();
+    if (handle == CU_STREAM_PER_THREAD ||
+        (handle == nullptr && call != nullptr && call->per_thread_stream())) {
+        return thread_stream(current_context());
+    }
+    if (handle == nullptr || handle == CU_STREAM_LEGACY) {
+        return legacy_stream(current_context());
+    }
+    Stream &stream = checked(handle);
+    check_usable(*stream.context);
+    return stream;
+}
+
+void end_stream(CUstream_st &stream) {
+    if (stream.capture) {
+        leave_capture(stream);
+    }
+    if (stream.queue.empty()) {
+        Registry::get().destroy(&stream);
+        return;
+    }
+    stream.ended = true;
+    if (stream.per_thread) {
+        engine().thread_streams.erase({stream.thread, stream.context});
+    }
+    Registry::get().retire(&stream);
+}
+
+} // namespace sim

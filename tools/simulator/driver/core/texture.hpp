@@ -1,0 +1,63 @@
+// Texture and surface references of modules, texture and surface objects: descriptions that are kept.
+#pragma once
+
+#include "object.hpp"
+
+#include <array>
+
+struct CUmod_st;
+
+struct CUtexref_st final : sim::Object {
+    CUtexref_st(CUctx_st &owner, CUmod_st *of_module);
+    static constexpr sim::Kind own_kind = sim::Kind::texture_reference;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    CUmod_st *module; // of which it is a part; null: made by cuTexRefCreate
+    CUarray array = nullptr;
+    CUmipmappedArray mipmapped = nullptr;
+    CUdeviceptr address = 0;
+    CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8;
+    int channels = 1;
+    std::array<CUaddress_mode, 3> address_modes{CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP,
+                                                CU_TR_ADDRESS_MODE_CLAMP};
+    CUfilter_mode filter = CU_TR_FILTER_MODE_POINT, mipmap_filter = CU_TR_FILTER_MODE_POINT;
+    float bias = 0, min_clamp = 0, max_clamp = 0;
+    unsigned int anisotropy = 0;
+    std::array<float, 4> border{};
+    unsigned int flags = 0;
+};
+
+struct CUsurfref_st final : sim::Object {
+    CUsurfref_st(CUctx_st &owner, CUmod_st *of_module);
+    static constexpr sim::Kind own_kind = sim::Kind::surface_reference;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    CUmod_st *module;
+    CUarray array = nullptr;
+};
+
+namespace sim {
+
+using TextureReference = CUtexref_st;
+using SurfaceReference = CUsurfref_st;
+
+// Objects are handles of 64 bits: their addresses.
+struct TextureObject final : Object {
+    explicit TextureObject(CUctx_st &owner);
+    static constexpr Kind own_kind = Kind::texture;
+    static bool is(Kind kind) noexcept { return kind == own_kind; }
+
+    CUDA_RESOURCE_DESC resource{};
+    CUDA_TEXTURE_DESC texture{};
+    CUDA_RESOURCE_VIEW_DESC view{};
+    bool has_view = false;
+};
+struct SurfaceObject final : Object {
+    explicit SurfaceObject(CUctx_st &owner);
+    static constexpr Kind own_kind = Kind::surface;
+    static bool is(Kind kind) noexcept { return kind == own_kind; }
+
+    CUDA_RESOURCE_DESC resource{};
+};
+
+} // namespace sim

@@ -1,0 +1,145 @@
+// Devices: how many, which, and what they are.
+#include "core/device.hpp"
+#include "core/refusal.hpp"
+#include "core/settings.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace sim::driver {
+namespace {
+
+// As much of the text as fits, always with its end.
+void copy_text(char *target, int length, const std::string &text) {
+    require(target != nullptr && length > 0);
+    const auto count = std::min(text.size(), static_cast<std::size_t>(length) - 1);
+    std::memcpy(target, text.data(), count);
+    target[count] = '\0';
+}
+
+std::string pci_bus_id(CUdevice dev) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", 0, dev, pci_device);
+    return text;
+}
+
+int attribute(CUdevice dev, CUdevice_attribute which) {
+    return device_attribute(dev, which);
+}
+
+} // namespace
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+    require(device != nullptr);
+    sim::device(ordinal);
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+    require(count != nullptr);
+    *count = device_count();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int len, CUdevice dev) {
+    device(dev);
+    copy_text(name, len, settings().name);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev) {
+    device(dev);
+    require(uuid != nullptr);
+    char bytes[sizeof uuid->bytes] = "cushim-sim-gpu-";
+    bytes[sizeof bytes - 1] = static_cast<char>(dev);
+    std::memcpy(uuid->bytes, bytes, sizeof bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev) {
+    device(dev);
+    require(bytes != nullptr);
+    *bytes = settings().memory;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
+    device(dev);
+    require(pi != nullptr);
+    *pi = device_attribute(dev, attrib);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
+    device(dev);
+    require(major != nullptr && minor != nullptr);
+    *major = settings().cc_major;
+    *minor = settings().cc_minor;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev) {
+    device(dev);
+    require(prop != nullptr);
+    prop->maxThreadsPerBlock = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    prop->maxThreadsDim[0] = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+    prop->maxThreadsDim[1] = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y);
+    prop->maxThreadsDim[2] = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+    prop->maxGridSize[0] = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+    prop->maxGridSize[1] = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+    prop->maxGridSize[2] = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+    prop->sharedMemPerBlock = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    prop->totalConstantMemory = attribute(dev, CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+    prop->SIMDWidth = attribute(dev, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+    prop->memPitch = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+    prop->regsPerBlock = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+    prop->clockRate = attribute(dev, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    prop->textureAlign = attribute(dev, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
+    device(dev);
+    const std::string id = pci_bus_id(dev);
+    require(len > static_cast<int>(id.size())); // never cut, as a name is
+    copy_text(pciBusId, len, id);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
+    require(dev != nullptr && pciBusId != nullptr);
+    unsigned int domain = 0, bus = 0, slot = 0, function = 0;
+    const bool full = std::sscanf(pciBusId, "%x:%x:%x.%x", &domain, &bus, &slot, &function) >= 3;
+    if (!full) {
+        domain = 0;
+        require(std::sscanf(pciBusId, "%x:%x.%x", &bus, &slot, &function) >= 2);
+    }
+    const bool exists = domain == 0 && slot == pci_device && function == 0 &&
+                        bus < static_cast<unsigned int>(device_count());
+    require(exists, CUDA_ERROR_INVALID_DEVICE);
+    *dev = static_cast<CUdevice>(bus);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format,
+                                            unsigned numChannels, CUdevice dev) {
+    device(dev);
+    require(maxWidthInElements != nullptr && format != 0);
+    require(numChannels == 1 || numChannels == 2 || numChannels == 4);
+    *maxWidthInElements = static_cast<std::size_t>(
+        attribute(dev, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
+    device(dev);
+    require(pi != nullptr && type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
+    *pi = 0; // only under a multi-process server
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

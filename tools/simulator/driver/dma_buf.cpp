@@ -1,0 +1,57 @@
+// Descriptors of device memory for other drivers: cuMemGetHandleForAddressRange. Real descriptors
+// of the range's size, but not of its bytes: nothing of the simulation could reach them by DMA.
+#include "device.hpp"
+#include "driver_functions.hpp"
+#include "virtual_memory.hpp"
+
+#include <cstring>
+
+namespace sim {
+namespace {
+
+constexpr int dma_buf_supported = 124;
+constexpr unsigned long long by_pcie = 1; // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE
+
+// The device on which all of it lies.
+int device_of_range(CUdeviceptr address, std::size_t size) {
+    Range *range = AddressSpace::get().find(address);
+    require(range != nullptr && size <= range->size - (address - range->base));
+    if (range->memory == Memory::device) {
+        return range->device;
+    }
+    require(!range->on_host(), CUDA_ERROR_NOT_SUPPORTED);
+    require(range->memory == Memory::mapped);
+    const Mapping *first = mapping_at(address);
+    for (const CUdeviceptr end = address + size; address < end;) {
+        const Mapping *mapping = mapping_at(address);
+        require(mapping != nullptr && !mapping->memory.multicast());
+        require(mapping->memory.device() == first->memory.device());
+        address = range->base + mapping->offset + mapping->size;
+    }
+    require(first->memory.device() != Mapping::host_access, CUDA_ERROR_NOT_SUPPORTED);
+    return first->memory.device();
+}
+
+} // namespace
+
+namespace driver {
+
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
+                                       CUmemRangeHandleType handleType, unsigned long long flags) {
+    const std::size_t page = platform::page_size();
+    require(handle != nullptr && handleType == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+    require((flags & ~by_pcie) == 0 && size != 0 && dptr % page == 0 && size % page == 0);
+    require(device_has(device_of_range(dptr, size), dma_buf_supported), CUDA_ERROR_NOT_SUPPORTED);
+#ifdef _WIN32
+    return CUDA_ERROR_NOT_SUPPORTED;
+#else
+    platform::File file = platform::File::create(size);
+    require(file.valid(), CUDA_ERROR_OUT_OF_MEMORY);
+    const int descriptor = static_cast<int>(file.release());
+    std::memcpy(handle, &descriptor, sizeof descriptor);
+    return CUDA_SUCCESS;
+#endif
+}
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,256 @@
+// Events: recording them, asking and waiting for them, and the time between two.
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/engine.hpp"
+#include "core/misuse.hpp"
+#include "core/pool.hpp"
+#include "core/shared_state.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+namespace sim {
+namespace {
+
+// The event, which may have been destroyed since the work was made.
+Event *living(CUevent handle) {
+    Object *object = Registry::get().find(handle);
+    return object != nullptr && Event::is(object->kind) ? static_cast<Event *>(object) : nullptr;
+}
+
+// One record of an event that processes share.
+struct SharedRecord {
+    std::shared_ptr<SharedEvent> event;
+    std::uint64_t number;
+    void end() const { event->end_record(number); }
+};
+
+void begin_record(Event &event, const Ticket &operation) {
+    event.recorded = operation;
+    event.captured_in.reset();
+    event.captured_node = nullptr;
+    if (event.shared) {
+        const SharedRecord record{event.shared, event.shared->begin_record()};
+        operation->work.run = [record](Stream &) { record.end(); };
+        // Nobody waits for what will never be.
+        operation->work.otherwise = [record](Stream &, CUresult) { record.end(); };
+    }
+}
+
+void begin_wait(const Event &event, const Ticket &operation) {
+    if (event.recorded && !event.recorded->done) {
+        operation->after.push_back(event.recorded);
+    }
+    if (event.shared) {
+        operation->work.ready = [shared = event.shared, number = event.shared->newest()] {
+            return shared->reached(number);
+        };
+    }
+}
+
+// A graph that outlived an event of its nodes.
+void report_dead(const Operation &operation) {
+    misuse(std::string(operation.work.what) + " of an event that was destroyed");
+}
+
+} // namespace
+
+Work event_record_work(Event &event, const char *what) {
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+    work.what = what;
+    work.parameters = static_cast<CUevent>(&event);
+    work.enqueued = [handle = static_cast<CUevent>(&event)](const Ticket &operation) {
+        if (Event *event = living(handle)) {
+            begin_record(*event, operation);
+        } else {
+            report_dead(*operation);
+        }
+    };
+    return work;
+}
+
+Work event_wait_work(Event &event, const char *what) {
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+    work.what = what;
+    work.parameters = static_cast<CUevent>(&event);
+    work.enqueued = [handle = static_cast<CUevent>(&event)](const Ticket &operation) {
+        if (const Event *event = living(handle)) {
+            begin_wait(*event, operation);
+        } else {
+            report_dead(*operation);
+        }
+    };
+    return work;
+}
+
+bool event_done(Event &event) {
+    return finished(event.recorded) &&
+           (!event.shared || event.shared->reached(event.shared->newest()));
+}
+
+} // namespace sim
+
+namespace sim::driver {
+namespace {
+
+constexpr unsigned int create_flags =
+    CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+
+Event &usable_event(CUevent handle) {
+    Event &event = checked(handle);
+    check_usable(*event.context);
+    if (event.shared && event.shared->exporter_destroyed()) {
+        misuse("use of an event whose exporter has destroyed it, " + event.describe());
+    }
+    return event;
+}
+
+CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, const char *what) {
+    require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0);
+    Stream &stream = stream_of(stream_handle);
+    Event &event = usable_event(handle);
+    require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
+    const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
+    require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    if (!external && capture_event_record(stream, event)) {
+        return CUDA_SUCCESS;
+    }
+    submit(stream, event_record_work(event, what));
+    return CUDA_SUCCESS;
+}
+
+// A time needs a record that was done, of an event that takes the time.
+CUresult timed(Event &event) {
+    require((event.flags & CU_EVENT_DISABLE_TIMING) == 0, CUDA_ERROR_INVALID_HANDLE);
+    refuse_captured(event);
+    require(event.recorded != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    return event_done(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
+    require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE); // as measured
+    Event &start = usable_event(start_handle), &end = usable_event(end_handle);
+    require(start.context->device == end.context->device, CUDA_ERROR_INVALID_HANDLE);
+    const CUresult started = timed(start), ended = timed(end);
+    if (started != CUDA_SUCCESS || ended != CUDA_SUCCESS) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    const auto difference =
+        static_cast<std::int64_t>(end.recorded->time_ns - start.recorded->time_ns);
+    *milliseconds = static_cast<float>(static_cast<double>(difference) / 1e6);
+    return CUDA_SUCCESS;
+}
+
+} // namespace
+
+CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
+    poison(phEvent);
+    Context &context = current_context();
+    require(phEvent != nullptr && (Flags & ~create_flags) == 0);
+    const bool interprocess = (Flags & CU_EVENT_INTERPROCESS) != 0;
+    require(!interprocess || (Flags & CU_EVENT_DISABLE_TIMING) != 0);
+    std::shared_ptr<SharedEvent> shared;
+    if (interprocess) {
+        shared = SharedEvent::create();
+        require(shared != nullptr, CUDA_ERROR_OPERATING_SYSTEM);
+    }
+    Event *event = Registry::get().make<Event>(context, Flags);
+    event->shared = std::move(shared);
+    *phEvent = event;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent hEvent) {
+    Event &event = checked(hEvent);
+    const CUresult failed = event.context->sticky;
+    Registry::get().destroy(&event);
+    return failed; // it is gone all the same
+}
+
+CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
+    return record(hEvent, hStream, CU_EVENT_RECORD_DEFAULT, "cuEventRecord");
+}
+
+CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
+    return record(hEvent, hStream, flags, "cuEventRecordWithFlags");
+}
+
+CUresult cuEventQuery(CUevent hEvent) {
+    Event &event = usable_event(hEvent);
+    refuse_captured(event);
+    potentially_unsafe_call();
+    Context &context = *event.context;
+    if (!event_done(event)) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    check_usable(context);
+    return take_error(context);
+}
+
+CUresult cuEventSynchronize(CUevent hEvent) {
+    Event &event = usable_event(hEvent);
+    refuse_captured(event);
+    potentially_unsafe_call();
+    Context &context = *event.context;
+    const auto shared = event.shared; // the event may be destroyed meanwhile
+    const std::uint64_t newest = shared ? shared->newest() : 0;
+    wait(event.recorded);
+    if (shared) {
+        wait_until([&] { return shared->reached(newest); }, "cuEventSynchronize");
+    }
+    release_unused_pool_memory();
+    check_usable(context);
+    return take_error(context);
+}
+
+CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
+    return elapsed(pMilliseconds, hStart, hEnd);
+}
+
+#if CUDA_VERSION >= 12080
+CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
+    return elapsed(pMilliseconds, hStart, hEnd);
+}
+#endif
+
+CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
+    require((Flags & ~static_cast<unsigned int>(CU_EVENT_WAIT_EXTERNAL)) == 0);
+    Stream &stream = stream_of(hStream);
+    Event &event = usable_event(hEvent);
+    const bool external = (Flags & CU_EVENT_WAIT_EXTERNAL) != 0;
+    require(!external || stream.capture != nullptr);
+    if (!external && capture_event_wait(stream, event)) {
+        return CUDA_SUCCESS;
+    }
+    submit(stream, event_wait_work(event, "cuStreamWaitEvent"));
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12050
+// Not ordered with any stream: the null stream only holds the operation.
+CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
+    Context &context = checked_context(hCtx);
+    check_usable(context);
+    Event &event = usable_event(hEvent);
+    require(event.context == &context, CUDA_ERROR_INVALID_HANDLE);
+    refuse_capturing(context);
+    enqueue(legacy_stream(context), event_record_work(event, "cuCtxRecordEvent"),
+            all_queued(context), false);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
+    Context &context = checked_context(hCtx);
+    check_usable(context);
+    Event &event = usable_event(hEvent);
+    refuse_capturing(context);
+    refuse_captured(event);
+    add_barrier(context, enqueue(legacy_stream(context), event_wait_work(event, "cuCtxWaitEvent"),
+                                 {}, false));
+    return CUDA_SUCCESS;
+}
+#endif
+
+} // namespace sim::driver

@@ -1,0 +1,145 @@
+// Memory of other APIs: imports, and the buffers and mipmapped arrays that are mapped from them.
+#include "core/array.hpp"
+#include "core/context.hpp"
+#include "core/external.hpp"
+#include "core/memory.hpp"
+#include "core/misuse.hpp"
+#include "core/virtual_memory.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+CUextMemory_st::CUextMemory_st(CUctx_st &owner, sim::platform::File memory, std::size_t bytes)
+    : Object(own_kind), file(std::move(memory)), size(bytes), living(std::make_shared<bool>(true)) {
+    context = &owner;
+}
+
+CUextMemory_st::~CUextMemory_st() {
+    *living = false;
+}
+
+namespace sim {
+namespace {
+
+constexpr unsigned int most_levels = 32; // of extents of 32 bits
+
+// From the types that every CUDA version knows to DMABUF_FD of CUDA 13.
+constexpr int last_type = 9;
+
+void check_descriptor(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC &description) {
+    const int type = static_cast<int>(description.type);
+    require(type >= CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD && type <= last_type);
+    require(!is_foreign_memory(type));
+    require(type == importable_memory, CUDA_ERROR_NOT_SUPPORTED);
+    require(description.size != 0 && all_zero(description.reserved));
+    require((description.flags & ~static_cast<unsigned int>(CUDA_EXTERNAL_MEMORY_DEDICATED)) == 0);
+}
+
+// Bytes of memory that a file is; 0 where it is something else.
+std::size_t importable_size(const platform::File &file) {
+    if (Shared<SemaphoreState>::open(file.duplicate())) {
+        return 0;
+    }
+    const std::size_t physical = physical_memory_size(file);
+    return physical != 0 ? physical : file.size();
+}
+
+// Memory that is used after the import, as CUDA does not allow it: the driver that was measured
+// lets it pass.
+void check_import_lives(const Range &range, std::size_t, std::size_t, bool) {
+    if (!*static_cast<const bool *>(range.owner.get())) {
+        misuse("use after cuDestroyExternalMemory of " + range.describe());
+    }
+}
+
+// The import behind a handle. What is mapped from it is its context's, whichever is current.
+ExternalMemory &usable_import(CUexternalMemory handle) {
+    ExternalMemory &memory = checked_external(handle);
+    check_usable(*memory.context);
+    return memory;
+}
+
+// Bytes of their own mapping, which outlives the import.
+std::shared_ptr<Backing> bytes_of(const ExternalMemory &memory, unsigned long long offset,
+                                  unsigned long long size) {
+    require(size != 0 && offset <= memory.size && size <= memory.size - offset);
+    platform::File file = memory.file.duplicate();
+    require(file.valid(), CUDA_ERROR_OUT_OF_MEMORY);
+    return Backing::of_file(std::move(file), static_cast<std::size_t>(offset),
+                            static_cast<std::size_t>(size), memory.context->device);
+}
+
+Range &map_buffer(ExternalMemory &memory, unsigned long long offset, unsigned long long size) {
+    Range range;
+    range.backing = bytes_of(memory, offset, size);
+    range.view = range.backing->view();
+    range.size = static_cast<std::size_t>(size);
+    range.base = AddressSpace::get().reserve(range.size, 0);
+    range.memory = Memory::external;
+    range.device = memory.context->device;
+    range.context = memory.context;
+    range.owner = memory.living;
+    range.check = check_import_lives;
+    return AddressSpace::get().add(std::move(range));
+}
+
+} // namespace
+
+int make_memory_fd(std::size_t size) {
+    return size == 0 ? -1 : static_cast<int>(platform::File::create(size).release());
+}
+
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
+                                const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc) {
+    poison(extMem_out);
+    Context &context = current_context();
+    require(extMem_out != nullptr && memHandleDesc != nullptr);
+    check_descriptor(*memHandleDesc);
+    platform::File file = duplicate_of(memHandleDesc->handle);
+    take_over(memHandleDesc->handle); // on a refusal, too
+    const std::size_t there = importable_size(file);
+    require(there != 0, CUDA_ERROR_UNKNOWN);
+    // The driver takes an import that says too much, and refuses to map what is not there.
+    const auto size = std::min<unsigned long long>(memHandleDesc->size, there);
+    *extMem_out = Registry::get().make<ExternalMemory>(context, std::move(file),
+                                                       static_cast<std::size_t>(size));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,
+                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc) {
+    poison(devPtr);
+    ExternalMemory &memory = usable_import(extMem);
+    require(devPtr != nullptr && bufferDesc != nullptr);
+    require(bufferDesc->flags == 0 && all_zero(bufferDesc->reserved));
+    *devPtr =
+        static_cast<CUdeviceptr>(map_buffer(memory, bufferDesc->offset, bufferDesc->size).base);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuExternalMemoryGetMappedMipmappedArray(
+    CUmipmappedArray *mipmap, CUexternalMemory extMem,
+    const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *mipmapDesc) {
+    poison(mipmap);
+    ExternalMemory &memory = usable_import(extMem);
+    require(mipmap != nullptr && mipmapDesc != nullptr && all_zero(mipmapDesc->reserved));
+    const CUDA_ARRAY3D_DESCRIPTOR &description = mipmapDesc->arrayDesc;
+    require(mipmapDesc->numLevels >= 1 && mipmapDesc->numLevels <= most_levels);
+    check_array_description(description, memory.context->device);
+    const std::size_t size = mipmapped_bytes(description, mipmapDesc->numLevels);
+    *mipmap = &make_mipmapped_array(*memory.context, description, mipmapDesc->numLevels,
+                                    bytes_of(memory, mipmapDesc->offset, size));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDestroyExternalMemory(CUexternalMemory extMem) {
+    Registry::get().destroy(&checked_external(extMem));
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,236 @@
+// Semaphores of other APIs: imports, and the work that signals them and waits for them.
+#include "../cushim_sim.h"
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/external.hpp"
+#include "core/misuse.hpp"
+#include "core/node_work.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+CUextSemaphore_st::CUextSemaphore_st(CUctx_st &owner, CUexternalSemaphoreHandleType handle_type,
+                                     sim::Shared<sim::SemaphoreState> shared)
+    : Object(own_kind), type(handle_type), timeline(handle_type == sim::importable_timeline),
+      state(std::move(shared)) {
+    context = &owner;
+}
+
+namespace sim {
+namespace {
+
+static_assert(SemaphoreState::own_magic == CUSHIM_SIM_SEMAPHORE_MAGIC);
+static_assert(sizeof(SemaphoreState) == sizeof(cushim_sim_semaphore));
+static_assert(offsetof(SemaphoreState, value) == offsetof(cushim_sim_semaphore, value));
+
+void check_descriptor(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC &description, CUdevice device) {
+    const int type = static_cast<int>(description.type);
+    require(type >= CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD &&
+            type <= CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32);
+    require(!is_foreign_semaphore(type));
+    require(type == importable_semaphore || type == importable_timeline, CUDA_ERROR_NOT_SUPPORTED);
+    require(
+        type != importable_timeline ||
+            device_attribute(device, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED) != 0,
+        CUDA_ERROR_NOT_SUPPORTED);
+    require(description.flags == 0 && all_zero(description.reserved));
+}
+
+// One batch of signals or of waits: their handles live, their parameters are in order.
+template <class Batch>
+void check_batch(const Batch &batch) {
+    for (std::size_t i = 0; i < batch.semaphores.size(); ++i) {
+        checked_external(batch.semaphores[i]);
+        const auto &parameters = batch.parameters[i];
+        // The flags are for NvSci semaphores only, which nobody can import here.
+        require(parameters.flags == 0 && all_zero(parameters.reserved) &&
+                all_zero(parameters.params.reserved));
+    }
+}
+
+// Copies what the API gives; refuses null arrays and an empty batch.
+template <class Batch, class Parameters>
+Batch copied(const CUexternalSemaphore *semaphores, const Parameters *parameters,
+             unsigned int count) {
+    require(semaphores != nullptr && parameters != nullptr && count != 0);
+    return {{semaphores, semaphores + count}, {parameters, parameters + count}};
+}
+
+// The semaphore that queued work needs. It may have been destroyed since.
+ExternalSemaphore &still_there(CUexternalSemaphore handle) {
+    Object *object = Registry::get().find(handle);
+    if (object == nullptr || !ExternalSemaphore::is(object->kind)) {
+        throw Fault{
+            Registry::get().refusal(handle, Kind::external_semaphore, CUDA_ERROR_ILLEGAL_ADDRESS)};
+    }
+    return *static_cast<ExternalSemaphore *>(object);
+}
+
+void signal(ExternalSemaphore &semaphore, std::uint64_t value) {
+    auto &state = semaphore.state->value;
+    if (!semaphore.timeline) {
+        if (state.exchange(1) != 0) {
+            misuse("signal of a semaphore that is signalled already, " + semaphore.describe());
+        }
+        return;
+    }
+    const std::uint64_t before = state.exchange(value);
+    if (before > value) {
+        misuse("signal sets a timeline back from " + std::to_string(before) + " to " +
+               std::to_string(value) + ", " + semaphore.describe());
+    }
+}
+
+// One execution of a batch of waits: they are met one after the other.
+struct Waiting {
+    SemaphoreWaits batch;
+    std::size_t met = 0;
+
+    ExternalSemaphore &next() const { return still_there(batch.semaphores[met]); }
+    std::uint64_t value() const { return batch.parameters[met].params.fence.value; }
+
+    bool ready() const {
+        const Object *object = Registry::get().find(batch.semaphores[met]);
+        if (object == nullptr || !ExternalSemaphore::is(object->kind)) {
+            return true; // so that run() fails
+        }
+        const auto &semaphore = static_cast<const ExternalSemaphore &>(*object);
+        const std::uint64_t now = semaphore.state->value.load();
+        return semaphore.timeline ? now >= value() : now != 0;
+    }
+    void run() {
+        for (; met < batch.semaphores.size(); ++met) {
+            ExternalSemaphore &semaphore = next();
+            std::uint64_t signalled = 1;
+            // A binary one is unsignalled by the wait. Another process may be quicker.
+            const bool done = semaphore.timeline
+                                  ? semaphore.state->value.load() >= value()
+                                  : semaphore.state->value.compare_exchange_strong(signalled, 0);
+            if (!done) {
+                throw Again{};
+            }
+        }
+    }
+};
+
+// Of what waits in the queues, whether anything needs the semaphore.
+bool is_queued(const ExternalSemaphore &semaphore) {
+    const auto names_it = [&](const auto *batch) {
+        return batch != nullptr && std::find(batch->semaphores.begin(), batch->semaphores.end(),
+                                             &semaphore) != batch->semaphores.end();
+    };
+    bool queued = false;
+    Registry::get().for_each([&](Object &object) {
+        if (!Stream::is(object.kind)) {
+            return;
+        }
+        for (const Ticket &ticket : static_cast<Stream &>(object).queue) {
+            queued = queued ||
+                     names_it(std::any_cast<SemaphoreSignals>(&ticket->work.parameters)) ||
+                     names_it(std::any_cast<SemaphoreWaits>(&ticket->work.parameters));
+        }
+    });
+    return queued;
+}
+
+// A stream of another context than a semaphore's cannot use it.
+template <class Batch>
+void check_context(const Batch &batch, const Stream &stream) {
+    for (CUexternalSemaphore handle : batch.semaphores) {
+        require(checked_external(handle).context == stream.context, CUDA_ERROR_INVALID_HANDLE);
+    }
+}
+
+} // namespace
+
+Work signal_work(SemaphoreSignals signals, const char *what) {
+    check_batch(signals);
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL;
+    work.what = what;
+    work.run = [signals](Stream &) {
+        for (std::size_t i = 0; i < signals.semaphores.size(); ++i) {
+            signal(still_there(signals.semaphores[i]), signals.parameters[i].params.fence.value);
+        }
+    };
+    work.parameters = std::move(signals);
+    return work;
+}
+
+Work wait_work(SemaphoreWaits waits, const char *what) {
+    check_batch(waits);
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
+    work.what = what;
+    work.enqueued = [waits](const Ticket &ticket) {
+        auto waiting = std::make_shared<Waiting>(Waiting{waits});
+        ticket->work.ready = [waiting] { return waiting->ready(); };
+        ticket->work.run = [waiting](Stream &) { waiting->run(); };
+    };
+    work.parameters = std::move(waits);
+    return work;
+}
+
+int make_semaphore_fd(std::uint64_t initial) {
+    auto state = Shared<SemaphoreState>::create();
+    if (!state) {
+        return -1;
+    }
+    state->value = initial;
+    return static_cast<int>(state.file().duplicate().release());
+}
+
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
+                                   const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc) {
+    poison(extSem_out);
+    Context &context = current_context();
+    require(extSem_out != nullptr && semHandleDesc != nullptr);
+    check_descriptor(*semHandleDesc, context.device);
+    auto state = Shared<SemaphoreState>::open(duplicate_of(semHandleDesc->handle));
+    require(static_cast<bool>(state), CUDA_ERROR_UNKNOWN);
+    take_over(semHandleDesc->handle); // unlike memory's, it stays the client's on a refusal
+    *extSem_out =
+        Registry::get().make<ExternalSemaphore>(context, semHandleDesc->type, std::move(state));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
+                                         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
+                                         unsigned int numExtSems, CUstream stream) {
+    Stream &on = stream_of(stream);
+    auto signals = copied<SemaphoreSignals>(extSemArray, paramsArray, numExtSems);
+    if (std::count(extSemArray, extSemArray + numExtSems, nullptr) != 0) {
+        misuse("signal of a null semaphore, which ends a process of the measured driver");
+    }
+    check_context(signals, on);
+    submit(on, signal_work(std::move(signals), "cuSignalExternalSemaphoresAsync"));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
+                                       const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
+                                       unsigned int numExtSems, CUstream stream) {
+    Stream &on = stream_of(stream);
+    auto waits = copied<SemaphoreWaits>(extSemArray, paramsArray, numExtSems);
+    check_context(waits, on);
+    submit(on, wait_work(std::move(waits), "cuWaitExternalSemaphoresAsync"));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDestroyExternalSemaphore(CUexternalSemaphore extSem) {
+    ExternalSemaphore &semaphore = checked_external(extSem);
+    if (is_queued(semaphore)) {
+        misuse("queued work still needs " + semaphore.describe());
+    }
+    Registry::get().destroy(&semaphore);
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,320 @@
+// Graphs and nodes as objects: made, copied, destroyed.
+#include "core/graph.hpp"
+#include "core/capture.hpp"
+#include "core/graph_memory.hpp"
+#include "core/misuse.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+
+CUgraphNode_st::CUgraphNode_st(CUgraph_st &owner, sim::NodeContent its_content)
+    : Object(own_kind), graph(&owner), content(std::move(its_content)),
+      number(owner.next_number++) {
+    counted = false;
+}
+
+namespace sim {
+namespace {
+
+unsigned int next_graph_id() {
+    static unsigned int id = 0;
+    return ++id;
+}
+
+bool kernel_or_conditional(const Node &node) {
+    return node.type() == CU_GRAPH_NODE_TYPE_KERNEL || node.type() == conditional_node;
+}
+
+// Ports and types other than the default are of kernels.
+void check_edge_data(const Node &from, const Node &to, const EdgeData &data) {
+    constexpr unsigned char programmatic = 1, last_port = 2;
+    for (const unsigned char byte : data.reserved) {
+        require(byte == 0);
+    }
+    require(data.to_port == 0 && data.type <= programmatic && data.from_port <= last_port);
+    require(data.from_port == 0 || kernel_or_conditional(from));
+    if (data.type == programmatic) {
+        require(data.from_port != 0 && from.type() == CU_GRAPH_NODE_TYPE_KERNEL &&
+                to.type() == CU_GRAPH_NODE_TYPE_KERNEL);
+    }
+}
+
+bool any_of_nodes(const Graph &graph, const auto &test) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node *node) {
+        return test(*node) ||
+               std::any_of(node->graphs.begin(), node->graphs.end(),
+                           [&](const CUgraph inner) { return any_of_nodes(*inner, test); });
+    });
+}
+
+void erase_edges_to(std::vector<Edge> &edges, const Node &node) {
+    std::erase_if(edges, [&](const Edge &edge) { return edge.node == &node; });
+}
+
+// What a node claims for itself: another may have it now.
+void let_go(const Node &node) {
+    if (node.content.condition) {
+        node.content.condition->used = false;
+    }
+    if (node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE) {
+        node.content.allocation->freed_in = nullptr;
+    }
+}
+
+} // namespace
+
+Graph &graph_of(CUgraph handle) {
+    return checked(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+Node &node_of(CUgraphNode handle) {
+    return checked(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+Node &node_of(CUgraphNode handle, CUgraphNodeType type) {
+    Node &node = node_of(handle);
+    require(node.type() == type);
+    return node;
+}
+
+Exec &exec_of(CUgraphExec handle) {
+    return checked(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+Graph &make_graph() {
+    return *Registry::get().make<Graph>();
+}
+
+void add_edge(Node &from, Node &to, const EdgeData &data) {
+    require(&from != &to);
+    for (const Edge &edge : to.dependencies) {
+        require(edge.node != &from);
+    }
+    check_edge_data(from, to, data);
+    to.dependencies.push_back({&from, data});
+    from.dependents.push_back({&to, data});
+}
+
+Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after) {
+    Node &node = *Registry::get().make<Node>(graph, std::move(content));
+    try {
+        for (const Edge &edge : after) {
+            check_edge_data(*edge.node, node, edge.data);
+        }
+    } catch (...) {
+        let_go(node);
+        Registry::get().destroy(&node);
+        throw;
+    }
+    graph.nodes.push_back(&node);
+    for (const Edge &edge : after) {
+        add_edge(*edge.node, node, edge.data);
+    }
+    return node;
+}
+
+std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, std::size_t count,
+                           const void *data) {
+    require(count == 0 || dependencies != nullptr);
+    require(count <= graph.nodes.size()); // more cannot be without duplicates
+    std::vector<Edge> edges;
+    std::set<const Node *> seen;
+    for (std::size_t i = 0; i < count; ++i) {
+        Node &node = node_of(dependencies[i]);
+        require(node.graph == &graph && seen.insert(&node).second);
+        EdgeData edge_data;
+        if (data != nullptr) {
+            std::memcpy(&edge_data, static_cast<const EdgeData *>(data) + i, sizeof edge_data);
+        }
+        edges.push_back({&node, edge_data});
+    }
+    return edges;
+}
+
+void destroy_node(Node &node) {
+    for (const CUgraph inner : node.graphs) {
+        destroy_graph(*inner);
+    }
+    for (const Edge &edge : node.dependencies) {
+        erase_edges_to(edge.node->dependents, node);
+    }
+    for (const Edge &edge : node.dependents) {
+        erase_edges_to(edge.node->dependencies, node);
+    }
+    let_go(node);
+    std::erase(node.graph->nodes, &node);
+    Registry::get().destroy(&node);
+}
+
+void destroy_graph(Graph &graph) {
+    while (!graph.nodes.empty()) {
+        destroy_node(*graph.nodes.back());
+    }
+    Registry::get().destroy(&graph);
+}
+
+void copy_graph(const Graph &from, Graph &to) {
+    require(!has_memory_nodes(from) && !has_conditional_nodes(from), CUDA_ERROR_NOT_SUPPORTED);
+    to.original = const_cast<Graph *>(&from);
+    to.references.add(from.references);
+    std::map<const Node *, Node *> copies;
+    for (Node *node : from.nodes) {
+        Node &copy = add_node(to, node->content, {});
+        copy.original = node;
+        copies[node] = &copy;
+        for (const CUgraph inner : node->graphs) {
+            give_child(copy, *inner);
+        }
+    }
+    // Both lists of each node keep their order.
+    for (const Node *node : from.nodes) {
+        for (const Edge &edge : node->dependencies) {
+            copies.at(node)->dependencies.push_back({copies.at(edge.node), edge.data});
+        }
+        for (const Edge &edge : node->dependents) {
+            copies.at(node)->dependents.push_back({copies.at(edge.node), edge.data});
+        }
+    }
+}
+
+void give_child(Node &node, const Graph &child) {
+    Graph &copy = make_graph();
+    copy.counted = false;
+    copy.owner = &node;
+    try {
+        copy_graph(child, copy);
+    } catch (...) {
+        destroy_graph(copy);
+        throw;
+    }
+    for (const CUgraph old : node.graphs) {
+        destroy_graph(*old);
+    }
+    node.graphs.assign(1, &copy);
+}
+
+bool within(const Graph &graph, const Graph &other) {
+    const Graph *inner = &graph;
+    while (inner != &other && inner->owner != nullptr) {
+        inner = inner->owner->graph;
+    }
+    return inner == &other;
+}
+
+bool has_memory_nodes(const Graph &graph) {
+    return any_of_nodes(graph, [](const Node &node) {
+        return node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+               node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE;
+    });
+}
+
+bool has_conditional_nodes(const Graph &graph) {
+    return any_of_nodes(graph, [](const Node &node) { return node.type() == conditional_node; });
+}
+
+void restart_graphs() {
+    Registry::get().for_each([](Object &object) {
+        if (object.kind == Kind::graph) {
+            static_cast<Graph &>(object).references.forget();
+        } else if (object.kind == Kind::graph_exec) {
+            static_cast<Exec &>(object).references->forget();
+        }
+    });
+    restart_captures();
+    forget_user_destructors();
+    restart_graph_memory();
+}
+
+} // namespace sim
+
+CUgraph_st::CUgraph_st() : Object(own_kind), id(sim::next_graph_id()) {}
+
+CUgraphExec_st::CUgraphExec_st(CUctx_st &its_context, unsigned long long its_flags)
+    : Object(own_kind), flags(its_flags), id(sim::next_graph_id()),
+      references(std::make_shared<sim::References>()) {
+    context = &its_context;
+}
+
+namespace sim::driver {
+
+CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
+    require(phGraph != nullptr);
+    poison(phGraph);
+    require(flags == 0);
+    *phGraph = &make_graph();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph hGraph) {
+    Graph &graph = graph_of(hGraph);
+    if (graph.owner != nullptr || graph.capturing) {
+        misuse(std::string("destruction of a graph that belongs to a ") +
+               (graph.capturing ? "capture: " : "node: ") + graph.describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    destroy_graph(graph);
+    run_user_destructors();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroyNode(CUgraphNode hNode) {
+    Node &node = node_of(hNode);
+    require(!node.graph->capturing);
+    require(!has_memory_nodes(*node.graph), CUDA_ERROR_NOT_SUPPORTED);
+    destroy_node(node);
+    run_user_destructors();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
+    require(phGraphClone != nullptr);
+    poison(phGraphClone);
+    const Graph &original = graph_of(originalGraph);
+    Graph &clone = make_graph();
+    try {
+        copy_graph(original, clone);
+    } catch (...) {
+        destroy_graph(clone);
+        throw;
+    }
+    *phGraphClone = &clone;
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 13010
+CUresult cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
+    require(graphId != nullptr);
+    *graphId = graph_of(hGraph).id;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
+    require(graphId != nullptr);
+    *graphId = exec_of(hGraphExec).id;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
+    require(phGraph != nullptr);
+    *phGraph = node_of(hNode).graph;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
+    require(nodeId != nullptr);
+    *nodeId = node_of(hNode).number;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId) {
+    require(toolsNodeId != nullptr);
+    const Node &node = node_of(hNode);
+    *toolsNodeId = (static_cast<unsigned long long>(node.graph->id) << 32) | node.number;
+    return CUDA_SUCCESS;
+}
+#endif
+
+} // namespace sim::driver

@@ -1,0 +1,156 @@
+// Executable graphs: made of graphs, and destroyed.
+#include "core/context.hpp"
+#include "core/graph_launch.hpp"
+#include "core/plan.hpp"
+#include "driver_functions.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace sim {
+namespace {
+
+// Flags, by number: the headers have them at different versions.
+constexpr unsigned long long auto_free = 1, upload = 2, device_launch = 4, node_priority = 8;
+constexpr unsigned long long known_flags = auto_free | device_launch | node_priority;
+
+void add_references(References &references, const Graph &graph) {
+    references.add(graph.references);
+    for (const Node *node : graph.nodes) {
+        for (const CUgraph inner : node->graphs) {
+            add_references(references, *inner);
+        }
+    }
+}
+
+// Throws a PlanProblem, too.
+Exec &instantiate(CUgraph handle, unsigned long long flags) {
+    Context &context = current_context();
+    Graph &graph = graph_of(handle);
+    require((flags & ~known_flags) == 0);
+    require((flags & auto_free) == 0 || (flags & device_launch) == 0);
+    auto plan = make_plan(graph, flags);
+    const bool only = has_memory_nodes(graph);
+    if (only && !graph.exec.expired()) {
+        throw PlanProblem{1, CUDA_ERROR_NOT_SUPPORTED, nullptr,
+                          "a graph with memory nodes that has an executable graph already"};
+    }
+    Exec &exec = *Registry::get().make<Exec>(context, flags);
+    exec.plan = std::move(plan);
+    exec.references = references_of(graph);
+    if (only) {
+        exec.only = std::make_shared<int>();
+        graph.exec = exec.only;
+    }
+    return exec;
+}
+
+void write_log(char *buffer, std::size_t size, const std::string &text) {
+    if (buffer != nullptr && size != 0) {
+        const std::size_t length = std::min(size - 1, text.size());
+        std::memcpy(buffer, text.data(), length);
+        buffer[length] = '\0';
+    }
+}
+
+} // namespace
+
+std::shared_ptr<References> references_of(const Graph &graph) {
+    auto references = std::make_shared<References>();
+    add_references(*references, graph);
+    return references;
+}
+
+namespace driver {
+namespace {
+
+CUresult with_flags(CUgraphExec *output, CUgraph graph, unsigned long long flags) {
+    require(output != nullptr);
+    poison(output);
+    try {
+        *output = &instantiate(graph, flags);
+    } catch (const PlanProblem &problem) {
+        return problem.status;
+    }
+    return CUDA_SUCCESS;
+}
+
+} // namespace
+
+CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+                               char *logBuffer, size_t bufferSize) {
+    require(phGraphExec != nullptr);
+    poison(phGraphExec);
+    CUgraphNode wrong = nullptr;
+    std::string log;
+    CUresult status = CUDA_SUCCESS;
+    try {
+        *phGraphExec = &instantiate(hGraph, 0);
+    } catch (const PlanProblem &problem) {
+        wrong = problem.node;
+        log = problem.text;
+        status = problem.status;
+    }
+    if (phErrorNode != nullptr) {
+        *phErrorNode = wrong;
+    }
+    write_log(logBuffer, bufferSize, log);
+    return status;
+}
+
+// Of CUDA 10.0: the same shape.
+CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+                            char *logBuffer, size_t bufferSize) {
+    return driver::cuGraphInstantiate_v2(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                     unsigned long long flags) {
+    return with_flags(phGraphExec, hGraph, flags);
+}
+
+#if CUDA_VERSION >= 12000
+CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
+    require(phGraphExec != nullptr && instantiateParams != nullptr);
+    poison(phGraphExec);
+    CUDA_GRAPH_INSTANTIATE_PARAMS &parameters = *instantiateParams;
+    parameters.hErrNode_out = nullptr;
+    parameters.result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    Exec *exec = nullptr;
+    try {
+        exec = &instantiate(hGraph, parameters.flags & ~upload);
+        if ((parameters.flags & upload) != 0) {
+            upload_graph(*exec, stream_of(parameters.hUploadStream));
+        }
+    } catch (const PlanProblem &problem) {
+        parameters.hErrNode_out = problem.node;
+        parameters.result_out = static_cast<CUgraphInstantiateResult>(problem.result);
+        return problem.status;
+    } catch (...) {
+        if (exec != nullptr) {
+            Registry::get().destroy(exec);
+        }
+        throw;
+    }
+    *phGraphExec = exec;
+    parameters.result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
+    const Exec &exec = exec_of(hGraphExec);
+    require(flags != nullptr);
+    *flags = exec.flags;
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
+    Registry::get().destroy(&exec_of(hGraphExec)); // launches in flight have their own share of it
+    run_user_destructors();
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

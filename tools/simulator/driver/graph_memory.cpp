@@ -1,0 +1,312 @@
+// Memory that nodes of graphs allocate and free, and what a device says of it.
+#include "core/graph_memory.hpp"
+#include "core/capture.hpp"
+#include "core/device.hpp"
+#include "core/graph_nodes.hpp"
+#include "core/memory.hpp"
+#include "core/misuse.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace sim {
+namespace {
+
+// A device's bytes. What was in use once stays reserved until it is trimmed.
+struct Usage {
+    std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+};
+constexpr std::uint64_t reservation = std::uint64_t(2) << 20;
+
+std::uint64_t rounded(std::uint64_t bytes) {
+    return (bytes + reservation - 1) / reservation * reservation;
+}
+
+std::map<int, Usage> &usages() {
+    static auto *map = new std::map<int, Usage>; // used after static destructors
+    return *map;
+}
+
+std::map<CUdeviceptr, GraphAllocation *> &allocations() {
+    static auto *map = new std::map<CUdeviceptr, GraphAllocation *>;
+    return *map;
+}
+
+Range *range_of(const GraphAllocation &allocation) {
+    return AddressSpace::get().find_base(static_cast<std::uintptr_t>(allocation.address));
+}
+
+// What a free of memory refuses that no launch has allocated.
+std::shared_ptr<GraphAllocation> outstanding_allocation(CUdeviceptr address, const char *what) {
+    const auto allocation = find_allocation(address);
+    require(allocation != nullptr);
+    if (!allocation->outstanding()) {
+        misuse(std::string(what) +
+               " of graph memory that is not allocated: " + range_of(*allocation)->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return allocation;
+}
+
+std::uint64_t *attribute(Usage &usage, CUgraphMem_attribute name) {
+    switch (name) {
+    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+        return &usage.used;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+        return &usage.used_high;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+        return &usage.reserved;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+        return &usage.reserved_high;
+    }
+    refuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+void check_pool(const CUmemPoolProps &pool) {
+    require(pool.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+            pool.handleTypes == CU_MEM_HANDLE_TYPE_NONE &&
+            pool.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    static_cast<void>(device(pool.location.id));
+}
+
+void check_access(const CUmemAccessDesc *access, std::size_t count) {
+    require(count == 0 || access != nullptr);
+    require(count <= static_cast<std::size_t>(device_count()));
+    for (std::size_t i = 0; i < count; ++i) {
+        require(access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+                access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+        static_cast<void>(device(access[i].location.id));
+    }
+}
+
+} // namespace
+
+GraphAllocation::GraphAllocation(int its_device, std::size_t its_size)
+    : device(its_device), size(its_size) {
+    Range &range = allocate(Memory::device, device, size, nullptr, false);
+    range.usable = false;
+    range.counted = false;
+    address = static_cast<CUdeviceptr>(range.base);
+    allocations()[address] = this;
+}
+
+GraphAllocation::~GraphAllocation() {
+    end_use();
+    allocations().erase(address);
+    if (Range *range = range_of(*this)) {
+        AddressSpace::get().remove(*range);
+    }
+}
+
+void GraphAllocation::set_outstanding(bool on) {
+    const auto keep = weak_.lock(); // until this returns
+    self_ = on ? keep : nullptr;
+    escaped = escaped || on;
+    if (Range *range = range_of(*this)) {
+        range->counted = on;
+    }
+}
+
+void GraphAllocation::begin_use() {
+    Range *range = range_of(*this);
+    if (range == nullptr || in_use_) {
+        return;
+    }
+    in_use_ = range->usable = true;
+    Usage &usage = usages()[device];
+    usage.used += size;
+    usage.used_high = std::max(usage.used_high, usage.used);
+    usage.reserved = std::max(usage.reserved, rounded(usage.used));
+    usage.reserved_high = std::max(usage.reserved_high, usage.reserved);
+}
+
+void GraphAllocation::end_use() {
+    if (!in_use_) {
+        return;
+    }
+    in_use_ = false;
+    if (Range *range = range_of(*this)) {
+        range->usable = false;
+    }
+    usages()[device].used -= size;
+}
+
+std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size) {
+    auto allocation = std::make_shared<GraphAllocation>(device, size);
+    allocation->weak_ = allocation;
+    return allocation;
+}
+
+std::shared_ptr<GraphAllocation> find_allocation(CUdeviceptr address) noexcept {
+    const auto found = allocations().find(address);
+    return found == allocations().end() ? nullptr : found->second->shared();
+}
+
+Work allocation_work(std::shared_ptr<GraphAllocation> allocation) {
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+    work.what = "memory allocation node";
+    work.uses = {allocation->address};
+    work.run = [allocation](Stream &) { allocation->begin_use(); };
+    return work;
+}
+
+Work free_work(std::shared_ptr<GraphAllocation> allocation, const char *what) {
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
+    work.what = what;
+    work.parameters = allocation->address;
+    work.uses = {allocation->address};
+    work.run = [allocation](Stream &) { allocation->end_use(); };
+    work.otherwise = [allocation](Stream &, CUresult) { allocation->end_use(); };
+    return work;
+}
+
+NodeContent allocation_node(Graph &graph, const CUDA_MEM_ALLOC_NODE_PARAMS &parameters) {
+    require(parameters.bytesize != 0);
+    check_pool(parameters.poolProps);
+    check_access(parameters.accessDescs, parameters.accessDescCount);
+    NodeContent content;
+    content.allocation = make_allocation(parameters.poolProps.location.id, parameters.bytesize);
+    GraphAllocation &allocation = *content.allocation;
+    allocation.graph = &graph;
+    allocation.access.assign(parameters.accessDescs,
+                             parameters.accessDescs + parameters.accessDescCount);
+    allocation.parameters = parameters;
+    allocation.parameters.accessDescs =
+        allocation.access.empty() ? nullptr : allocation.access.data();
+    allocation.parameters.dptr = allocation.address;
+    content.work = allocation_work(content.allocation);
+    return content;
+}
+
+NodeContent free_node(Graph &graph, CUdeviceptr address) {
+    NodeContent content;
+    content.allocation = find_allocation(address);
+    require(content.allocation != nullptr);
+    Graph *&freed_in = content.allocation->freed_in;
+    // Either its own graph frees it, once, or others do.
+    const bool own = content.allocation->graph == &graph;
+    require(!own || !content.allocation->escaped);
+    require(freed_in == nullptr ||
+            (freed_in != &graph && !own && freed_in != content.allocation->graph));
+    freed_in = &graph;
+    content.work = free_work(content.allocation, "memory free node");
+    return content;
+}
+
+CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters(const NodeContent &content) {
+    return content.allocation->parameters;
+}
+
+bool is_graph_memory(CUdeviceptr address) noexcept {
+    return allocations().count(address) != 0;
+}
+
+Work graph_free_work(CUdeviceptr address, const char *what) {
+    const auto allocation = outstanding_allocation(address, what);
+    allocation->set_outstanding(false);
+    return free_work(allocation, what);
+}
+
+void graph_memory_free(CUdeviceptr address) {
+    const auto allocation = outstanding_allocation(address, "free");
+    wait_until_unused(static_cast<std::uintptr_t>(address));
+    require(allocation->outstanding()); // another thread may have been faster
+    if (const Range *range = range_of(*allocation); range != nullptr && range->pending > 0) {
+        misuse("free of graph memory that queued work uses: " + range->describe());
+    }
+    allocation->set_outstanding(false);
+    allocation->end_use();
+}
+
+CUdeviceptr capture_allocation(Stream &stream, int on, std::size_t size) {
+    require(stream.capture != nullptr && stream.capture->active(),
+            CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters = {};
+    parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    parameters.poolProps.location.id = on;
+    parameters.bytesize = size;
+    NodeContent content = allocation_node(*stream.capture->graph, parameters);
+    const CUdeviceptr address = content.allocation->address;
+    capture_node(stream, std::move(content));
+    return address;
+}
+
+void restart_graph_memory() {
+    std::vector<std::shared_ptr<GraphAllocation>> kept;
+    for (const auto &[address, allocation] : allocations()) {
+        kept.push_back(allocation->shared());
+    }
+    for (const auto &allocation : kept) {
+        allocation->set_outstanding(false);
+    }
+    kept.clear();
+    usages().clear();
+}
+
+namespace driver {
+
+CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                const CUgraphNode *dependencies, size_t numDependencies,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams) {
+    require(nodeParams != nullptr);
+    poison(&nodeParams->dptr);
+    const Node &node = new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
+                                [&](Graph &graph) { return allocation_node(graph, *nodeParams); });
+    nodeParams->dptr = node.content.allocation->address;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                               const CUgraphNode *dependencies, size_t numDependencies,
+                               CUdeviceptr dptr) {
+    new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
+             [&](Graph &graph) { return free_node(graph, dptr); });
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out) {
+    require(params_out != nullptr);
+    *params_out = allocation_parameters(node_of(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC).content);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
+    require(dptr_out != nullptr);
+    *dptr_out = node_of(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE).content.allocation->address;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
+    const int ordinal = sim::device(device).ordinal;
+    require(value != nullptr);
+    *static_cast<cuuint64_t *>(value) = *attribute(usages()[ordinal], attr);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
+    Usage &usage = usages()[sim::device(device).ordinal];
+    require(value != nullptr && *static_cast<const cuuint64_t *>(value) == 0);
+    // The marks start anew from what there is now.
+    if (attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) {
+        usage.used_high = usage.used;
+    } else if (attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
+        usage.reserved_high = usage.reserved;
+    } else {
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGraphMemTrim(CUdevice device) {
+    Usage &usage = usages()[sim::device(device).ordinal];
+    usage.reserved = rounded(usage.used);
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

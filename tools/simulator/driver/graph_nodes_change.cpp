@@ -1,0 +1,85 @@
+// New parameters for nodes and for the steps of executable graphs; nodes that executable graphs
+// leave out.
+#include "core/graph_change.hpp"
+#include "core/graph_nodes.hpp"
+#include "driver_functions.hpp"
+
+namespace sim {
+namespace {
+
+Step &step_of(CUgraphExec exec_handle, CUgraphNode node_handle) {
+    Exec &exec = exec_of(exec_handle);
+    Step *step = find_step(exec.plan, node_of(node_handle));
+    require(step != nullptr);
+    return *step;
+}
+
+// Changes of a single step are restricted further than those by a whole graph.
+bool is_flat(const NodeContent &content) {
+    const auto &copy = std::any_cast<const CUDA_MEMCPY3D_PEER &>(content.work.parameters);
+    return copy.Height == 1 && copy.Depth == 1 && copy.WidthInBytes != 0;
+}
+
+bool can_be_disabled(CUgraphNodeType type) {
+    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
+           type == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+} // namespace
+
+void set_content(CUgraphNode handle, NodeContent content) {
+    Node &node = node_of(handle, content.work.type);
+    if (node.type() == CU_GRAPH_NODE_TYPE_KERNEL) {
+        content = with_attributes_of(node.content, std::move(content));
+    }
+    node.content = std::move(content);
+    node.argument_pointers.clear();
+}
+
+void set_content(CUgraphExec exec, CUgraphNode handle, NodeContent content) {
+    const unsigned long long flags = exec_of(exec).flags;
+    Step &step = step_of(exec, handle);
+    require(step.type() == content.work.type);
+    if (step.type() == CU_GRAPH_NODE_TYPE_KERNEL) {
+        content = with_attributes_of(step.content, std::move(content));
+    }
+    if (step.type() == CU_GRAPH_NODE_TYPE_MEMCPY) {
+        require(is_flat(step.content) && is_flat(content));
+    }
+    require(change_problem(step, content, flags) == 0);
+    step.content = std::move(content);
+}
+
+namespace driver {
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            CUgraph childGraph) {
+    const Graph &child = graph_of(childGraph);
+    const unsigned long long flags = exec_of(hGraphExec).flags;
+    Step &step = step_of(hGraphExec, hNode);
+    require(step.type() == CU_GRAPH_NODE_TYPE_GRAPH);
+    try {
+        update_plan(step.plans.front(), child, flags);
+    } catch (const UpdateProblem &) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
+    Step &step = step_of(hGraphExec, hNode);
+    require(can_be_disabled(step.type()));
+    step.enabled = isEnabled != 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled) {
+    require(isEnabled != nullptr);
+    const Step &step = step_of(hGraphExec, hNode);
+    require(can_be_disabled(step.type()));
+    *isEnabled = step.enabled ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,95 @@
+// Child graph nodes, and the bodies of conditional nodes.
+#include "core/context.hpp"
+#include "core/graph_nodes.hpp"
+#include "driver_functions.hpp"
+
+#include <map>
+
+namespace sim {
+namespace {
+
+// All handles that were made. What a kernel sets may be of a graph that is gone.
+std::map<std::uint64_t, std::weak_ptr<Conditional>> &handles() {
+    static auto *map = new std::map<std::uint64_t, std::weak_ptr<Conditional>>;
+    return *map;
+}
+
+} // namespace
+
+void add_bodies(Node &node) {
+    for (unsigned int i = 0; i < node.content.condition->size; ++i) {
+        Graph &body = make_graph();
+        body.counted = false;
+        body.owner = &node;
+        node.graphs.push_back(&body);
+    }
+}
+
+bool set_conditional(std::uint64_t handle, unsigned int value) {
+    const auto found = handles().find(handle);
+    const auto condition = found == handles().end() ? nullptr : found->second.lock();
+    if (!condition) {
+        return false;
+    }
+    condition->value = value;
+    return true;
+}
+
+std::shared_ptr<Conditional> find_condition(std::uint64_t handle) {
+    const auto found = handles().find(handle);
+    return found == handles().end() ? nullptr : found->second.lock();
+}
+
+NodeContent child_content() {
+    NodeContent content;
+    content.work.type = CU_GRAPH_NODE_TYPE_GRAPH;
+    content.work.what = "child graph node";
+    return content;
+}
+
+namespace driver {
+
+CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                  const CUgraphNode *dependencies, size_t numDependencies,
+                                  CUgraph childGraph) {
+    const Graph &child = graph_of(childGraph);
+    require(!has_memory_nodes(child) && !has_conditional_nodes(child), CUDA_ERROR_NOT_SUPPORTED);
+    Node &node = new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
+                          [](Graph &) { return child_content(); });
+    give_child(node, child);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
+    require(phGraph != nullptr);
+    poison(phGraph);
+    *phGraph = node_of(hNode, CU_GRAPH_NODE_TYPE_GRAPH).graphs.front();
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12030
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph,
+                                        CUcontext ctx, unsigned int defaultLaunchValue,
+                                        unsigned int flags) {
+    require(pHandle_out != nullptr);
+    poison(pHandle_out);
+    Graph &graph = graph_of(hGraph);
+    require((flags & ~static_cast<unsigned int>(CU_GRAPH_COND_ASSIGN_DEFAULT)) == 0);
+    if (ctx != nullptr) {
+        checked_context(ctx);
+    }
+    static std::uint64_t last = 0;
+    const std::uint64_t handle = (++last << 8) | 1; // none that another number is likely to be
+    const bool assign_default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
+    auto condition = std::make_shared<Conditional>(
+        Conditional{handle, defaultLaunchValue, assign_default, 0, &graph});
+    std::erase_if(handles(), [](const auto &entry) { return entry.second.expired(); });
+    handles()[handle] = condition;
+    graph.conditions.push_back(std::move(condition));
+    *pHandle_out = handle;
+    return CUDA_SUCCESS;
+}
+#endif
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,245 @@
+// Makes plans of graphs: checks their structure and finds an order in which their nodes can run.
+#include "core/graph_memory.hpp"
+#include "core/graph_nodes.hpp"
+#include "core/plan.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace sim {
+namespace {
+
+// CUgraphInstantiateResult, which the headers have from CUDA 12.0 on.
+enum Result {
+    error = 1,
+    invalid_structure = 2,
+    not_supported = 3,
+    several_contexts = 4,
+    unused_handle = 5
+};
+
+// What is allowed depends on where the graph is, and what it is made for.
+struct Rules {
+    bool device_launch = false;
+    bool in_body = false;        // of a conditional node
+    CUctx_st *context = nullptr; // device launch: of all kernels
+};
+
+constexpr unsigned long long device_launch_flag = 4;
+
+bool is_work_of_kernels(CUgraphNodeType type) {
+    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
+           type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH;
+}
+
+void check_node(Node &node, Rules &rules) {
+    const bool for_device = is_work_of_kernels(node.type());
+    if (rules.device_launch && !for_device) {
+        throw PlanProblem{not_supported, CUDA_ERROR_INVALID_VALUE, &node,
+                          "a node of this type cannot be launched from the device"};
+    }
+    if (rules.in_body && !for_device && node.type() != CU_GRAPH_NODE_TYPE_EMPTY &&
+        node.type() != conditional_node) {
+        throw PlanProblem{not_supported, CUDA_ERROR_NOT_SUPPORTED, &node,
+                          "a node of this type cannot be in the body of a conditional node"};
+    }
+    if (rules.device_launch && node.type() == CU_GRAPH_NODE_TYPE_KERNEL) {
+        CUctx_st *context = kernel_context(node.content);
+        if (context != nullptr && rules.context != nullptr && context != rules.context) {
+            throw PlanProblem{several_contexts, CUDA_ERROR_INVALID_VALUE, &node,
+                              "kernels of several contexts"};
+        }
+        rules.context = context != nullptr ? context : rules.context;
+    }
+}
+
+std::vector<Step> steps_of(const Graph &graph) {
+    std::map<const Node *, std::size_t> index;
+    for (const Node *node : graph.nodes) {
+        index.emplace(node, index.size());
+    }
+    std::vector<Step> steps;
+    for (Node *node : graph.nodes) {
+        Step step = {node, node->content, {}, true, {}};
+        for (const Edge &edge : node->dependencies) {
+            step.after.push_back({index.at(edge.node), edge.data});
+        }
+        steps.push_back(std::move(step));
+    }
+    return steps;
+}
+
+// What is freed was allocated before, where the same graph does both.
+void check_frees(const Plan &plan) {
+    // What is allocated before each step, in order.
+    std::vector<std::vector<const GraphAllocation *>> allocated(plan.steps.size());
+    const bool any = std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step &step) {
+        return step.content.allocation != nullptr;
+    });
+    if (!any) {
+        return;
+    }
+    for (const std::size_t i : plan.order) {
+        const Step &step = plan.steps[i];
+        auto &here = allocated[i];
+        for (const Step::Dependency &dependency : step.after) {
+            const auto &before = allocated[dependency.step];
+            here.insert(here.end(), before.begin(), before.end());
+        }
+        std::sort(here.begin(), here.end());
+        here.erase(std::unique(here.begin(), here.end()), here.end());
+        const GraphAllocation *own = step.content.allocation.get();
+        if (step.type() == CU_GRAPH_NODE_TYPE_MEM_FREE && own->graph == step.node->graph &&
+            !std::binary_search(here.begin(), here.end(), own)) {
+            throw PlanProblem{invalid_structure, CUDA_ERROR_INVALID_VALUE, step.node,
+                              "a free node that does not come after its allocation node"};
+        }
+        if (step.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
+            here.insert(std::upper_bound(here.begin(), here.end(), own), own);
+        }
+    }
+}
+
+std::shared_ptr<Plan> plan_of(const Graph &graph, Rules &rules) {
+    auto plan = std::make_shared<Plan>();
+    plan->steps = steps_of(graph);
+    plan->order = any_order(*plan, [](std::size_t) { return std::size_t(0); });
+    if (plan->order.size() != plan->steps.size()) {
+        std::vector<bool> runs(plan->steps.size());
+        for (const std::size_t i : plan->order) {
+            runs[i] = true;
+        }
+        const auto stuck = std::find(runs.begin(), runs.end(), false) - runs.begin();
+        throw PlanProblem{invalid_structure, CUDA_ERROR_INVALID_VALUE,
+                          plan->steps[static_cast<std::size_t>(stuck)].node, "a cycle"};
+    }
+    check_frees(*plan);
+    for (Step &step : plan->steps) {
+        check_node(*step.node, rules);
+        Rules inner = rules;
+        inner.in_body = rules.in_body || step.type() == conditional_node;
+        for (const CUgraph body : step.node->graphs) {
+            step.plans.push_back(plan_of(*body, inner));
+        }
+        rules.context = inner.context;
+    }
+    for (const auto &condition : graph.conditions) {
+        if (!condition->used) {
+            throw PlanProblem{unused_handle, CUDA_ERROR_INVALID_VALUE, nullptr,
+                              "a conditional handle that no node uses"};
+        }
+        plan->conditions.push_back(
+            {condition, condition->default_value, condition->assign_default});
+    }
+    return plan;
+}
+
+bool has_work_of_kernels(const Graph &graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node *node) {
+        return node->type() == CU_GRAPH_NODE_TYPE_GRAPH ? has_work_of_kernels(*node->graphs.front())
+                                                        : is_work_of_kernels(node->type());
+    });
+}
+
+} // namespace
+
+std::shared_ptr<Plan> make_plan(const Graph &graph, unsigned long long flags) {
+    Rules rules;
+    rules.device_launch = (flags & device_launch_flag) != 0;
+    if (graph.capturing || graph.owner != nullptr) {
+        throw PlanProblem{error, CUDA_ERROR_INVALID_VALUE, nullptr,
+                          "a graph that belongs to a capture or a node"};
+    }
+    auto plan = plan_of(graph, rules);
+    if (rules.device_launch && !has_work_of_kernels(graph)) {
+        throw PlanProblem{error, CUDA_ERROR_INVALID_VALUE, nullptr,
+                          "a graph for launches from the device that does nothing there"};
+    }
+    return plan;
+}
+
+std::vector<std::size_t> any_order(const Plan &plan,
+                                   const std::function<std::size_t(std::size_t)> &pick) {
+    std::vector<std::size_t> waits_for(plan.steps.size());
+    std::vector<std::vector<std::size_t>> dependents(plan.steps.size());
+    std::vector<std::size_t> free, order;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        waits_for[i] = plan.steps[i].after.size();
+        for (const Step::Dependency &dependency : plan.steps[i].after) {
+            dependents[dependency.step].push_back(i);
+        }
+        if (waits_for[i] == 0) {
+            free.push_back(i);
+        }
+    }
+    while (!free.empty()) {
+        const auto chosen = free.begin() + static_cast<std::ptrdiff_t>(pick(free.size()));
+        const std::size_t next = *chosen;
+        free.erase(chosen);
+        order.push_back(next);
+        for (const std::size_t dependent : dependents[next]) {
+            if (--waits_for[dependent] == 0) {
+                free.push_back(dependent);
+            }
+        }
+    }
+    return order;
+}
+
+Plan &writable(std::shared_ptr<Plan> &plan) {
+    if (plan.use_count() > 1) {
+        plan = std::make_shared<Plan>(*plan);
+    }
+    return *plan;
+}
+
+const Step *find_step(const Plan &plan, const Node &node) {
+    const Step *found = nullptr;
+    for_each_step(plan, [&](const Step &step) {
+        if (step.node == &node) {
+            found = &step;
+        }
+    });
+    return found;
+}
+
+Step *find_step(std::shared_ptr<Plan> &plan, const Node &node) {
+    if (find_step(*plan, node) == nullptr) {
+        return nullptr;
+    }
+    for (Step &step : writable(plan).steps) {
+        if (step.node == &node) {
+            return &step;
+        }
+        for (auto &inner : step.plans) {
+            if (Step *found = find_step(inner, node)) {
+                return found;
+            }
+        }
+    }
+    return nullptr;
+}
+
+void graph_of_plan(const Plan &plan, Graph &graph) {
+    std::vector<Node *> nodes;
+    for (const Step &step : plan.steps) {
+        require(step.content.allocation == nullptr && step.content.condition == nullptr,
+                CUDA_ERROR_NOT_SUPPORTED);
+        Node &node = add_node(graph, step.enabled ? step.content : empty_content(), {});
+        nodes.push_back(&node);
+        for (const auto &inner : step.plans) {
+            Graph &child = make_graph();
+            child.counted = false;
+            child.owner = &node;
+            node.graphs.push_back(&child);
+            graph_of_plan(*inner, child);
+        }
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        for (const Step::Dependency &dependency : plan.steps[i].after) {
+            add_edge(*nodes[dependency.step], *nodes[i], dependency.data);
+        }
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,312 @@
+// What a graph consists of: nodes, edges and their data, and the picture of it all.
+#include "core/graph.hpp"
+#include "driver_functions.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace sim {
+namespace {
+
+// The API's way to return a list: a null array asks for the number only; room that is left is
+// filled with nulls. Fields of an entry go into arrays of their own.
+template <class Entries, class Put, class Clear>
+void return_list(const Entries &entries, std::size_t *count, bool wanted, const Put &put,
+                 const Clear &clear) {
+    require(count != nullptr);
+    if (!wanted) {
+        *count = entries.size();
+        return;
+    }
+    const std::size_t room = *count;
+    std::size_t filled = 0;
+    for (; filled < entries.size() && filled < room; ++filled) {
+        put(filled, entries[filled]);
+    }
+    for (std::size_t i = filled; i < room; ++i) {
+        clear(i);
+    }
+    *count = filled;
+}
+
+void return_nodes(const std::vector<Node *> &list, CUgraphNode *nodes, std::size_t *count) {
+    return_list(
+        list, count, nodes != nullptr, [nodes](std::size_t i, Node *node) { nodes[i] = node; },
+        [nodes](std::size_t i) { nodes[i] = nullptr; });
+}
+
+// A query that has no room for data other than the default.
+void check_lossless(const std::vector<Edge> &edges, const void *data) {
+#if CUDA_VERSION >= 12030
+    for (const Edge &edge : edges) {
+        require(data != nullptr || edge.data == EdgeData(), CUDA_ERROR_LOSSY_QUERY);
+    }
+#else
+    (void)edges;
+    (void)data;
+#endif
+}
+
+void put_data(void *data, std::size_t index, const EdgeData &value) {
+    if (data != nullptr) {
+        std::memcpy(static_cast<EdgeData *>(data) + index, &value, sizeof value);
+    }
+}
+
+// One side of a node's edges.
+void return_edges(const std::vector<Edge> &edges, CUgraphNode *nodes, void *data,
+                  std::size_t *count) {
+    require(count != nullptr && (data == nullptr || nodes != nullptr));
+    if (nodes != nullptr) {
+        check_lossless(edges, data);
+    }
+    return_list(
+        edges, count, nodes != nullptr,
+        [=](std::size_t i, const Edge &edge) {
+            nodes[i] = edge.node;
+            put_data(data, i, edge.data);
+        },
+        [=](std::size_t i) {
+            nodes[i] = nullptr;
+            put_data(data, i, {});
+        });
+}
+
+void return_all_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, void *data,
+                      std::size_t *count) {
+    const Graph &graph = graph_of(handle);
+    require(count != nullptr && (from == nullptr) == (to == nullptr) &&
+            (data == nullptr || from != nullptr));
+    struct Whole {
+        Node *from;
+        Edge edge;
+    };
+    std::vector<Whole> all;
+    for (Node *node : graph.nodes) {
+        if (from != nullptr) {
+            check_lossless(node->dependents, data);
+        }
+        for (const Edge &edge : node->dependents) {
+            all.push_back({node, edge});
+        }
+    }
+    return_list(
+        all, count, from != nullptr,
+        [=](std::size_t i, const Whole &whole) {
+            from[i] = whole.from;
+            to[i] = whole.edge.node;
+            put_data(data, i, whole.edge.data);
+        },
+        [=](std::size_t i) {
+            from[i] = to[i] = nullptr;
+            put_data(data, i, {});
+        });
+}
+
+EdgeData data_at(const void *data, std::size_t index) {
+    EdgeData value;
+    if (data != nullptr) {
+        std::memcpy(&value, static_cast<const EdgeData *>(data) + index, sizeof value);
+    }
+    return value;
+}
+
+struct Pair {
+    Node *from, *to;
+};
+Pair pair_at(const Graph &graph, const CUgraphNode *from, const CUgraphNode *to,
+             std::size_t index) {
+    const Pair pair = {&node_of(from[index]), &node_of(to[index])};
+    require(pair.from->graph == &graph && pair.to->graph == &graph);
+    return pair;
+}
+
+void remove_edge(const Pair &pair, const EdgeData &data) {
+    const std::size_t before = pair.to->dependencies.size();
+    std::erase_if(pair.to->dependencies,
+                  [&](const Edge &edge) { return edge.node == pair.from && edge.data == data; });
+    require(pair.to->dependencies.size() != before);
+    std::erase_if(pair.from->dependents,
+                  [&](const Edge &edge) { return edge.node == pair.to && edge.data == data; });
+}
+
+// All or nothing: what was done before the first refusal is undone.
+void add_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
+               std::size_t count) {
+    const Graph &graph = graph_of(handle);
+    require(count == 0 || (from != nullptr && to != nullptr));
+    std::size_t done = 0;
+    try {
+        for (; done < count; ++done) {
+            const Pair pair = pair_at(graph, from, to, done);
+            add_edge(*pair.from, *pair.to, data_at(data, done));
+        }
+    } catch (...) {
+        while (done > 0) {
+            --done;
+            remove_edge(pair_at(graph, from, to, done), data_at(data, done));
+        }
+        throw;
+    }
+}
+
+void remove_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
+                  std::size_t count) {
+    const Graph &graph = graph_of(handle);
+    require(count == 0 || (from != nullptr && to != nullptr));
+    require(!has_memory_nodes(graph));
+    for (std::size_t i = 0; i < count; ++i) {
+        remove_edge(pair_at(graph, from, to, i), data_at(data, i));
+    }
+}
+
+const char *type_name(CUgraphNodeType type) {
+    static constexpr const char *names[] = {"KERNEL",         "MEMCPY",       "MEMSET",
+                                            "HOST",           "GRAPH",        "EMPTY",
+                                            "WAIT_EVENT",     "EVENT_RECORD", "EXT_SEMAS_SIGNAL",
+                                            "EXT_SEMAS_WAIT", "MEM_ALLOC",    "MEM_FREE",
+                                            "BATCH_MEM_OP",   "CONDITIONAL"};
+    const auto index = static_cast<unsigned int>(type);
+    return index < sizeof names / sizeof *names ? names[index] : "?";
+}
+
+// In the language of Graphviz; graphs within graphs are clusters.
+void print_graph(std::ostream &out, const Graph &graph, unsigned int flags) {
+    const auto name = [](const Node &node) {
+        return "graph_" + std::to_string(node.graph->id) + "_node_" + std::to_string(node.number);
+    };
+    out << "subgraph cluster_" << graph.id << " {\nlabel=\"graph_" << graph.id << "\"\n";
+    for (const Node *node : graph.nodes) {
+        out << name(*node) << " [label=\"" << node->number << "\\n" << type_name(node->type());
+        if (flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE | CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES)) {
+            out << "\\nhandle " << static_cast<const void *>(node);
+        }
+        out << "\"]\n";
+        for (const CUgraph inner : node->graphs) {
+            print_graph(out, *inner, flags);
+        }
+    }
+    for (const Node *node : graph.nodes) {
+        for (const Edge &edge : node->dependents) {
+            out << name(*node) << " -> " << name(*edge.node) << "\n";
+        }
+    }
+    out << "}\n";
+}
+
+} // namespace
+
+namespace driver {
+
+CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
+    require(type != nullptr);
+    *type = node_of(hNode).type();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
+    return_nodes(graph_of(hGraph).nodes, nodes, numNodes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
+    std::vector<Node *> roots = graph_of(hGraph).nodes;
+    std::erase_if(roots, [](const Node *node) { return !node->dependencies.empty(); });
+    return_nodes(roots, rootNodes, numRootNodes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
+    return_all_edges(hGraph, from, to, nullptr, numEdges);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
+                                    size_t *numDependencies) {
+    return_edges(node_of(hNode).dependencies, dependencies, nullptr, numDependencies);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
+                                      size_t *numDependentNodes) {
+    return_edges(node_of(hNode).dependents, dependentNodes, nullptr, numDependentNodes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
+                                size_t numDependencies) {
+    add_edges(hGraph, from, to, nullptr, numDependencies);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
+                                   size_t numDependencies) {
+    remove_edges(hGraph, from, to, nullptr, numDependencies);
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12030
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
+
+CUresult cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
+                            CUgraphEdgeData *edgeData, size_t *numEdges) {
+    return_all_edges(hGraph, from, to, edgeData, numEdges);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies,
+                                       CUgraphEdgeData *edgeData, size_t *numDependencies) {
+    return_edges(node_of(hNode).dependencies, dependencies, edgeData, numDependencies);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
+                                         CUgraphEdgeData *edgeData, size_t *numDependentNodes) {
+    return_edges(node_of(hNode).dependents, dependentNodes, edgeData, numDependentNodes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
+                                   const CUgraphEdgeData *edgeData, size_t numDependencies) {
+    add_edges(hGraph, from, to, edgeData, numDependencies);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
+                                      const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+                                      size_t numDependencies) {
+    remove_edges(hGraph, from, to, edgeData, numDependencies);
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
+                                CUgraph hClonedGraph) {
+    require(phNode != nullptr);
+    poison(phNode);
+    const Node &original = node_of(hOriginalNode);
+    for (Node *node : graph_of(hClonedGraph).nodes) {
+        if (node->original == &original) {
+            *phNode = node;
+            return CUDA_SUCCESS;
+        }
+    }
+    refuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
+    const Graph &graph = graph_of(hGraph);
+    require(path != nullptr);
+    std::ofstream file(path);
+    require(static_cast<bool>(file), CUDA_ERROR_OPERATING_SYSTEM);
+    file << "digraph dot {\n";
+    print_graph(file, graph, flags);
+    file << "}\n";
+    file.close();
+    require(static_cast<bool>(file), CUDA_ERROR_OPERATING_SYSTEM);
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,188 @@
+// Updates of executable graphs from graphs of the same topology.
+#include "core/graph_change.hpp"
+#include "core/graph_launch.hpp"
+#include "driver_functions.hpp"
+
+#include <map>
+
+namespace sim {
+namespace {
+
+enum Result { error = 1, topology_changed = 2, node_type_changed = 3 };
+
+// Which node stands for which step. Paired from the exits upwards, dependencies in the order in
+// which they were added, as CUDA documents it.
+class Pairing {
+  public:
+    Pairing(const Plan &plan, const Graph &graph)
+        : plan_(plan), graph_(graph), nodes_(plan.steps.size()) {
+        if (plan.steps.size() != graph.nodes.size()) {
+            throw UpdateProblem{topology_changed};
+        }
+        pair_exits();
+        while (!open_.empty()) {
+            const std::size_t step = open_.back();
+            open_.pop_back();
+            pair_dependencies(step);
+        }
+        if (steps_.size() != nodes_.size()) { // the graph has a cycle
+            throw UpdateProblem{topology_changed};
+        }
+    }
+
+    Node &node(std::size_t step) const { return *nodes_[step]; }
+
+  private:
+    void pair_exits() {
+        std::vector<bool> followed(plan_.steps.size());
+        for (const Step &step : plan_.steps) {
+            for (const Step::Dependency &dependency : step.after) {
+                followed[dependency.step] = true;
+            }
+        }
+        std::vector<Node *> exits;
+        for (Node *node : graph_.nodes) {
+            if (node->dependents.empty()) {
+                exits.push_back(node);
+            }
+        }
+        std::size_t next = 0;
+        for (std::size_t step = 0; step < followed.size(); ++step) {
+            if (!followed[step]) {
+                if (next == exits.size()) {
+                    throw UpdateProblem{topology_changed};
+                }
+                pair(step, *exits[next++]);
+            }
+        }
+        if (next != exits.size()) {
+            throw UpdateProblem{topology_changed, exits[next]};
+        }
+    }
+
+    void pair(std::size_t step, Node &node) {
+        nodes_[step] = &node;
+        steps_[&node] = step;
+        open_.push_back(step);
+    }
+
+    void pair_dependencies(std::size_t index) {
+        const Step &step = plan_.steps[index];
+        Node &node = *nodes_[index];
+        if (step.after.size() != node.dependencies.size()) {
+            throw UpdateProblem{topology_changed, &node};
+        }
+        for (std::size_t i = 0; i < step.after.size(); ++i) {
+            const std::size_t from_step = step.after[i].step;
+            Node &from = *node.dependencies[i].node;
+            const auto known = steps_.find(&from);
+            const bool fits =
+                nodes_[from_step] == nullptr ? known == steps_.end() : nodes_[from_step] == &from;
+            if (!fits || !(step.after[i].data == node.dependencies[i].data)) {
+                throw UpdateProblem{topology_changed, &node, &from};
+            }
+            if (nodes_[from_step] == nullptr) {
+                pair(from_step, from);
+            }
+        }
+    }
+
+    const Plan &plan_;
+    const Graph &graph_;
+    std::vector<Node *> nodes_; // by step
+    std::map<const Node *, std::size_t> steps_;
+    std::vector<std::size_t> open_; // paired, their dependencies not yet
+};
+
+void check_update(const Plan &plan, const Graph &graph, unsigned long long flags) {
+    const Pairing pairs(plan, graph);
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        if (plan.steps[i].type() != pairs.node(i).type()) {
+            throw UpdateProblem{node_type_changed, &pairs.node(i)};
+        }
+    }
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        const Step &step = plan.steps[i];
+        Node &node = pairs.node(i);
+        if (const int result = change_problem(step, node.content, flags)) {
+            throw UpdateProblem{result, &node};
+        }
+        for (std::size_t inner = 0; inner < step.plans.size(); ++inner) {
+            check_update(*step.plans[inner], *node.graphs[inner], flags);
+        }
+    }
+}
+
+void apply_update(std::shared_ptr<Plan> &shared, const Graph &graph) {
+    Plan &plan = writable(shared);
+    const Pairing pairs(plan, graph);
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        Step &step = plan.steps[i];
+        const Node &node = pairs.node(i);
+        step.content = node.content;
+        for (std::size_t inner = 0; inner < step.plans.size(); ++inner) {
+            apply_update(step.plans[inner], *node.graphs[inner]);
+        }
+    }
+    plan.conditions.clear();
+    for (const auto &condition : graph.conditions) {
+        plan.conditions.push_back({condition, condition->default_value, condition->assign_default});
+    }
+}
+
+// Refuses invalid arguments; throws an UpdateProblem.
+void update(CUgraphExec exec_handle, CUgraph graph_handle) {
+    Exec &exec = exec_of(exec_handle);
+    const Graph &graph = graph_of(graph_handle);
+    if (graph.owner != nullptr || graph.capturing) {
+        throw UpdateProblem{error};
+    }
+    update_plan(exec.plan, graph, exec.flags);
+    exec.references = references_of(graph); // launches in flight keep the old ones
+    run_user_destructors();
+}
+
+} // namespace
+
+void update_plan(std::shared_ptr<Plan> &plan, const Graph &graph, unsigned long long exec_flags) {
+    check_update(*plan, graph, exec_flags);
+    apply_update(plan, graph);
+}
+
+namespace driver {
+
+CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out,
+                           CUgraphExecUpdateResult *updateResult_out) {
+    require(updateResult_out != nullptr);
+    UpdateProblem problem = {};
+    try {
+        update(hGraphExec, hGraph);
+    } catch (const UpdateProblem &found) {
+        problem = found;
+    }
+    if (hErrorNode_out != nullptr) {
+        *hErrorNode_out = problem.node;
+    }
+    *updateResult_out = static_cast<CUgraphExecUpdateResult>(problem.result);
+    return problem.result == 0 ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+#if CUDA_VERSION >= 12000
+CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
+                              CUgraphExecUpdateResultInfo *resultInfo) {
+    require(resultInfo != nullptr);
+    UpdateProblem problem = {};
+    try {
+        update(hGraphExec, hGraph);
+    } catch (const UpdateProblem &found) {
+        problem = found;
+    }
+    resultInfo->result = static_cast<CUgraphExecUpdateResult>(problem.result);
+    resultInfo->errorNode = problem.node;
+    resultInfo->errorFromNode = problem.from;
+    return problem.result == 0 ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+#endif
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,310 @@
+// Green contexts: a share of a device's multiprocessors, and streams that are bound to it. A share
+// limits nothing here; it is kept, checked, and told.
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/misuse.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#if CUDA_VERSION >= 12040
+
+namespace sim {
+namespace {
+
+// What the simulator keeps in the part of a CUdevResource that clients must not touch.
+struct Share {
+    static constexpr std::uint64_t own_magic = 0x6572616873207573;
+    std::uint64_t magic;
+    std::int32_t device;
+    std::uint32_t count; // of multiprocessors
+    std::uint64_t split; // by which it was made; 0: none, it can be split
+};
+static_assert(sizeof(Share) <= sizeof(CUdevResource::_internal_padding));
+
+} // namespace
+} // namespace sim
+
+struct CUdevResourceDesc_st final : sim::Object {
+    explicit CUdevResourceDesc_st(const sim::Share &all) : Object(own_kind), share(all) {
+        counted = false; // no call ends it
+    }
+    static constexpr sim::Kind own_kind = sim::Kind::other;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    sim::Share share;
+};
+
+struct CUgreenCtx_st final : sim::Object {
+    CUgreenCtx_st(CUctx_st &primary, const sim::Share &part) : Object(own_kind), share(part) {
+        static unsigned long long newest = 0;
+        id = ++newest;
+        context = &primary;
+    }
+    static constexpr sim::Kind own_kind = sim::Kind::green_context;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    sim::Share share;
+    unsigned long long id;
+    std::vector<CUstream> streams;     // which may have been destroyed since
+    std::vector<sim::Ticket> barriers; // come before all work of streams that are made from now on
+};
+
+namespace sim {
+namespace {
+
+using GreenContext = CUgreenCtx_st;
+
+// What the compute capability asks of a part.
+struct Granularity {
+    unsigned int least, step;
+};
+
+Granularity granularity_of(CUdevice device, bool ignore_coscheduling = false) {
+    const int major = device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    if (ignore_coscheduling || major < 8) {
+        return {2, 2};
+    }
+    return major == 8 ? Granularity{4, 2} : Granularity{8, 8};
+}
+
+Share whole_of(CUdevice device) {
+    const int count = device_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    return {Share::own_magic, device, static_cast<std::uint32_t>(count), 0};
+}
+
+CUdevResource resource_of(const Share &share) {
+    CUdevResource resource{};
+    resource.type = share.count == 0 ? CU_DEV_RESOURCE_TYPE_INVALID : CU_DEV_RESOURCE_TYPE_SM;
+    resource.sm.smCount = share.count;
+#if CUDA_VERSION >= 13000
+    const Granularity granularity = granularity_of(share.device);
+    resource.sm.minSmPartitionSize = granularity.least;
+    resource.sm.smCoscheduledAlignment = granularity.step;
+#endif
+    std::memcpy(resource._internal_padding, &share, sizeof share);
+    return resource;
+}
+
+// What a client got from a call before; refuses what it made up.
+Share share_of(const CUdevResource &resource) {
+    require(resource.type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
+    Share share;
+    std::memcpy(&share, resource._internal_padding, sizeof share);
+    require(share.magic == Share::own_magic && share.count == resource.sm.smCount);
+    device(share.device);
+    return share;
+}
+
+void tell(CUdevResource *resource, CUdevResourceType type, const Share &share) {
+    require(resource != nullptr);
+    require(type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
+    *resource = resource_of(share);
+}
+
+GreenContext &green_context(CUgreenCtx handle) {
+    GreenContext &green = checked(handle, CUDA_ERROR_INVALID_CONTEXT);
+    check_usable(*green.context);
+    return green;
+}
+
+// Its streams that live still.
+std::vector<Stream *> streams_of(GreenContext &green) {
+    std::vector<Stream *> streams;
+    std::erase_if(green.streams, [&](CUstream handle) {
+        Object *object = Registry::get().find(handle);
+        const bool lives = object != nullptr && Stream::is(object->kind);
+        if (lives) {
+            streams.push_back(static_cast<Stream *>(object));
+        }
+        return !lives;
+    });
+    return streams;
+}
+
+// Calls on a green context one of whose streams captures invalidate the capture.
+void refuse_capturing(GreenContext &green) {
+    for (Stream *stream : streams_of(green)) {
+        sim::refuse_capturing(*stream);
+    }
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type) {
+    sim::device(device);
+    tell(resource, type, whole_of(device));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type) {
+    const Context &context = hCtx ? checked_context(hCtx) : current_context();
+    tell(resource, type, whole_of(context.device));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
+                                  CUdevResourceType type) {
+    Share share = green_context(hCtx).share;
+    share.split = 0; // of a green context, it can be split again
+    tell(resource, type, share);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
+                                     const CUdevResource *input, CUdevResource *remaining,
+                                     unsigned int useFlags, unsigned int minCount) {
+    static std::uint64_t splits = 0;
+    require(nbGroups != nullptr && input != nullptr && (useFlags & ~3U) == 0);
+    const Share whole = share_of(*input);
+    require(whole.split == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+    require(minCount <= whole.count);
+    const Granularity granularity = granularity_of(whole.device, (useFlags & 1U) != 0);
+    const unsigned int least = std::max(minCount, granularity.least);
+    const unsigned int size = (least + granularity.step - 1) / granularity.step * granularity.step;
+    unsigned int groups = whole.count / size;
+    require(groups != 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+    Share part{Share::own_magic, whole.device, size, ++splits};
+    if (result != nullptr) {
+        groups = std::min(groups, *nbGroups);
+        std::fill_n(result, groups, resource_of(part));
+    }
+    *nbGroups = groups;
+    if (remaining != nullptr) {
+        part.count = whole.count - groups * size;
+        *remaining = resource_of(part);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
+                                   unsigned int nbResources) {
+    poison(phDesc);
+    require(phDesc != nullptr && resources != nullptr && nbResources != 0);
+    Share all = share_of(resources[0]);
+    for (unsigned int i = 1; i < nbResources; ++i) {
+        const Share more = share_of(resources[i]);
+        require(more.device == all.device && more.split == all.split && more.split != 0,
+                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+        all.count += more.count;
+    }
+    require(all.count <= whole_of(all.device).count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+    *phDesc = Registry::get().make<CUdevResourceDesc_st>(all);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
+                          unsigned int flags) {
+    poison(phCtx);
+    sim::device(dev);
+    require(phCtx != nullptr && flags == CU_GREEN_CTX_DEFAULT_STREAM);
+    const Share share = checked(desc, CUDA_ERROR_INVALID_VALUE).share;
+    require(share.device == dev);
+    CUcontext primary = nullptr;
+    const CUresult retained = driver::cuDevicePrimaryCtxRetain(&primary, dev);
+    require(retained == CUDA_SUCCESS, retained);
+    *phCtx = Registry::get().make<GreenContext>(*primary, share);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
+    GreenContext &green = checked(hCtx, CUDA_ERROR_INVALID_CONTEXT);
+    for (Stream *stream : streams_of(green)) {
+        misuse("its green context is destroyed before " + stream->describe());
+        end_stream(*stream);
+    }
+    const CUdevice device = green.context->device;
+    Registry::get().destroy(&green);
+    return driver::cuDevicePrimaryCtxRelease_v2(device);
+}
+
+CUresult cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx) {
+    poison(pContext);
+    const GreenContext &green = green_context(hCtx);
+    require(pContext != nullptr);
+    *pContext = green.context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
+    const Stream &stream = stream_of(hStream);
+    require(phCtx != nullptr);
+    CUgreenCtx found = nullptr;
+    Registry::get().for_each([&](Object &object) {
+        if (GreenContext::is(object.kind)) {
+            auto &green = static_cast<GreenContext &>(object);
+            const auto &all = green.streams;
+            found = std::find(all.begin(), all.end(), &stream) != all.end() ? &green : found;
+        }
+    });
+    *phCtx = found;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
+    GreenContext &green = green_context(hCtx);
+    Event &event = checked(hEvent);
+    require(event.context == green.context, CUDA_ERROR_INVALID_HANDLE);
+    refuse_capturing(green);
+    std::vector<Ticket> after;
+    for (const Stream *stream : streams_of(green)) {
+        after.insert(after.end(), stream->queue.begin(), stream->queue.end());
+    }
+    // Not ordered with any stream: the null stream only holds the operation.
+    enqueue(legacy_stream(*green.context), event_record_work(event, "cuGreenCtxRecordEvent"),
+            std::move(after), false);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
+    GreenContext &green = green_context(hCtx);
+    Event &event = checked(hEvent);
+    refuse_capturing(green);
+    refuse_captured(event);
+    const Ticket ticket = enqueue(legacy_stream(*green.context),
+                                  event_wait_work(event, "cuGreenCtxWaitEvent"), {}, false);
+    for (Stream *stream : streams_of(green)) {
+        enqueue(*stream, {}, {ticket});
+    }
+    std::erase_if(green.barriers, [](const Ticket &barrier) { return barrier->done; });
+    green.barriers.push_back(ticket);
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12050
+CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
+                                int priority) {
+    poison(phStream);
+    GreenContext &green = green_context(greenCtx);
+    require(phStream != nullptr && flags == CU_STREAM_NON_BLOCKING);
+    const ContextScope scope(*green.context);
+    const CUresult created = driver::cuStreamCreateWithPriority(phStream, flags, priority);
+    require(created == CUDA_SUCCESS, created);
+    green.streams.push_back(*phStream);
+    if (!green.barriers.empty()) {
+        enqueue(**phStream, {}, green.barriers);
+    }
+    return CUDA_SUCCESS;
+}
+#endif
+
+#if CUDA_VERSION >= 13000
+CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
+    const GreenContext &green = green_context(greenCtx);
+    require(greenCtxId != nullptr);
+    *greenCtxId = green.id;
+    return CUDA_SUCCESS;
+}
+#endif
+
+} // namespace sim::driver
+
+#endif

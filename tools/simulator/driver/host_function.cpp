@@ -1,0 +1,64 @@
+// Functions of the client that streams call: host functions, and callbacks, which are told of errors, too.
+#include "core/capture.hpp"
+#include "core/host_function_scope.hpp"
+#include "core/node_work.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <utility>
+
+namespace sim {
+
+Work host_work(CUhostFn function, void *user, const char *what) {
+    require(function != nullptr);
+    CUDA_HOST_NODE_PARAMS parameters{};
+    parameters.fn = function;
+    parameters.userData = user;
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_HOST;
+    work.what = what;
+    work.parameters = parameters;
+    work.run = [function, user](Stream &) {
+        const HostFunctionScope scope;
+        function(user);
+    };
+    return work;
+}
+
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
+    Stream &stream = stream_of(hStream);
+    submit(stream, host_work(fn, userData, "cuLaunchHostFunc"));
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 13010
+CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
+    require(syncMode <= CU_HOST_TASK_SPINWAIT);
+    Stream &stream = stream_of(hStream);
+    submit(stream, host_work(fn, userData, "cuLaunchHostFunc_v2"));
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
+                             unsigned int flags) {
+    require(callback != nullptr && flags == 0);
+    Stream &stream = stream_of(hStream);
+    refuse_capturing(stream);
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_HOST;
+    work.what = "cuStreamAddCallback";
+    work.otherwise = [=](Stream &, CUresult status) {
+        const HostFunctionScope scope;
+        callback(hStream, status, userData);
+    };
+    work.run = [otherwise = work.otherwise](Stream &s) { otherwise(s, CUDA_SUCCESS); };
+    submit(stream, std::move(work));
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,151 @@
+// Pinned host memory: allocated, and registered memory of the client's own. Devices use it by its host address.
+#include "core/context.hpp"
+#include "core/memory.hpp"
+#include "core/misuse.hpp"
+#include "core/work.hpp"
+#include "driver_functions.hpp"
+
+namespace sim {
+namespace {
+
+constexpr unsigned int allocation_flags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned int reported_registration_flags =
+    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+constexpr unsigned int registration_flags =
+    reported_registration_flags | 0x08; // CU_MEMHOSTREGISTER_READ_ONLY
+
+std::uintptr_t address_of(const void *host) {
+    return reinterpret_cast<std::uintptr_t>(host);
+}
+
+// Memory of every context can be used by every device: the flags say so only where they were asked for.
+void *allocate_pinned(std::size_t size, unsigned int flags) {
+    Context &context = current_context();
+    if (size == 0) {
+        return nullptr; // as measured: a success
+    }
+    Range &range = allocate_on_host(Memory::host, context.device, size, &context);
+    range.flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    return range.view;
+}
+
+// The range that begins there and is of that kind. Refuses everything else.
+Range *range_of_kind(std::uintptr_t address, Memory memory, const char *what) {
+    Range *range = AddressSpace::get().find(address);
+    if (range == nullptr) {
+        // A context takes its memory with it: who frees that has the answer in the status.
+        const Context *context = current_or_null();
+        require(context == nullptr || !context->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        AddressSpace::get().report_freed(address, what);
+        return nullptr;
+    }
+    if (range->base != address || range->memory != memory) {
+        misuse(std::string(what) + (range->base == address ? " of " : " of an address inside of ") +
+               range->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return range;
+}
+
+// Waits for queued work that uses it, then ends it.
+CUresult end(std::uintptr_t address) {
+    wait_until_unused(address); // gives up the lock
+    Range *range = AddressSpace::get().find_base(address);
+    require(range != nullptr);
+    const CUresult failed = range->context != nullptr ? range->context->sticky : CUDA_SUCCESS;
+    AddressSpace::get().remove(*range);
+    return failed;
+}
+
+// Pinned or registered host memory that holds the address.
+const Range &mapped_range(const void *host) {
+    const Range *range = AddressSpace::get().find(address_of(host));
+    if (range == nullptr) {
+        AddressSpace::get().report_freed(address_of(host), "use");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    require(range->on_host());
+    return *range;
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
+    poison(pp);
+    potentially_unsafe_call();
+    current_context();
+    require(pp != nullptr && (Flags & ~allocation_flags) == 0);
+    *pp = allocate_pinned(bytesize, Flags);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocHost_v2(void **pp, size_t bytesize) {
+    poison(pp);
+    potentially_unsafe_call();
+    current_context();
+    require(pp != nullptr);
+    *pp = allocate_pinned(bytesize, 0);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeHost(void *p) {
+    if (p == nullptr) {
+        return CUDA_SUCCESS;
+    }
+    potentially_unsafe_call();
+    require(range_of_kind(address_of(p), Memory::host, "cuMemFreeHost") != nullptr);
+    return end(address_of(p));
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags) {
+    poison(pdptr);
+    current_context();
+    require(pdptr != nullptr && Flags == 0);
+    require(mapped_range(p).memory != Memory::managed);
+    *pdptr = static_cast<CUdeviceptr>(address_of(p));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
+    current_context();
+    require(pFlags != nullptr);
+    *pFlags = mapped_range(p).flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
+    potentially_unsafe_call();
+    Context &context = current_context();
+    require(p != nullptr && bytesize != 0 && (Flags & ~registration_flags) == 0);
+    const std::uintptr_t address = address_of(p);
+    require(bytesize <= ~std::uintptr_t(0) - address);
+    if (const Range *other = AddressSpace::get().overlapping(address, bytesize)) {
+        require(other->memory == Memory::registered);
+        refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    require(!AddressSpace::get().owns(address) && platform::is_accessible(p, bytesize));
+    Range range;
+    range.base = address;
+    range.size = bytesize;
+    range.view = static_cast<std::byte *>(p);
+    range.memory = Memory::registered;
+    range.device = context.device;
+    range.context = &context;
+    range.flags = (Flags & reported_registration_flags) | CU_MEMHOSTREGISTER_DEVICEMAP;
+    AddressSpace::get().add(std::move(range));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostUnregister(void *p) {
+    potentially_unsafe_call();
+    require(p != nullptr);
+    require(range_of_kind(address_of(p), Memory::registered, "cuMemHostUnregister") != nullptr,
+            CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    return end(address_of(p));
+}
+
+} // namespace sim::driver

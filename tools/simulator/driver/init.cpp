@@ -1,0 +1,21 @@
+// cuInit and the driver's version.
+#include "core/lifecycle.hpp"
+#include "core/refusal.hpp"
+#include "core/settings.hpp"
+#include "driver_functions.hpp"
+
+namespace sim::driver {
+
+CUresult cuInit(unsigned int Flags) {
+    require(Flags == 0);
+    initialise();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *driverVersion) {
+    require(driverVersion != nullptr);
+    *driverVersion = driver_version();
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

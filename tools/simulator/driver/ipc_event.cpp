@@ -1,0 +1,43 @@
+// IPC events: their state lies in a memory file, which an importer opens through the exporter's
+// descriptor.
+#include "core/context.hpp"
+#include "core/ipc.hpp"
+#include "core/shared_state.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <utility>
+
+namespace sim::driver {
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
+    poison(pHandle);
+    current_context();
+    require(pHandle != nullptr);
+    const Event &exported = checked(event);
+    require(exported.shared != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    IpcEventHandle inside{};
+    inside.process = static_cast<std::uint32_t>(platform::process_id());
+    inside.identity = exported.shared->identity();
+    inside.file = static_cast<std::int32_t>(exported.shared->file().handle());
+    *pHandle = sealed<CUipcEventHandle>(inside);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
+    poison(phEvent);
+    Context &context = current_context();
+    require(phEvent != nullptr);
+    const auto inside = unsealed<IpcEventHandle>(handle, CUDA_ERROR_MAP_FAILED);
+    require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT);
+    auto shared =
+        SharedEvent::open(platform::open_of_process(inside.process, inside.file), inside.identity);
+    require(shared != nullptr, CUDA_ERROR_MAP_FAILED);
+    Event *event =
+        Registry::get().make<Event>(context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+    event->shared = std::move(shared);
+    *phEvent = event;
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

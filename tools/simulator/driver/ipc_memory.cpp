@@ -1,0 +1,299 @@
+// IPC memory: an exporter lists what it exported in a table that other processes map, so that a
+// handle of freed memory is refused, and freeing what others still have open is seen.
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/ipc.hpp"
+#include "core/misuse.hpp"
+#include "core/shared_state.hpp"
+#include "core/work.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace sim {
+namespace {
+
+struct Slot {
+    std::atomic<std::uint64_t> identity; // of the memory; 0: free
+    std::atomic<std::uint64_t>
+        openers[15]; // holder() of each process that opened it; more are not seen
+};
+
+struct TableState {
+    static constexpr std::uint64_t own_magic = 0x656c626174637069;
+    static constexpr std::size_t slots = 8191;
+    std::uint64_t magic;
+    std::uint64_t identity;
+    std::uint64_t reserved[14];
+    Slot slot[slots];
+};
+
+// The table of this process: there while it exports anything.
+struct Table {
+    Table() : state(Shared<TableState>::create()) {
+        require(static_cast<bool>(state), CUDA_ERROR_OUT_OF_MEMORY);
+        state->identity = unique_number();
+    }
+    std::uint32_t take(std::uint64_t identity) {
+        for (std::uint32_t i = 0; i < TableState::slots; ++i) {
+            Slot &slot = state->slot[i];
+            if (slot.identity.load() == 0) {
+                for (auto &opener : slot.openers) {
+                    opener = 0;
+                }
+                slot.identity = identity;
+                return i;
+            }
+        }
+        refuse(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    Shared<TableState> state;
+};
+
+// That one allocation is exported. Owned by its range, so that it ends with the memory.
+class Export {
+  public:
+    static std::shared_ptr<Export> of(Range &range) {
+        const auto found = all().find(range.id);
+        if (found != all().end()) {
+            return found->second.lock();
+        }
+        auto made = std::make_shared<Export>(range);
+        all()[range.id] = made;
+        range.owner = made;
+        return made;
+    }
+
+    explicit Export(Range &range)
+        : table_(current_table()), identity_(unique_number()), slot_(table_->take(identity_)),
+          range_(range.id), description_(range.describe()), before_(range.owner) {}
+
+    ~Export() {
+        all().erase(range_);
+        if (process_ != platform::process_id()) {
+            return; // a child of fork shares the table, and does not own the memory
+        }
+        Slot &slot = table_->state->slot[slot_];
+        slot.identity = 0;
+        for (auto &opener : slot.openers) {
+            const std::uint64_t who = opener.load();
+            if (who != 0 && still_holds(who)) {
+                misuse(description_ + " is freed while process " + std::to_string(who >> 32) +
+                       " has it open by its IPC handle");
+            }
+        }
+    }
+    Export(const Export &) = delete;
+    Export &operator=(const Export &) = delete;
+
+    IpcMemoryHandle handle(const Range &range) const {
+        const Backing &backing = *range.backing;
+        IpcMemoryHandle handle{};
+        handle.device = range.device;
+        handle.process = static_cast<std::uint32_t>(process_);
+        handle.table = static_cast<std::int32_t>(table_->state.file().handle());
+        handle.table_identity = table_->state->identity;
+        handle.identity = identity_;
+        handle.slot = slot_;
+        handle.file = static_cast<std::int32_t>(backing.containing_file().handle());
+        handle.offset = backing.offset() + static_cast<std::size_t>(range.view - backing.view());
+        handle.size = range.size;
+        return handle;
+    }
+
+  private:
+    static std::map<unsigned long long, std::weak_ptr<Export>> &all() {
+        static auto *exports = new std::map<unsigned long long, std::weak_ptr<Export>>;
+        return *exports;
+    }
+    static std::shared_ptr<Table> current_table() {
+        static auto *newest = new std::weak_ptr<Table>;
+        auto table = newest->lock();
+        if (table == nullptr) {
+            table = std::make_shared<Table>();
+            *newest = table;
+        }
+        return table;
+    }
+
+    std::shared_ptr<Table> table_;
+    std::uint64_t process_ = platform::process_id();
+    std::uint64_t identity_;
+    std::uint32_t slot_;
+    unsigned long long range_;
+    std::string description_;
+    std::shared_ptr<void> before_; // what the range kept alive already
+};
+
+// That memory of another process is open here, once per context. Owned by its range.
+class Opened {
+  public:
+    // The range that has it open in this context already, or null.
+    static Range *find(const IpcMemoryHandle &handle, Context &context) {
+        const auto found = all().find({handle.identity, &context});
+        return found == all().end() ? nullptr : AddressSpace::get().find_base(found->second->base);
+    }
+
+    // Of what a process exports of one device, one context per device here opens any.
+    static bool is_other_context(const IpcMemoryHandle &handle, const Context &context) {
+        return std::any_of(all().begin(), all().end(), [&](const auto &entry) {
+            const Opened &opened = *entry.second;
+            const Context &user = *entry.first.second;
+            return opened.exporter_ == handle.process && opened.device_ == handle.device &&
+                   &user != &context && user.device == context.device;
+        });
+    }
+
+    Opened(const IpcMemoryHandle &handle, Context &context)
+        : table_(Shared<TableState>::open(platform::open_of_process(handle.process, handle.table))),
+          key_(handle.identity, &context), slot_(handle.slot), exporter_(handle.process),
+          device_(handle.device) {
+        require(table_ && table_->identity == handle.table_identity && slot_ < TableState::slots);
+        self_ = holder(table_.file());
+        note(0, self_);
+        // Looked at after the note: whoever frees it in between either sees the note, or is seen
+        // here.
+        if (handle.identity == 0 || slot().identity.load() != handle.identity) {
+            note(self_, 0);
+            refuse(CUDA_ERROR_INVALID_VALUE);
+        }
+        all()[key_] = this;
+    }
+    ~Opened() {
+        all().erase(key_);
+        if (process_ == platform::process_id()) {
+            note(self_, 0);
+        }
+    }
+    Opened(const Opened &) = delete;
+    Opened &operator=(const Opened &) = delete;
+
+    std::uintptr_t base = 0;
+    unsigned int references = 1;
+
+  private:
+    using Key = std::pair<std::uint64_t, Context *>;
+    static std::map<Key, Opened *> &all() {
+        static auto *opened = new std::map<Key, Opened *>;
+        return *opened;
+    }
+    Slot &slot() const { return table_->slot[slot_]; }
+    void note(std::uint64_t from, std::uint64_t to) const {
+        for (auto &opener : slot().openers) {
+            std::uint64_t expected = from;
+            if (opener.compare_exchange_strong(expected, to)) {
+                return;
+            }
+        }
+    }
+
+    Shared<TableState> table_;
+    Key key_;
+    std::uint32_t slot_, exporter_;
+    std::int32_t device_;
+    std::uint64_t self_ = 0;
+    std::uint64_t process_ = platform::process_id();
+};
+
+// Maps the bytes that a handle names, wherever they begin in their file.
+Range map_opened(const IpcMemoryHandle &handle) {
+    platform::File file = platform::open_of_process(handle.process, handle.file);
+    require(file.valid());
+    Range range;
+    range.backing = Backing::of_file(std::move(file), handle.offset, handle.size, handle.device);
+    range.view = range.backing->view();
+    range.size = handle.size;
+    range.device = handle.device;
+    range.memory = Memory::ipc;
+    return range;
+}
+
+void check_device(const IpcMemoryHandle &handle, const Context &context) {
+    require(handle.device >= 0 && handle.device < device_count(), CUDA_ERROR_INVALID_DEVICE);
+    require(handle.device == context.device || can_access_peer(context.device, handle.device),
+            CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+}
+
+Range &open_memory(const IpcMemoryHandle &handle, Context &context) {
+    auto opened = std::make_shared<Opened>(handle, context);
+    Range range = map_opened(handle);
+    range.base = AddressSpace::get().reserve(range.size, 0);
+    range.context = &context;
+    range.flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
+    opened->base = range.base;
+    range.owner = std::move(opened);
+    return AddressSpace::get().add(std::move(range));
+}
+
+// What cuIpcOpenMemHandle returned; refuses everything else.
+std::pair<Range &, Opened &> opened_range(std::uintptr_t address) {
+    Range *range = AddressSpace::get().find(address);
+    if (range == nullptr) {
+        AddressSpace::get().report_freed(address, "cuIpcCloseMemHandle");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (range->memory != Memory::ipc || range->base != address) {
+        misuse("cuIpcCloseMemHandle of what cuIpcOpenMemHandle did not return: " +
+               range->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return {*range, *static_cast<Opened *>(range->owner.get())};
+}
+
+} // namespace
+
+bool can_export_ipc(const Range &range) noexcept {
+    return range.memory == Memory::device && range.backing != nullptr;
+}
+
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
+    poison(pHandle);
+    current_context();
+    require(pHandle != nullptr);
+    Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(dptr));
+    if (range == nullptr) {
+        AddressSpace::get().report_freed(static_cast<std::uintptr_t>(dptr), "cuIpcGetMemHandle");
+    }
+    require(range != nullptr && can_export_ipc(*range));
+    *pHandle = sealed<CUipcMemHandle>(Export::of(*range)->handle(*range));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags) {
+    poison(pdptr);
+    Context &context = current_context();
+    require(pdptr != nullptr && Flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    const auto inside = unsealed<IpcMemoryHandle>(handle, CUDA_ERROR_INVALID_VALUE);
+    require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT);
+    check_device(inside, context);
+    require(!Opened::is_other_context(inside, context), CUDA_ERROR_INVALID_CONTEXT);
+    Range *range = Opened::find(inside, context);
+    if (range != nullptr) {
+        ++static_cast<Opened *>(range->owner.get())->references;
+    } else {
+        range = &open_memory(inside, context);
+    }
+    *pdptr = static_cast<CUdeviceptr>(range->base);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
+    current_context();
+    const auto address = static_cast<std::uintptr_t>(dptr);
+    if (opened_range(address).second.references == 1) {
+        wait_until_unused(address); // gives up the lock
+    }
+    auto [range, opened] = opened_range(address);
+    if (--opened.references == 0) {
+        AddressSpace::get().remove(range);
+    }
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

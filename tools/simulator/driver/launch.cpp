@@ -1,0 +1,265 @@
+// Launching kernels: arguments are copied at once, the registered host function runs in the stream's turn.
+#include "core/launch.hpp"
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/host_function_scope.hpp"
+#include "core/host_kernels.hpp"
+#include "core/memory.hpp"
+#include "core/misuse.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim {
+namespace {
+
+using Arguments = std::vector<std::vector<std::byte>>;
+
+Arguments copy_each(const ImageKernel &code, void **parameters) {
+    Arguments arguments;
+    arguments.reserve(code.parameters.size());
+    for (std::size_t i = 0; i < code.parameters.size(); ++i) {
+        require(parameters[i] != nullptr);
+        const auto *bytes = static_cast<const std::byte *>(parameters[i]);
+        arguments.emplace_back(bytes, bytes + code.parameters[i].size);
+    }
+    return arguments;
+}
+
+// A buffer exactly as large as the parameters are together. Measured: a larger one answers 701.
+Arguments copy_packed(const ImageKernel &code, void **extra) {
+    const std::byte *buffer = nullptr;
+    const std::size_t *size = nullptr;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        require(*extra == CU_LAUNCH_PARAM_BUFFER_POINTER || *extra == CU_LAUNCH_PARAM_BUFFER_SIZE);
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+            buffer = static_cast<const std::byte *>(extra[1]);
+        } else {
+            size = static_cast<const std::size_t *>(extra[1]);
+        }
+    }
+    const std::size_t bytes = code.parameter_bytes();
+    require(size != nullptr && *size >= bytes);
+    require(*size == bytes, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    require(buffer != nullptr || bytes == 0);
+    Arguments arguments;
+    arguments.reserve(code.parameters.size());
+    for (const KernelParameter &parameter : code.parameters) {
+        const std::byte *begin = buffer + parameter.offset;
+        arguments.emplace_back(begin, begin + parameter.size);
+    }
+    return arguments;
+}
+
+// Addresses of memory among the arguments: freeing it before the kernel ran is a misuse.
+std::vector<CUdeviceptr> addresses_in(const Arguments &arguments) {
+    std::vector<CUdeviceptr> found;
+    for (const std::vector<std::byte> &argument : arguments) {
+        for (std::size_t at = 0; at + sizeof(CUdeviceptr) <= argument.size();
+             at += sizeof(CUdeviceptr)) {
+            CUdeviceptr address = 0;
+            std::memcpy(&address, argument.data() + at, sizeof address);
+            if (AddressSpace::get().find(static_cast<std::uintptr_t>(address)) != nullptr) {
+                found.push_back(address);
+            }
+        }
+    }
+    return found;
+}
+
+// A launch as queued work keeps it: the code may go with its module before.
+struct Queued {
+    KernelLaunch launch;
+    std::shared_ptr<const Image> image;
+    const ImageKernel *code;
+
+    bool is_alive() const { return Registry::get().find(launch.function) == launch.function; }
+};
+
+void run_kernel(const Queued &queued, CUstream_st &stream) {
+    const KernelLaunch &launch = queued.launch;
+    const std::string &name = queued.code->name;
+    if (!queued.is_alive()) {
+        misuse("kernel " + name + " runs after its module was unloaded");
+        throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
+    }
+    const HostKernel kernel = host_kernel(name);
+    if (kernel.function == nullptr) {
+        return;
+    }
+    std::vector<const void *> pointers;
+    std::vector<std::size_t> sizes;
+    for (const std::vector<std::byte> &argument : launch.arguments) {
+        pointers.push_back(argument.data());
+        sizes.push_back(argument.size());
+    }
+    cushim_sim_launch seen{};
+    seen.kernel = name.c_str();
+    std::copy_n(launch.grid, 3, seen.grid);
+    std::copy_n(launch.block, 3, seen.block);
+    seen.shared_bytes = launch.shared_bytes;
+    seen.stream = &stream;
+    seen.parameters = pointers.data();
+    seen.parameter_sizes = sizes.data();
+    seen.parameter_count = static_cast<unsigned int>(sizes.size());
+    int status = 0;
+    {
+        const HostFunctionScope scope; // no call of the API comes from a kernel
+        status = kernel.function(&seen, kernel.user);
+    }
+    if (status != 0) {
+        throw Fault{static_cast<CUresult>(status)};
+    }
+}
+
+// For unload_module().
+void note_launch(const Queued &queued, const Ticket &operation) {
+    if (!queued.is_alive()) {
+        return; // a graph that outlived its kernels: told when it runs
+    }
+    Function &function = function_in(*queued.launch.function, *operation->stream->context);
+    function.loaded = true;
+    auto &launches = function.launches;
+    const auto is_over = [](const std::weak_ptr<Operation> &launch) {
+        const Ticket ticket = launch.lock();
+        return !ticket || ticket->done;
+    };
+    while (!launches.empty() && is_over(launches.front())) {
+        launches.pop_front();
+    }
+    launches.push_back(operation);
+}
+
+Work make_work(const LaunchTarget &target, KernelLaunch launch, const char *what) {
+    check_launch(target, launch);
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    work.what = what;
+    work.uses = addresses_in(launch.arguments);
+    work.parameters = launch;
+    auto image = image_of(*launch.function);
+    const auto queued =
+        std::make_shared<const Queued>(Queued{std::move(launch), std::move(image), &target.code});
+    work.run = [queued](CUstream_st &stream) { run_kernel(*queued, stream); };
+    work.enqueued = [queued](const Ticket &operation) { note_launch(*queued, operation); };
+    return work;
+}
+
+void record_event(CUstream_st &stream, const KernelLaunch &launch, int id, const char *what) {
+    if (const CUlaunchAttribute *attribute = find_attribute(launch, id)) {
+        Event &event = checked(attribute->value.programmaticEvent.event);
+        if (!capture_event_record(stream, event)) {
+            submit(stream, event_record_work(event, what));
+        }
+    }
+}
+
+CUlaunchAttribute cooperative_attribute() {
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+    return attribute;
+}
+
+} // namespace
+
+KernelLaunch kernel_launch(void *function, const unsigned int (&grid)[3],
+                           const unsigned int (&block)[3], unsigned int shared_bytes,
+                           void **parameters, void **extra) {
+    KernelLaunch launch;
+    launch.function = &callable(function);
+    std::copy_n(grid, 3, launch.grid);
+    std::copy_n(block, 3, launch.block);
+    launch.shared_bytes = shared_bytes;
+    require(parameters == nullptr || extra == nullptr);
+    const ImageKernel &code = code_of(*launch.function);
+    if (extra != nullptr) {
+        launch.arguments = copy_packed(code, extra);
+    } else if (!code.parameters.empty()) {
+        require(parameters != nullptr);
+        launch.arguments = copy_each(code, parameters);
+    }
+    return launch;
+}
+
+Work kernel_work(KernelLaunch launch, const char *what) {
+    if (launch.function->kind == Kind::function) {
+        const auto &function = static_cast<const Function &>(*launch.function);
+        return make_work({function.code, settings_of(function), function.context->device},
+                         std::move(launch), what);
+    }
+    // The context is known when it runs; until then the current one's device stands for it.
+    auto &kernel = static_cast<Kernel &>(*launch.function);
+    const Context *context = current_or_null();
+    const CUdevice device = context != nullptr ? context->device : 0;
+    return make_work({kernel.code, settings_of(kernel, device), device}, std::move(launch), what);
+}
+
+Work launch_work(CUstream_st &stream, KernelLaunch launch, const char *what) {
+    check_usable(*stream.context);
+    const Function &function = function_in(*launch.function, *stream.context);
+    return make_work({function.code, settings_of(function), stream.context->device},
+                     std::move(launch), what);
+}
+
+void launch_into(CUstream_st &stream, KernelLaunch launch, const char *what) {
+    const bool has_attributes = !launch.attributes.empty();
+    if (!has_attributes) {
+        submit(stream, launch_work(stream, std::move(launch), what));
+        return;
+    }
+    Work work = launch_work(stream, launch, what);
+    const CUlaunchAttribute *updatable = find_attribute(launch, launch_device_updatable);
+    require(updatable == nullptr || updatable->value.cooperative == 0 || stream.capture);
+    submit(stream, std::move(work));
+    record_event(stream, launch, launch_programmatic_event, what);
+    record_event(stream, launch, launch_completion_event, what);
+}
+
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                        unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                        void **kernelParams, void **extra) {
+    Stream &stream = stream_of(hStream);
+    launch_into(stream,
+                kernel_launch(f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
+                              sharedMemBytes, kernelParams, extra),
+                "cuLaunchKernel");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+                          void **extra) {
+    require(config != nullptr && (config->numAttrs == 0 || config->attrs != nullptr));
+    Stream &stream = stream_of(config->hStream);
+    KernelLaunch launch = kernel_launch(f, {config->gridDimX, config->gridDimY, config->gridDimZ},
+                                        {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                        config->sharedMemBytes, kernelParams, extra);
+    if (config->numAttrs != 0) {
+        launch.attributes.assign(config->attrs, config->attrs + config->numAttrs);
+    }
+    launch_into(stream, std::move(launch), "cuLaunchKernelEx");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX,
+                                   unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream,
+                                   void **kernelParams) {
+    Stream &stream = stream_of(hStream);
+    KernelLaunch launch =
+        kernel_launch(f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
+                      sharedMemBytes, kernelParams, nullptr);
+    launch.attributes.push_back(cooperative_attribute());
+    launch_into(stream, std::move(launch), "cuLaunchCooperativeKernel");
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

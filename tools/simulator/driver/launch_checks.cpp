@@ -1,0 +1,169 @@
+// What a launch is refused for at once: sizes, shared memory, cooperation, clusters, other attributes.
+#include "core/context.hpp"
+#include "core/launch.hpp"
+#include "core/stream.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sim {
+namespace {
+
+constexpr auto invalid_cluster_size = static_cast<CUresult>(912);
+constexpr unsigned int portable_cluster = 8, largest_cluster = 16; // blocks
+
+std::uint64_t product(const unsigned int (&dimensions)[3]) {
+    return std::uint64_t(dimensions[0]) * dimensions[1] * dimensions[2];
+}
+
+struct Limit {
+    int attribute;
+    int otherwise;
+};
+
+void check_dimensions(const unsigned int (&sizes)[3], const Limit (&limits)[3], CUdevice device) {
+    for (int i = 0; i < 3; ++i) {
+        const int most = attribute_or(device, limits[i].attribute, limits[i].otherwise);
+        require(sizes[i] != 0 && sizes[i] <= static_cast<unsigned int>(most));
+    }
+}
+
+void check_sizes(const LaunchTarget &target, const KernelLaunch &launch) {
+    static constexpr Limit of_grid[3] = {{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+                                         {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+                                         {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535}};
+    static constexpr Limit of_block[3] = {{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+                                          {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+                                          {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64}};
+    check_dimensions(launch.grid, of_grid, target.device);
+    check_dimensions(launch.block, of_block, target.device);
+    const std::uint64_t threads = product(launch.block);
+    const int most = attribute_or(target.device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024);
+    require(threads <= static_cast<std::uint64_t>(std::min(most, target.code.max_threads)));
+    // What remains of the limit are the registers.
+    require(threads <= static_cast<std::uint64_t>(max_threads_of(target.code, target.device)),
+            CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    require(launch.shared_bytes <= static_cast<unsigned int>(max_dynamic_shared_of(
+                                       target.code, target.settings, target.device)));
+}
+
+void check_cooperative(const LaunchTarget &target, const KernelLaunch &launch) {
+    require(attribute_or(target.device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0) != 0,
+            CUDA_ERROR_NOT_SUPPORTED);
+    const int per_multiprocessor =
+        active_blocks(target.code, target.settings, target.device,
+                      static_cast<unsigned int>(product(launch.block)), launch.shared_bytes);
+    const int multiprocessors =
+        attribute_or(target.device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
+    require(product(launch.grid) <= static_cast<std::uint64_t>(per_multiprocessor) *
+                                        static_cast<std::uint64_t>(multiprocessors),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
+void check_cluster(const LaunchTarget &target, const KernelLaunch &launch,
+                   const unsigned int (&cluster)[3]) {
+    constexpr int cluster_launch = 120; // CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH
+    require(attribute_or(target.device, cluster_launch, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
+    for (int i = 0; i < 3; ++i) {
+        require(cluster[i] != 0 && launch.grid[i] % cluster[i] == 0, invalid_cluster_size);
+    }
+    require(product(cluster) <=
+                (target.settings.non_portable_cluster ? largest_cluster : portable_cluster),
+            invalid_cluster_size);
+}
+
+void check_clusters(const LaunchTarget &target, const KernelLaunch &launch) {
+    unsigned int required[3] = {};
+    for (int i = 0; i < 3; ++i) {
+        required[i] = target.code.cluster[i]
+                          ? target.code.cluster[i]
+                          : static_cast<unsigned int>(target.settings.cluster[i]);
+    }
+    const bool is_required = required[0] != 0 || required[1] != 0 || required[2] != 0;
+    const CUlaunchAttribute *asked = find_attribute(launch, launch_cluster);
+    if (asked != nullptr) {
+        const auto &dimensions = asked->value.clusterDim;
+        const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
+        require(!is_required || std::equal(cluster, cluster + 3, required), invalid_cluster_size);
+        check_cluster(target, launch, cluster);
+    } else if (is_required) {
+        check_cluster(target, launch, required);
+    }
+    if (const CUlaunchAttribute *preferred = find_attribute(launch, launch_preferred_cluster)) {
+        // The members of older headers' unions are the same.
+        const auto &dimensions = preferred->value.clusterDim;
+        const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
+        const auto &regular = asked ? asked->value.clusterDim : dimensions;
+        const unsigned int unit[3] = {regular.x, regular.y, regular.z};
+        for (int i = 0; i < 3; ++i) {
+            require(cluster[i] != 0 && unit[i] != 0 && cluster[i] % unit[i] == 0 &&
+                    launch.grid[i] % cluster[i] == 0);
+        }
+    }
+}
+
+void check_event(CUevent handle) {
+    const Event &event = checked(handle);
+    require((event.flags & CU_EVENT_DISABLE_TIMING) != 0 &&
+            (event.flags & CU_EVENT_INTERPROCESS) == 0);
+}
+
+void check_attribute(const CUlaunchAttribute &attribute) {
+    const CUlaunchAttributeValue &value = attribute.value;
+    switch (static_cast<int>(attribute.id)) {
+    case launch_access_policy:
+        require(value.accessPolicyWindow.hitRatio >= 0 && value.accessPolicyWindow.hitRatio <= 1);
+        break;
+    case launch_synchronization_policy:
+        require(value.syncPolicy >= CU_SYNC_POLICY_AUTO &&
+                value.syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC);
+        break;
+    case launch_cluster_policy:
+        require(static_cast<int>(value.clusterSchedulingPolicyPreference) >= 0 &&
+                static_cast<int>(value.clusterSchedulingPolicyPreference) <= 2);
+        break;
+    case launch_programmatic_event:
+    case launch_completion_event:
+        check_event(value.programmaticEvent.event);
+#if CUDA_VERSION >= 12000
+        require((value.programmaticEvent.flags & CU_EVENT_RECORD_EXTERNAL) == 0);
+#endif
+        break;
+    case launch_sync_domain:
+        require(value.cooperative == 0 || value.cooperative == 1);
+        break;
+    case launch_device_updatable:
+        require(value.cooperative == 0 || value.cooperative == 1);
+        break;
+    case launch_carveout:
+        require(value.cooperative >= -1 && value.cooperative <= 100);
+        break;
+    default:
+        require(static_cast<int>(attribute.id) >= 0 &&
+                static_cast<int>(attribute.id) <= launch_portable_cluster_mode);
+        break;
+    }
+}
+
+} // namespace
+
+const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noexcept {
+    const auto found =
+        std::find_if(launch.attributes.begin(), launch.attributes.end(),
+                     [&](const CUlaunchAttribute &a) { return static_cast<int>(a.id) == id; });
+    return found == launch.attributes.end() ? nullptr : &*found;
+}
+
+void check_launch(const LaunchTarget &target, const KernelLaunch &launch) {
+    check_sizes(target, launch);
+    for (const CUlaunchAttribute &attribute : launch.attributes) {
+        check_attribute(attribute);
+    }
+    const CUlaunchAttribute *cooperative = find_attribute(launch, launch_cooperative);
+    if (cooperative != nullptr && cooperative->value.cooperative != 0) {
+        check_cooperative(target, launch);
+    }
+    check_clusters(target, launch);
+}
+
+} // namespace sim

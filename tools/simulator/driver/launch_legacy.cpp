@@ -1,0 +1,104 @@
+// Launching as before CUDA 4: block shape, shared memory and parameters are set one by one, then launched.
+#include "core/context.hpp"
+#include "core/launch.hpp"
+#include "core/stream.hpp"
+#include "core/texture.hpp"
+#include "driver_functions.hpp"
+
+#include <cstring>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t most_parameter_bytes = 32764;
+
+void set_parameter(CUfunction handle, int offset, const void *value, std::size_t size) {
+    LegacyLaunch &legacy = function_of(handle).legacy;
+    require(offset >= 0 && value != nullptr);
+    const std::size_t begin = static_cast<std::size_t>(offset);
+    require(begin <= most_parameter_bytes && size <= most_parameter_bytes - begin);
+    if (legacy.parameters.size() < begin + size) {
+        legacy.parameters.resize(begin + size);
+    }
+    std::memcpy(legacy.parameters.data() + begin, value, size);
+}
+
+void launch(CUfunction handle, int width, int height, CUstream_st &stream, const char *what) {
+    Function &function = function_of(handle);
+    require(width > 0 && height > 0);
+    LegacyLaunch &legacy = function.legacy;
+    std::size_t size = legacy.parameters.size();
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, legacy.parameters.data(),
+                     CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    launch_into(
+        stream,
+        kernel_launch(&function,
+                      {static_cast<unsigned int>(width), static_cast<unsigned int>(height), 1},
+                      legacy.block, legacy.shared_bytes, nullptr, extra),
+        what);
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
+    Function &function = function_of(hfunc);
+    require(x > 0 && y > 0 && z > 0);
+    function.legacy.block[0] = static_cast<unsigned int>(x);
+    function.legacy.block[1] = static_cast<unsigned int>(y);
+    function.legacy.block[2] = static_cast<unsigned int>(z);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
+    function_of(hfunc).legacy.shared_bytes = bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
+    Function &function = function_of(hfunc);
+    require(numbytes <= most_parameter_bytes);
+    function.legacy.parameters.resize(numbytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
+    set_parameter(hfunc, offset, &value, sizeof value);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuParamSetf(CUfunction hfunc, int offset, float value) {
+    set_parameter(hfunc, offset, &value, sizeof value);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes) {
+    set_parameter(hfunc, offset, ptr, numbytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
+    function_of(hfunc);
+    checked(hTexRef);
+    require(texunit == CU_PARAM_TR_DEFAULT);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunch(CUfunction f) {
+    launch(f, 1, 1, stream_of(nullptr), "cuLaunch");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
+    launch(f, grid_width, grid_height, stream_of(nullptr), "cuLaunchGrid");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
+    launch(f, grid_width, grid_height, stream_of(hStream), "cuLaunchGridAsync");
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,96 @@
+// Cooperative launches on several devices at once.
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/launch.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+constexpr unsigned int no_pre_launch_sync = 1, no_post_launch_sync = 2;
+
+CUstream_st &stream_of(const CUDA_LAUNCH_PARAMS &parameters) {
+    const CUstream handle = parameters.hStream;
+    require(handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD);
+    Stream &stream = sim::stream_of(handle);
+    refuse_capturing(stream);
+    return stream;
+}
+
+KernelLaunch launch_of(const CUDA_LAUNCH_PARAMS &p) {
+    KernelLaunch launch = kernel_launch(p.function, {p.gridDimX, p.gridDimY, p.gridDimZ},
+                                        {p.blockDimX, p.blockDimY, p.blockDimZ}, p.sharedMemBytes,
+                                        p.kernelParams, nullptr);
+    CUlaunchAttribute cooperative{};
+    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
+    launch.attributes.push_back(cooperative);
+    return launch;
+}
+
+void check_alike(const KernelLaunch &first, const KernelLaunch &other) {
+    require(code_of(*first.function).name == code_of(*other.function).name &&
+            std::equal(first.grid, first.grid + 3, other.grid) &&
+            std::equal(first.block, first.block + 3, other.block) &&
+            first.shared_bytes == other.shared_bytes);
+}
+
+// All launches: checked before the first of them is queued.
+struct Launches {
+    std::vector<Stream *> streams;
+    std::vector<Work> work;
+};
+
+Launches prepare(const CUDA_LAUNCH_PARAMS *list, unsigned int count) {
+    Launches launches;
+    KernelLaunch first;
+    for (unsigned int i = 0; i < count; ++i) {
+        Stream &stream = stream_of(list[i]);
+        for (const Stream *other : launches.streams) {
+            require(other->context->device != stream.context->device);
+        }
+        KernelLaunch launch = launch_of(list[i]);
+        if (i == 0) {
+            first = launch;
+        }
+        check_alike(first, launch);
+        launches.streams.push_back(&stream);
+        launches.work.push_back(
+            launch_work(stream, std::move(launch), "cuLaunchCooperativeKernelMultiDevice"));
+    }
+    return launches;
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
+                                              unsigned int numDevices, unsigned int flags) {
+    require(launchParamsList != nullptr && numDevices != 0 &&
+            (flags & ~(no_pre_launch_sync | no_post_launch_sync)) == 0);
+    Launches launches = prepare(launchParamsList, numDevices);
+    std::vector<Ticket> before, after;
+    if ((flags & no_pre_launch_sync) == 0) {
+        for (const Stream *stream : launches.streams) {
+            before.push_back(stream->last);
+        }
+    }
+    for (unsigned int i = 0; i < numDevices; ++i) {
+        after.push_back(enqueue(*launches.streams[i], std::move(launches.work[i]), before));
+    }
+    if ((flags & no_post_launch_sync) == 0) {
+        for (Stream *stream : launches.streams) {
+            Work nothing;
+            nothing.what = "cuLaunchCooperativeKernelMultiDevice";
+            enqueue(*stream, std::move(nothing), after);
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

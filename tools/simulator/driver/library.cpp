@@ -1,0 +1,145 @@
+// Libraries: code that needs no context, and is loaded into each one where it is used.
+#include "core/context.hpp"
+#include "core/jit_options.hpp"
+#include "core/memory.hpp"
+#include "core/module.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+#if CUDA_VERSION >= 12000
+
+namespace sim {
+namespace {
+
+void check_options(const CUlibraryOption *options, void *const *values, unsigned int count) {
+    require(count == 0 || options != nullptr);
+    for (unsigned int i = 0; i < count; ++i) {
+        require(options[i] == CU_LIBRARY_BINARY_IS_PRESERVED ||
+                (options[i] == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE &&
+                 values != nullptr && values[i] != nullptr));
+    }
+}
+
+CUlibrary load(const void *bytes, std::optional<std::size_t> size, JitOptions options) {
+    auto image = load_image(bytes, size, options);
+    auto *library = Registry::get().make<Library>(std::move(image));
+    for (const ImageKernel &code : library->image->kernels) {
+        library->kernels.push_back(Registry::get().make<Kernel>(*library, code));
+    }
+    return library;
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
+                           void **jitOptionsValues, unsigned int numJitOptions,
+                           CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                           unsigned int numLibraryOptions) {
+    poison(library);
+    require(library != nullptr);
+    check_options(libraryOptions, libraryOptionValues, numLibraryOptions);
+    *library = load(code, {}, JitOptions(numJitOptions, jitOptions, jitOptionsValues));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
+                               void **jitOptionsValues, unsigned int numJitOptions,
+                               CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                               unsigned int numLibraryOptions) {
+    poison(library);
+    require(library != nullptr && fileName != nullptr);
+    check_options(libraryOptions, libraryOptionValues, numLibraryOptions);
+    const std::string bytes = read_file(fileName);
+    *library =
+        load(bytes.data(), bytes.size(), JitOptions(numJitOptions, jitOptions, jitOptionsValues));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryUnload(CUlibrary handle) {
+    Library &library = checked(handle);
+    while (!library.modules.empty()) {
+        unload_module(*library.modules.begin()->second);
+    }
+    for (Kernel *kernel : library.kernels) {
+        Registry::get().destroy(kernel);
+    }
+    Registry::get().destroy(&library);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
+    poison(pKernel);
+    require(pKernel != nullptr && name != nullptr);
+    const auto &kernels = checked(library).kernels;
+    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel *kernel) {
+        return kernel->code.name == name;
+    });
+    require(found != kernels.end(), CUDA_ERROR_NOT_FOUND);
+    *pKernel = *found;
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12040
+CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
+    require(count != nullptr);
+    *count = static_cast<unsigned int>(checked(lib).kernels.size());
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib) {
+    require(kernels != nullptr && numKernels != 0);
+    const Library &library = checked(lib);
+    std::copy_n(library.kernels.begin(), std::min<std::size_t>(numKernels, library.kernels.size()),
+                kernels);
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
+    poison(pMod);
+    require(pMod != nullptr);
+    Library &from = checked(library);
+    *pMod = &library_module(from, current_context());
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
+    require((dptr != nullptr || bytes != nullptr) && name != nullptr);
+    Library &from = checked(library);
+    const Module &module = library_module(from, current_context());
+    const auto found = module.variables.find(std::string_view(name));
+    require(found != module.variables.end(), CUDA_ERROR_NOT_FOUND);
+    give_variable(found->second, dptr, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
+                             const char *name) {
+    require((dptr != nullptr || bytes != nullptr) && name != nullptr);
+    Library &from = checked(library);
+    const ImageVariable *variable = from.image->variable(name);
+    require(variable != nullptr && variable->kind == ImageVariable::Kind::managed,
+            CUDA_ERROR_NOT_FOUND);
+    // There only once the library is loaded into a context.
+    if (from.managed.empty()) {
+        require(current_or_null() != nullptr, CUDA_ERROR_NOT_FOUND);
+        library_module(from, current_context());
+    }
+    give_variable(from.managed.find(std::string_view(name))->second, dptr, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
+    poison(fptr);
+    require(fptr != nullptr && symbol != nullptr);
+    checked(library);
+    refuse(CUDA_ERROR_NOT_FOUND); // simulated code has none
+}
+
+} // namespace sim::driver
+
+#endif

@@ -1,0 +1,173 @@
+// The linker: takes images, refuses names that are defined twice, gives back one image with all of them.
+#include "core/context.hpp"
+#include "core/jit_options.hpp"
+#include "core/module.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+struct CUlinkState_st final : sim::Object {
+    explicit CUlinkState_st(sim::JitOptions link_options)
+        : Object(own_kind), options(link_options) {}
+    static constexpr sim::Kind own_kind = sim::Kind::link;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    sim::JitOptions options; // its logs receive what every input has to say
+    sim::Image image;
+    bool has_input = false;
+    std::string linked; // the output, once it is complete
+};
+
+namespace sim {
+namespace {
+
+[[noreturn]] void fail(CUlinkState_st &state, CUresult status, const std::string &text) {
+    state.options.error(text);
+    state.options.write_outputs();
+    refuse(status);
+}
+
+// Compiler options only.
+void check_input_options(unsigned int count, const CUjit_option *options) {
+    for (unsigned int i = 0; i < count; ++i) {
+        switch (options[i]) {
+        case CU_JIT_WALL_TIME:
+        case CU_JIT_INFO_LOG_BUFFER:
+        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+        case CU_JIT_ERROR_LOG_BUFFER:
+        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+        case CU_JIT_TARGET_FROM_CUCONTEXT:
+        case CU_JIT_TARGET:
+            refuse(CUDA_ERROR_INVALID_VALUE);
+        default:
+            break;
+        }
+    }
+}
+
+// Whether an input of that type may have that form; the text form stands for any.
+bool is_of_type(const std::string &bytes, CUjitInputType type) {
+    const bool ptx = bytes.find(".version") != std::string::npos &&
+                     bytes.find("cushim-sim-image") == std::string::npos;
+    const bool binary = bytes.starts_with("\x7f"
+                                          "ELF") ||
+                        bytes.starts_with("\x50\xed\x55\xba");
+    return binary ? type != CU_JIT_INPUT_PTX : !ptx || type == CU_JIT_INPUT_PTX;
+}
+
+template <class Item, class Name>
+void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item> &from,
+            Name name) {
+    for (const Item &item : from) {
+        if (std::any_of(to.begin(), to.end(),
+                        [&](const Item &other) { return name(other) == name(item); })) {
+            fail(state, CUDA_ERROR_INVALID_IMAGE,
+                 "nvlink error   : Multiple definition of '" + name(item) + "'");
+        }
+    }
+    to.insert(to.end(), from.begin(), from.end());
+}
+
+void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, const char *name,
+         const JitOptions &compiler) {
+    require(state.linked.empty());
+    if (!is_of_type(bytes, type)) {
+        fail(state, CUDA_ERROR_INVALID_IMAGE,
+             std::string(name) + ": not of the type it is said to be");
+    }
+    Image image;
+    try {
+        image = read_image(bytes.data(), bytes.size());
+    } catch (const ImageProblem &problem) {
+        fail(state, problem.status, std::string(name) + ": " + problem.text);
+    }
+    if (compiler.max_registers() != 0 && image.binary_cc == 0) {
+        for (ImageKernel &kernel : image.kernels) {
+            kernel.registers = std::min(kernel.registers, compiler.max_registers());
+        }
+    }
+    Image joined = state.image;
+    const auto named = [](const auto &item) -> const std::string & { return item.name; };
+    const auto itself = [](const std::string &item) -> const std::string & { return item; };
+    append(state, joined.kernels, image.kernels, named);
+    append(state, joined.variables, image.variables, named);
+    append(state, joined.textures, image.textures, itself);
+    append(state, joined.surfaces, image.surfaces, itself);
+    if (joined.binary_cc != 0 && image.binary_cc != 0 && joined.binary_cc != image.binary_cc) {
+        fail(state, CUDA_ERROR_NO_BINARY_FOR_GPU,
+             std::string(name) + ": machine code for another device");
+    }
+    joined.binary_cc = std::max(joined.binary_cc, image.binary_cc);
+    state.image = std::move(joined);
+    state.has_input = true;
+    state.options.write_outputs();
+}
+
+JitOptions input_options(unsigned int count, CUjit_option *options, void **values) {
+    require(count == 0 || options != nullptr);
+    check_input_options(count, options);
+    return {count, options, values};
+}
+
+void check_type(CUjitInputType type) {
+    require(static_cast<int>(type) >= 0 &&
+            static_cast<int>(type) < static_cast<int>(CU_JIT_NUM_INPUT_TYPES));
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues,
+                         CUlinkState *stateOut) {
+    poison(stateOut);
+    require(stateOut != nullptr);
+    current_context();
+    *stateOut = Registry::get().make<CUlinkState_st>(JitOptions(numOptions, options, optionValues));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
+                          const char *name, unsigned int numOptions, CUjit_option *options,
+                          void **optionValues) {
+    CUlinkState_st &link = checked(state);
+    check_type(type);
+    require(data != nullptr && size != 0);
+    const JitOptions compiler = input_options(numOptions, options, optionValues);
+    add(link, type, std::string(static_cast<const char *>(data), size), name ? name : "<input>",
+        compiler);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
+                          unsigned int numOptions, CUjit_option *options, void **optionValues) {
+    CUlinkState_st &link = checked(state);
+    check_type(type);
+    require(path != nullptr);
+    const JitOptions compiler = input_options(numOptions, options, optionValues);
+    add(link, type, read_file(path), path, compiler);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
+    poison(cubinOut);
+    CUlinkState_st &link = checked(state);
+    require(cubinOut != nullptr && link.has_input);
+    if (link.linked.empty()) {
+        link.linked = write_image(link.image);
+    }
+    link.options.write_outputs();
+    *cubinOut = link.linked.data();
+    if (sizeOut != nullptr) {
+        *sizeOut = link.linked.size() + 1;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkDestroy(CUlinkState state) {
+    Registry::get().destroy(&checked(state));
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

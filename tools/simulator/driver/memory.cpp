@@ -1,0 +1,141 @@
+// Device memory: allocation, sizes, addresses.
+#include "core/memory.hpp"
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/graph.hpp"
+#include "core/misuse.hpp"
+#include "core/pool.hpp"
+#include "core/settings.hpp"
+#include "core/virtual_memory.hpp"
+#include "core/work.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t pitch_step = 512; // bytes
+
+// What cuMemFree ends: what is allocated for one call of its own.
+bool is_freed_by_address(const Range &range) {
+    return range.memory == Memory::device || range.memory == Memory::managed ||
+           range.memory == Memory::pool || range.memory == Memory::external;
+}
+
+// The range that begins there. Refuses everything else, and says what the client has there.
+Range &freed_range(std::uintptr_t address) {
+    AddressSpace &space = AddressSpace::get();
+    Range *range = space.find(address);
+    if (range == nullptr) {
+        // A context takes its memory with it: who frees that has the answer in the status.
+        const Context *context = current_or_null();
+        require(context == nullptr || !context->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        space.report_freed(address, "cuMemFree");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (range->base != address) {
+        misuse("cuMemFree of an address inside of " + range->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (range->ended_by != nullptr) {
+        misuse("cuMemFree of memory that was freed: " + range->describe() + ", freed by " +
+               range->ended_by + " in call " + std::to_string(range->ended_in));
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (!is_freed_by_address(*range)) {
+        misuse("cuMemFree of " + range->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return *range;
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
+    const Device &device = sim::device(current_context().device);
+    const std::size_t limit = std::min(settings().limit(), settings().memory);
+    if (free != nullptr) {
+        *free = limit - std::min(limit, device.used);
+    }
+    if (total != nullptr) {
+        *total = settings().memory;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
+    poison(dptr);
+    potentially_unsafe_call();
+    Context &context = current_context();
+    require(dptr != nullptr && bytesize != 0);
+    *dptr = static_cast<CUdeviceptr>(
+        allocate(Memory::device, context.device, bytesize, &context, false).base);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes) {
+    poison(dptr);
+    potentially_unsafe_call();
+    Context &context = current_context();
+    require(dptr != nullptr && pPitch != nullptr && WidthInBytes != 0 && Height != 0);
+    require(ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16);
+    std::size_t pitch = 0, bytes = 0;
+    require(!__builtin_add_overflow(WidthInBytes, pitch_step - 1, &pitch));
+    pitch = pitch / pitch_step * pitch_step;
+    require(!__builtin_mul_overflow(pitch, Height, &bytes));
+    *dptr = static_cast<CUdeviceptr>(
+        allocate(Memory::device, context.device, bytes, &context, false).base);
+    *pPitch = pitch;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr dptr) {
+    if (dptr == 0) {
+        return CUDA_SUCCESS;
+    }
+    potentially_unsafe_call();
+    if (is_graph_memory(dptr)) {
+        graph_memory_free(dptr);
+        return CUDA_SUCCESS;
+    }
+    const auto address = static_cast<std::uintptr_t>(dptr);
+    freed_range(address);
+    wait_until_unused(address); // gives up the lock
+    Range &range = freed_range(address);
+    const CUresult failed = range.context != nullptr ? range.context->sticky : CUDA_SUCCESS;
+    if (range.memory == Memory::pool) {
+        free_pool_memory(range);
+    } else {
+        AddressSpace::get().remove(range);
+    }
+    return failed;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
+    current_context();
+    const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(dptr));
+    require(range != nullptr && range->memory != Memory::array, CUDA_ERROR_NOT_FOUND);
+    std::uintptr_t base = range->base;
+    std::size_t size = range->size;
+    if (range->memory == Memory::mapped) {
+        const Mapping *mapping = mapping_at(dptr);
+        require(mapping != nullptr && mapping->accessible(), CUDA_ERROR_NOT_FOUND);
+        base += mapping->offset;
+        size = mapping->size;
+    }
+    if (pbase != nullptr) {
+        *pbase = static_cast<CUdeviceptr>(base);
+    }
+    if (psize != nullptr) {
+        *psize = size;
+    }
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

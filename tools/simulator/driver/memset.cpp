@@ -1,0 +1,183 @@
+// Memsets: elements of 1, 2 or 4 bytes, in one row or several.
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/memory.hpp"
+#include "core/node_work.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim {
+namespace {
+
+// Bytes from the first to behind the last that is set.
+std::size_t span_of(const MemsetParameters &p) {
+    std::size_t row = 0, rows = 0, all = 0;
+    require(!__builtin_mul_overflow(p.width, std::size_t(p.element_size), &row) &&
+            !__builtin_mul_overflow(p.height - 1, p.height > 1 ? p.pitch : 0, &rows) &&
+            !__builtin_add_overflow(row, rows, &all));
+    require(p.height == 1 || p.pitch >= row);
+    return all;
+}
+
+void set_row(std::byte *row, const MemsetParameters &p) {
+    switch (p.element_size) {
+    case 1:
+        std::memset(row, static_cast<int>(p.value & 0xff), p.width);
+        break;
+    case 2:
+        std::fill_n(reinterpret_cast<std::uint16_t *>(row), p.width,
+                    static_cast<std::uint16_t>(p.value));
+        break;
+    default:
+        std::fill_n(reinterpret_cast<std::uint32_t *>(row), p.width,
+                    static_cast<std::uint32_t>(p.value));
+        break;
+    }
+}
+
+// Unlike copies, memsets run on the device of their stream, which has to reach the memory.
+bool reaches(const Context &context, const Range &range) {
+    // Pools and reservations have an access of their own.
+    if (range.on_host() || range.device == context.device || range.memory == Memory::pool ||
+        range.memory == Memory::mapped) {
+        return true;
+    }
+    return std::any_of(context.peers.begin(), context.peers.end(),
+                       [&range](const Context *peer) { return peer->device == range.device; });
+}
+
+bool is_empty(const MemsetParameters &p) {
+    return p.width == 0 || p.height == 0;
+}
+
+CUresult set_now(const MemsetParameters &parameters, const char *what) {
+    Context &context = current_context();
+    Stream &stream = stream_of(nullptr);
+    Work work = memset_work(parameters, what);
+    if (is_empty(parameters)) {
+        return CUDA_SUCCESS;
+    }
+    refuse_capturing(stream);
+    const Range &range = device_range(parameters.address, 1, true);
+    require(reaches(context, range));
+    const bool waits =
+        range.on_host() || range.sync_memops; // else only work on the device is ordered
+    work.synchronous = true;
+    const Ticket ticket = submit(stream, std::move(work));
+    return waits && ticket ? wait(ticket) : CUDA_SUCCESS;
+}
+
+CUresult set_later(CUstream handle, const MemsetParameters &parameters, const char *what) {
+    Stream &stream = stream_of(handle);
+    check_usable(*stream.context);
+    Work work = memset_work(parameters, what);
+    if (is_empty(parameters)) {
+        return CUDA_SUCCESS;
+    }
+    require(reaches(*stream.context, device_range(parameters.address, 1, true)));
+    submit(stream, std::move(work));
+    return CUDA_SUCCESS;
+}
+
+template <class Value>
+MemsetParameters one_row(CUdeviceptr address, Value value, std::size_t count) {
+    return {address, 0, value, sizeof value, count, 1};
+}
+
+template <class Value>
+MemsetParameters rows(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width,
+                      std::size_t height) {
+    return {address, pitch, value, sizeof value, width, height};
+}
+
+} // namespace
+
+Work memset_work(const MemsetParameters &p, const char *what) {
+    require(p.element_size == 1 || p.element_size == 2 || p.element_size == 4);
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    work.what = what;
+    work.parameters = p;
+    if (is_empty(p)) {
+        return work;
+    }
+    require(p.address % p.element_size == 0);
+    require(p.height == 1 || p.pitch % p.element_size == 0);
+    const std::size_t span = span_of(p);
+    device_range(p.address, span, true);
+    work.uses = {p.address};
+    work.run = [p, span](Stream &stream) {
+        if (!reaches(*stream.context, device_range(p.address, span, true))) {
+            throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
+        }
+        std::byte *view = device_view(p.address, span, true);
+        for (std::size_t row = 0; row < p.height; ++row) {
+            set_row(view + row * p.pitch, p);
+        }
+    };
+    return work;
+}
+
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
+    return set_now(one_row(dstDevice, uc, N), "cuMemsetD8");
+}
+
+CUresult cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N) {
+    return set_now(one_row(dstDevice, us, N), "cuMemsetD16");
+}
+
+CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
+    return set_now(one_row(dstDevice, ui, N), "cuMemsetD32");
+}
+
+CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
+                         size_t Height) {
+    return set_now(rows(dstDevice, dstPitch, uc, Width, Height), "cuMemsetD2D8");
+}
+
+CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
+                          size_t Height) {
+    return set_now(rows(dstDevice, dstPitch, us, Width, Height), "cuMemsetD2D16");
+}
+
+CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
+                          size_t Height) {
+    return set_now(rows(dstDevice, dstPitch, ui, Width, Height), "cuMemsetD2D32");
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream) {
+    return set_later(hStream, one_row(dstDevice, uc, N), "cuMemsetD8Async");
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream) {
+    return set_later(hStream, one_row(dstDevice, us, N), "cuMemsetD16Async");
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream) {
+    return set_later(hStream, one_row(dstDevice, ui, N), "cuMemsetD32Async");
+}
+
+CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
+                           size_t Height, CUstream hStream) {
+    return set_later(hStream, rows(dstDevice, dstPitch, uc, Width, Height), "cuMemsetD2D8Async");
+}
+
+CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
+                            size_t Height, CUstream hStream) {
+    return set_later(hStream, rows(dstDevice, dstPitch, us, Width, Height), "cuMemsetD2D16Async");
+}
+
+CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
+                            size_t Height, CUstream hStream) {
+    return set_later(hStream, rows(dstDevice, dstPitch, ui, Width, Height), "cuMemsetD2D32Async");
+}
+
+} // namespace sim::driver

@@ -1,0 +1,162 @@
+// Modules: loading images into the current context, and finding what is in them.
+#include "core/module.hpp"
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/jit_options.hpp"
+#include "core/memory.hpp"
+#include "core/texture.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+void check_target(const Image &image, CUctx_st &context, JitOptions &options) {
+    const int cc = compute_capability(context.device);
+    if (!image.fits(cc)) {
+        options.error(
+            image.minimum_cc > cc
+                ? "ptxas fatal   : SM version specified by .target is higher than default "
+                  "SM version assumed"
+                : "no machine code for this device");
+        options.write_outputs();
+        refuse(CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
+}
+
+CUmodule load(const void *bytes, std::optional<std::size_t> size, JitOptions options) {
+    potentially_unsafe_call();
+    Context &context = current_context();
+    auto image = load_image(bytes, size, options);
+    check_target(*image, context, options);
+    return &load_module(context, std::move(image), nullptr);
+}
+
+// A member of a module by its name.
+template <class Map>
+auto &member(Map &map, const char *name) {
+    require(name != nullptr);
+    const auto found = map.find(std::string_view(name));
+    require(found != map.end(), CUDA_ERROR_NOT_FOUND);
+    return found->second;
+}
+
+} // namespace
+
+void give_variable(std::uintptr_t address, CUdeviceptr *dptr, std::size_t *bytes) {
+    const Range *range = AddressSpace::get().find_base(address);
+    require(range != nullptr, CUDA_ERROR_NOT_FOUND);
+    if (dptr != nullptr) {
+        *dptr = static_cast<CUdeviceptr>(address);
+    }
+    if (bytes != nullptr) {
+        *bytes = range->size;
+    }
+}
+
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuModuleLoad(CUmodule *module, const char *fname) {
+    poison(module);
+    require(module != nullptr && fname != nullptr);
+    current_context();
+    const std::string bytes = read_file(fname);
+    *module = load(bytes.data(), bytes.size(), {});
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+    poison(module);
+    require(module != nullptr);
+    *module = load(image, {}, {});
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
+                            CUjit_option *options, void **optionValues) {
+    poison(module);
+    require(module != nullptr);
+    current_context();
+    *module = load(image, {}, JitOptions(numOptions, options, optionValues));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
+    poison(module);
+    require(module != nullptr);
+    *module = load(fatCubin, {}, {});
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule hmod) {
+    potentially_unsafe_call();
+    Module &module = checked(hmod);
+    require(module.library == nullptr, CUDA_ERROR_NOT_PERMITTED);
+    check_usable(*module.context);
+    unload_module(module);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
+    require(mode != nullptr);
+    *mode = loads_lazily() ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
+    poison(hfunc);
+    require(hfunc != nullptr && name != nullptr && *name != '\0');
+    Module &module = checked(hmod);
+    check_usable(*module.context);
+    const auto found =
+        std::find_if(module.functions.begin(), module.functions.end(),
+                     [&](const Function *function) { return function->code.name == name; });
+    require(found != module.functions.end(), CUDA_ERROR_NOT_FOUND);
+    (*found)->loaded = true;
+    *hfunc = *found;
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12040
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
+    require(count != nullptr);
+    *count = static_cast<unsigned int>(checked(mod).functions.size());
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
+                                    CUmodule mod) {
+    require(functions != nullptr && numFunctions != 0);
+    const Module &module = checked(mod);
+    std::copy_n(module.functions.begin(),
+                std::min<std::size_t>(numFunctions, module.functions.size()), functions);
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name) {
+    require((dptr != nullptr || bytes != nullptr) && name != nullptr);
+    Module &module = checked(hmod);
+    check_usable(*module.context);
+    give_variable(member(module.variables, name), dptr, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
+    poison(pTexRef);
+    require(pTexRef != nullptr);
+    *pTexRef = member(checked(hmod).textures, name);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
+    poison(pSurfRef);
+    require(pSurfRef != nullptr);
+    *pSurfRef = member(checked(hmod).surfaces, name);
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,42 @@
+// Callbacks for notices of a device. The only one is that the process has exceeded its memory
+// budget, which does not happen here: a simulated device refuses instead.
+#include "core/device.hpp"
+#include "core/object.hpp"
+#include "driver_functions.hpp"
+
+#if CUDA_VERSION >= 12040
+
+// What a CUasyncCallbackHandle stands for.
+struct CUasyncCallbackEntry_st final : sim::Object {
+    CUasyncCallbackEntry_st(CUdevice on, CUasyncCallback function, void *data)
+        : Object(own_kind), device(on), callback(function), user(data) {}
+    static constexpr sim::Kind own_kind = sim::Kind::other;
+    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
+
+    CUdevice device;
+    CUasyncCallback callback;
+    void *user;
+};
+
+namespace sim::driver {
+
+CUresult cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc,
+                                           void *userData, CUasyncCallbackHandle *callback) {
+    poison(callback);
+    sim::device(device);
+    require(callbackFunc != nullptr && callback != nullptr);
+    *callback = Registry::get().make<CUasyncCallbackEntry_st>(device, callbackFunc, userData);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceUnregisterAsyncNotification(CUdevice device, CUasyncCallbackHandle callback) {
+    sim::device(device);
+    CUasyncCallbackEntry_st &entry = checked(callback, CUDA_ERROR_INVALID_VALUE);
+    require(entry.device == device);
+    Registry::get().destroy(&entry);
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver
+
+#endif

@@ -1,0 +1,57 @@
+// Access of one device to another's memory.
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/settings.hpp"
+#include "driver_functions.hpp"
+
+namespace sim::driver {
+
+CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
+    device(dev);
+    device(peerDev);
+    require(canAccessPeer != nullptr);
+    *canAccessPeer = can_access_peer(dev, peerDev) ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
+    require(Flags == 0);
+    Context &context = current_context();
+    Context &peer = checked_context(peerContext);
+    check_usable(peer);
+    require(can_access_peer(context.device, peer.device), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    require(context.peers.insert(&peer).second, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
+    Context &context = current_context();
+    Context &peer = checked_context(peerContext);
+    require(context.peers.erase(&peer) == 1, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
+                                 CUdevice dstDevice) {
+    // The devices are checked before the attribute, as measured.
+    device(srcDevice);
+    device(dstDevice);
+    require(srcDevice != dstDevice, CUDA_ERROR_INVALID_DEVICE);
+    require(value != nullptr);
+    const int access = can_access_peer(srcDevice, dstDevice) ? 1 : 0;
+    switch (static_cast<int>(attrib)) {
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+        *value = 0;
+        break;
+    case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+        *value = access;
+        break;
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,162 @@
+// What a memory pool does and tells: attributes, trimming, the access of other devices.
+#include "device.hpp"
+#include "driver_functions.hpp"
+#include "pool.hpp"
+#include "settings.hpp"
+#include "virtual_memory.hpp"
+
+namespace sim {
+namespace {
+
+// From CUDA 13.1 on.
+enum NewAttribute : int {
+    allocation_type = 9,
+    export_handle_types = 10,
+    location_id = 11,
+    location_type = 12,
+    max_pool_size = 13,
+    hardware_decompression = 14,
+};
+
+void write_int(void *value, int number) {
+    *static_cast<int *>(value) = number;
+}
+void write_long(void *value, std::uint64_t number) {
+    *static_cast<cuuint64_t *>(value) = number;
+}
+
+void get_new_attribute(const PoolState &pool, int attribute, void *value) {
+    require(driver_version() >= 13010);
+    switch (attribute) {
+    case allocation_type:
+        return write_int(value, CU_MEM_ALLOCATION_TYPE_PINNED);
+    case export_handle_types:
+        return write_int(value, pool.imported ? 0 : static_cast<int>(pool.handle_types));
+    case location_id:
+        return write_int(value, pool.device);
+    case location_type:
+        return write_int(value, location::device);
+    case max_pool_size:
+        return write_long(value, pool.max_size);
+    case hardware_decompression:
+        return write_int(value, (pool.usage & 2) != 0);
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void get_attribute(const PoolState &pool, CUmemPool_attribute attribute, void *value) {
+    switch (static_cast<int>(attribute)) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+        return write_int(value, pool.follow_events);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+        return write_int(value, pool.opportunistic);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        return write_int(value, pool.internal_dependencies);
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        return write_long(value, pool.release_threshold);
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+        return write_long(value, pool.reserved);
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+        return write_long(value, pool.reserved_high);
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+        return write_long(value, pool.used);
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        return write_long(value, pool.used_high);
+    default:
+        return get_new_attribute(pool, attribute, value);
+    }
+}
+
+void set_attribute(PoolState &pool, CUmemPool_attribute attribute, const void *value) {
+    const auto number = [value] { return *static_cast<const int *>(value) != 0 ? 1 : 0; };
+    const auto bytes = [value] { return *static_cast<const cuuint64_t *>(value); };
+    switch (static_cast<int>(attribute)) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+        pool.follow_events = number();
+        return;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+        pool.opportunistic = number();
+        return;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        pool.internal_dependencies = number();
+        return;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        pool.release_threshold = bytes();
+        return;
+    // A watermark can only be set to zero, from which it rises to what there is at once.
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+        require(bytes() == 0);
+        pool.reserved_high = pool.reserved;
+        return;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        require(bytes() == 0);
+        pool.used_high = pool.used;
+        return;
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void check_grant(const PoolState &pool, const CUmemAccessDesc &grant) {
+    require(static_cast<int>(grant.location.type) == location::device);
+    const int who = visible_device(grant.location);
+    require(grant.flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
+    require(grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+            grant.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    // Its own cannot be taken.
+    const bool possible = who == pool.device ? grant.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE
+                                             : can_access_peer(who, pool.device);
+    require(possible, CUDA_ERROR_INVALID_DEVICE);
+}
+
+} // namespace
+
+namespace driver {
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+    const Pool &object = pool_of(pool);
+    require(value != nullptr);
+    get_attribute(*object.state, attr, value);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+    const Pool &object = pool_of(pool);
+    require(value != nullptr && !object.state->imported);
+    set_attribute(*object.state, attr, value);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
+    pool_of(pool).state->trim(minBytesToKeep);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
+    PoolState &state = *pool_of(pool).state;
+    require(map != nullptr && count != 0);
+    for (std::size_t i = 0; i != count; ++i) {
+        check_grant(state, map[i]);
+    }
+    for (std::size_t i = 0; i != count; ++i) {
+        state.access[map[i].location.id] = map[i].flags;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
+                            CUmemLocation *location) {
+    const PoolState &state = *pool_of(memPool).state;
+    require(flags != nullptr && location != nullptr);
+    require(static_cast<int>(location->type) == location::device);
+    const int who = visible_device(*location);
+    const auto found = state.access.find(who);
+    *flags = who == state.device           ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+             : found != state.access.end() ? found->second
+                                           : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

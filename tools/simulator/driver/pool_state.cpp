@@ -1,0 +1,109 @@
+// What a memory pool counts, and what of it belongs to the device's budget.
+#include "device.hpp"
+#include "misuse.hpp"
+#include "pool.hpp"
+#include "settings.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace sim {
+namespace {
+
+// Pools reserve in these, where there is so much.
+constexpr std::size_t reserve_step = std::size_t(32) << 20;
+
+std::size_t round_up(std::size_t value, std::size_t step) {
+    return (value + step - 1) / step * step;
+}
+
+// So much more for a pool that must not grow beyond `most`; 0 where not even `needed` is there.
+std::size_t room(const Device &device, std::size_t wanted, std::size_t needed) {
+    const std::size_t limit = settings().limit();
+    const std::size_t left = limit > device.used ? limit - device.used : 0;
+    return needed > left ? 0 : std::min(wanted, left);
+}
+
+// Those with a handle: looked through at every call that synchronises.
+std::vector<PoolState *> &pools() {
+    static auto *all = new std::vector<PoolState *>; // used after static destructors
+    return *all;
+}
+
+} // namespace
+
+PoolState::~PoolState() {
+    if (device < device_count()) {
+        std::size_t &total = sim::device(device).used;
+        total -= std::min(total, reserved);
+    }
+}
+
+void PoolState::take(std::size_t bytes) {
+    const std::size_t limit = max_size != 0 ? max_size : ~std::size_t(0) / 2;
+    require(bytes <= limit && used <= limit - bytes, CUDA_ERROR_OUT_OF_MEMORY);
+    if (used + bytes > reserved) {
+        const std::size_t needed = used + bytes - reserved;
+        const std::size_t grown = std::min(round_up(used + bytes, reserve_step), limit);
+        Device &owner = sim::device(device);
+        const std::size_t more = room(owner, grown - reserved, needed);
+        require(more != 0, CUDA_ERROR_OUT_OF_MEMORY);
+        owner.used += more;
+        reserved += more;
+        reserved_high = std::max(reserved_high, reserved);
+    }
+    used += bytes;
+    used_high = std::max(used_high, used);
+}
+
+void PoolState::trim(std::size_t keep) noexcept {
+    const std::size_t needed = round_up(used + ending, reserve_step);
+    const std::size_t target = std::max(keep, needed);
+    if (reserved > target && device < device_count()) {
+        std::size_t &total = sim::device(device).used;
+        total -= std::min(total, reserved - target);
+        reserved = target;
+    }
+}
+
+PoolFile *PoolState::file() const noexcept {
+    return segment != nullptr ? reinterpret_cast<PoolFile *>(segment->view) : nullptr;
+}
+
+PoolAllocation::~PoolAllocation() {
+    (ending ? pool->ending : pool->used) -= bytes;
+    PoolFile *file = pool->file();
+    if (identity == 0 || file == nullptr) {
+        return;
+    }
+    PoolFile::Slot &shared = file->slots[slot];
+    if (pool->imported) {
+        shared.imports.fetch_sub(1);
+        return;
+    }
+    shared.identity.store(0);
+    if (const std::uint32_t others = shared.imports.load()) {
+        misuse("pool memory ended that is imported " + std::to_string(others) +
+               " times in other processes: they have to free it first");
+    }
+}
+
+void release_unused_pool_memory() noexcept {
+    for (PoolState *pool : pools()) {
+        pool->trim(static_cast<std::size_t>(pool->release_threshold));
+    }
+}
+
+} // namespace sim
+
+CUmemPoolHandle_st::CUmemPoolHandle_st(std::shared_ptr<sim::PoolState> of)
+    : Object(own_kind), state(std::move(of)) {
+    sim::pools().push_back(state.get());
+    state->handle = this;
+    counted = !state->is_default;
+}
+
+CUmemPoolHandle_st::~CUmemPoolHandle_st() {
+    std::erase(sim::pools(), state.get());
+    state->handle = nullptr;
+}

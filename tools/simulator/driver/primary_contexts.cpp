@@ -1,0 +1,55 @@
+// Primary contexts: one per device, shared by all who retain it.
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/pool.hpp"
+#include "driver_functions.hpp"
+
+namespace sim::driver {
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
+    Device &on = device(dev);
+    require(pctx != nullptr);
+    Context &context = primary_context(on);
+    context.flags = on.primary_flags;
+    ++on.primary_count;
+    *pctx = &context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
+    Device &on = device(dev);
+    require(on.primary_count > 0, CUDA_ERROR_INVALID_CONTEXT);
+    if (--on.primary_count == 0 && !on.primary->destroyed) {
+        tear_down(*on.primary);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
+    Device &on = device(dev);
+    if (on.primary != nullptr && !on.primary->destroyed) {
+        tear_down(*on.primary);
+        end_pool_memory_of(dev);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
+    Device &on = device(dev);
+    check_context_flags(flags);
+    on.primary_flags = flags;
+    if (on.primary != nullptr) {
+        on.primary->flags = flags;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active) {
+    Device &on = device(dev);
+    require(flags != nullptr && active != nullptr);
+    *flags = on.primary_flags;
+    *active = on.primary != nullptr && !on.primary->destroyed ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

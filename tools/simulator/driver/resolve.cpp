@@ -1,0 +1,138 @@
+// Looking entry points up by name: cuGetProcAddress and its second version.
+//
+// Both take a base name (cuMemAlloc) and the CUDA version that the caller was written for, and answer the
+// newest ABI that this version knows. What they answer agrees in every base name, version and flag with the
+// drivers 470.256.02, 535.261.03, 550.163.01 and 580.159.04:
+// - Nothing but base names is known: cuMemAlloc_v2 and cuStreamQuery_ptsz are not found.
+// - Where per-thread variants are asked for and a name has some, its other variants do not count:
+//   cuMemcpyHtoD of CUDA 3.2 is found, its per-thread variant, of CUDA 7.0, is not.
+// - Versions are compared as unsigned numbers, so that -1 is the newest. A version above the driver's own is
+//   refused by drivers of CUDA 13.0 on, as their documentation says, and is the newest to older ones.
+// - Flags other than the two of the headers are refused first, both together ask for per-thread variants.
+// - What is not found is a success of the second version, with a null pointer, and NOT_FOUND of the first,
+//   which leaves the pointer alone.
+// - A null name or a null pointer to the result is a crash; here, a misuse and INVALID_VALUE.
+#include "core/misuse.hpp"
+#include "core/refusal.hpp"
+#include "core/settings.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sim {
+namespace {
+
+// The rows of a base name, without or with the per-thread variants' suffix.
+struct Family {
+    std::vector<const Row *> legacy, per_thread;
+};
+
+const Family *family_of(std::string_view base) {
+    static const auto *families = [] {
+        auto *made = new std::unordered_map<std::string_view, Family>; // used during exit, too
+        for (unsigned int i = 0; i != driver_row_count; ++i) {
+            const Row &row = driver_rows[i];
+            Family &family = (*made)[row.base];
+            (row.per_thread != 0 ? family.per_thread : family.legacy).push_back(&row);
+        }
+        return made;
+    }();
+    const auto found = families->find(base);
+    return found != families->end() ? &found->second : nullptr;
+}
+
+// A driver that says that it is an older one is an older one here, too.
+bool of_this_driver(const Row &row) {
+    return row.introduced <= std::min(sim_variant_version, driver_version());
+}
+
+enum class Outcome { found, not_found, version_not_sufficient };
+
+struct Answer {
+    Outcome outcome;
+    void *address = nullptr;
+};
+
+bool newer(const Row &row, const Row *than) {
+    return than == nullptr || row.introduced > than->introduced ||
+           (row.introduced == than->introduced && row.abi > than->abi);
+}
+
+Answer newest_of(const std::vector<const Row *> &rows, unsigned int version) {
+    Outcome without = Outcome::not_found;
+    const Row *best = nullptr;
+    for (const Row *row : rows) {
+        if (!of_this_driver(*row)) {
+            continue;
+        }
+        without = Outcome::version_not_sufficient;
+        if (static_cast<unsigned int>(row->introduced) <= version && newer(*row, best)) {
+            best = row;
+        }
+    }
+    if (best == nullptr) {
+        return {without};
+    }
+    // An older ABI is no answer for one that the variant lacks.
+    return std::strcmp(best->name, sim_variant_lacks) == 0
+               ? Answer{Outcome::not_found}
+               : Answer{Outcome::found, const_cast<void *>(best->address)};
+}
+
+// The flags' names are not in headers before 11.3's.
+constexpr cuuint64_t legacy_stream = 1, per_thread_stream = 2;
+
+Answer look_up(const char *symbol, void **pfn, int version, cuuint64_t flags) {
+    require((flags & ~(legacy_stream | per_thread_stream)) == 0);
+    require(version <= driver_version() || driver_version() < 13000);
+    if (symbol == nullptr || pfn == nullptr) {
+        misuse("cuGetProcAddress without a name or a place for its result, on which drivers crash");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    const Family *family = family_of(symbol);
+    if (family == nullptr) {
+        return {Outcome::not_found};
+    }
+    if ((flags & per_thread_stream) != 0) {
+        const Answer answer = newest_of(family->per_thread, static_cast<unsigned int>(version));
+        if (answer.outcome != Outcome::not_found) {
+            return answer;
+        }
+    }
+    return newest_of(family->legacy, static_cast<unsigned int>(version));
+}
+
+} // namespace
+
+namespace driver {
+
+CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags) {
+    const Answer answer = look_up(symbol, pfn, cudaVersion, flags);
+    require(answer.outcome == Outcome::found, CUDA_ERROR_NOT_FOUND);
+    *pfn = answer.address;
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12000
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *symbolStatus) {
+    const Answer answer = look_up(symbol, pfn, cudaVersion, flags);
+    *pfn = answer.address;
+    if (symbolStatus != nullptr) {
+        constexpr CUdriverProcAddressQueryResult results[] = {
+            CU_GET_PROC_ADDRESS_SUCCESS,
+            CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
+            CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
+        };
+        *symbolStatus = results[static_cast<int>(answer.outcome)];
+    }
+    return CUDA_SUCCESS;
+}
+#endif
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,160 @@
+// Streams: making and ending them, asking and waiting, what they tell of themselves.
+#include "core/stream.hpp"
+#include "core/capture.hpp"
+#include "core/context.hpp"
+#include "core/engine.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+namespace sim::driver {
+namespace {
+
+// The range that cuCtxGetStreamPriorityRange tells.
+constexpr int least_priority = 0, greatest_priority = -5;
+
+int usable_priority(int priority) {
+    return std::clamp(priority, greatest_priority, least_priority);
+}
+
+CUresult create(CUstream *stream, unsigned int flags, int priority) {
+    poison(stream);
+    Context &context = current_context();
+    require(stream != nullptr && (flags & ~static_cast<unsigned int>(CU_STREAM_NON_BLOCKING)) == 0);
+    *stream = Registry::get().make<Stream>(context, flags, priority);
+    return CUDA_SUCCESS;
+}
+
+CUlaunchAttributeValue &attribute_of(Stream &stream, CUstreamAttrID attribute) {
+    switch (static_cast<int>(attribute)) {
+    case 1:  // access policy window
+    case 3:  // synchronization policy
+    case 8:  // priority
+    case 9:  // memory synchronization domain map, CUDA 12.0
+    case 10: // memory synchronization domain, CUDA 12.0
+        return stream.attributes[attribute];
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void require_waitable(Stream &stream) {
+    refuse_capturing(stream);
+    potentially_unsafe_call();
+}
+
+} // namespace
+
+CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags) {
+    return create(phStream, Flags, least_priority);
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
+    return create(phStream, flags, usable_priority(priority));
+}
+
+CUresult cuStreamDestroy_v2(CUstream hStream) {
+    require(hStream != nullptr && hStream != CU_STREAM_LEGACY && hStream != CU_STREAM_PER_THREAD,
+            CUDA_ERROR_INVALID_HANDLE);
+    Stream &stream = checked(hStream);
+    require(!stream.legacy && !stream.per_thread, CUDA_ERROR_INVALID_HANDLE);
+    const CUresult failed = stream.context->sticky;
+    end_stream(stream);
+    return failed; // it is gone all the same
+}
+
+CUresult cuStreamQuery(CUstream hStream) {
+    Stream &stream = stream_of(hStream);
+    require_waitable(stream);
+    Context &context = *stream.context;
+    if (!idle(stream)) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    check_usable(context);
+    return take_error(context);
+}
+
+CUresult cuStreamSynchronize(CUstream hStream) {
+    Stream &stream = stream_of(hStream);
+    require_waitable(stream);
+    wait_stream(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream hStream, int *priority) {
+    require(priority != nullptr);
+    *priority = stream_of(hStream).priority;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
+    require(flags != nullptr);
+    *flags = stream_of(hStream).flags;
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12000
+CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
+    require(streamId != nullptr);
+    *streamId = stream_of(hStream).id;
+    return CUDA_SUCCESS;
+}
+#endif
+
+#if CUDA_VERSION >= 12080
+CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device) {
+    require(device != nullptr);
+    *device = stream_of(hStream).context->device;
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
+    require(pctx != nullptr);
+    *pctx = stream_of(hStream).context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value_out) {
+    require(value_out != nullptr);
+    Stream &stream = stream_of(hStream);
+    *value_out = attribute_of(stream, attr);
+    if (static_cast<int>(attr) == 8) {
+        value_out->priority = stream.priority;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
+                              const CUstreamAttrValue *value) {
+    require(value != nullptr);
+    Stream &stream = stream_of(hStream);
+    CUlaunchAttributeValue &kept = attribute_of(stream, attr);
+    switch (static_cast<int>(attr)) {
+    case 1:
+        require(value->accessPolicyWindow.hitRatio >= 0 && value->accessPolicyWindow.hitRatio <= 1);
+        break;
+    case 3:
+        require(value->syncPolicy >= CU_SYNC_POLICY_AUTO &&
+                value->syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC);
+        break;
+    case 8:
+        stream.priority = usable_priority(value->priority);
+        break;
+    default:
+        break;
+    }
+    kept = *value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
+    Stream &to = stream_of(dst);
+    const Stream &from = stream_of(src);
+    require(to.context == from.context, CUDA_ERROR_INVALID_CONTEXT);
+    std::copy(std::begin(from.attributes), std::end(from.attributes), std::begin(to.attributes));
+    to.priority = from.priority;
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,224 @@
+// Begin and end of stream capture, what there is to know of it, and what it depends on.
+#include "core/capture.hpp"
+#include "core/stream.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim::driver {
+namespace {
+
+void check_mode(CUstreamCaptureMode mode) {
+    require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
+            mode == CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+
+// A graph of the client's, or null for one of the capture's own.
+void begin(CUstream handle, CUstreamCaptureMode mode, Graph *graph, std::vector<Edge> first) {
+    Stream &stream = stream_of(handle);
+    check_mode(mode);
+    require(!stream.legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    require(!stream.capture, CUDA_ERROR_ILLEGAL_STATE);
+    auto capture = std::make_shared<Capture>();
+    capture->origin = &stream;
+    capture->mode = mode;
+    capture->thread = std::this_thread::get_id();
+    capture->own_graph = graph == nullptr;
+    capture->graph = graph != nullptr ? graph : &make_graph();
+    open_capture(std::move(capture), std::move(first));
+}
+
+// The stream, whose status may be asked while the legacy stream may not be used.
+Stream &stream_to_ask(CUstream handle) {
+    Stream &stream = stream_of(handle);
+    require(!legacy_is_hindered(stream), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    return stream;
+}
+
+CUstreamCaptureStatus status_of(const Stream &stream) {
+    if (!stream.capture) {
+        return CU_STREAM_CAPTURE_STATUS_NONE;
+    }
+    return stream.capture->active() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                    : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+}
+
+// What of it is wanted; null where it is not.
+struct Wanted {
+    cuuint64_t *id = nullptr;
+    CUgraph *graph = nullptr;
+    const CUgraphNode **nodes = nullptr;
+    const EdgeData **edges = nullptr;
+    size_t *count = nullptr;
+};
+
+void show(Stream &stream, const Wanted &wanted) {
+    Capture &capture = *stream.capture;
+    const std::vector<Edge> &frontier = capture.frontiers[&stream];
+    capture.shown_nodes.clear();
+    capture.shown_edges.clear();
+    for (const Edge &edge : frontier) {
+        capture.shown_nodes.push_back(edge.node);
+        capture.shown_edges.push_back(edge.data);
+    }
+    const auto put = [](auto *where, const auto &value) {
+        if (where != nullptr) {
+            *where = value;
+        }
+    };
+    put(wanted.id, capture.id);
+    put(wanted.graph, capture.graph);
+    put(wanted.nodes, capture.shown_nodes.data());
+    put(wanted.edges, capture.shown_edges.data());
+    put(wanted.count, frontier.size());
+}
+
+void info(CUstream handle, CUstreamCaptureStatus *status, const Wanted &wanted) {
+    require(status != nullptr && (wanted.edges == nullptr || wanted.nodes != nullptr));
+    Stream &stream = stream_to_ask(handle);
+    const CUstreamCaptureStatus found = status_of(stream);
+    if (found == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+#if CUDA_VERSION >= 12030
+        const std::vector<Edge> &frontier = stream.capture->frontiers[&stream];
+        require(wanted.nodes == nullptr || wanted.edges != nullptr ||
+                    std::all_of(frontier.begin(), frontier.end(),
+                                [](const Edge &edge) { return edge.data == EdgeData(); }),
+                CUDA_ERROR_LOSSY_QUERY);
+#endif
+        show(stream, wanted);
+    }
+    *status = found;
+}
+
+void update_dependencies(CUstream handle, const CUgraphNode *nodes, const void *data,
+                         std::size_t count, unsigned int flags) {
+    Stream &stream = stream_of(handle);
+    require(flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES ||
+            flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+    require(stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    require(stream.capture->active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    const std::vector<Edge> edges = edges_of(*stream.capture->graph, nodes, count, data);
+    std::vector<Edge> &frontier = stream.capture->frontiers[&stream];
+    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+        frontier.clear();
+    }
+    for (const Edge &edge : edges) {
+        std::erase_if(frontier, [&](const Edge &old) { return old.node == edge.node; });
+        frontier.push_back(edge);
+    }
+}
+
+} // namespace
+
+CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
+    begin(hStream, mode, nullptr, {});
+    return CUDA_SUCCESS;
+}
+
+// Of CUDA 10.0, which knew the global mode only.
+CUresult cuStreamBeginCapture(CUstream hStream) {
+    begin(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL, nullptr, {});
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12030
+CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
+                                     const CUgraphNode *dependencies,
+                                     const CUgraphEdgeData *dependencyData, size_t numDependencies,
+                                     CUstreamCaptureMode mode) {
+    Graph &graph = graph_of(hGraph);
+    require(!graph.capturing);
+    begin(hStream, mode, &graph, edges_of(graph, dependencies, numDependencies, dependencyData));
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
+    if (phGraph != nullptr) { // measured: every failure sets it
+        *phGraph = nullptr;
+    }
+    Stream &stream = stream_of(hStream);
+    const std::shared_ptr<Capture> capture = stream.capture;
+    require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    require(phGraph != nullptr);
+    if (capture->origin != &stream) {
+        capture->invalidated = true;
+        refuse(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    }
+    CUresult status = CUDA_SUCCESS;
+    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+        capture->thread != std::this_thread::get_id()) { // measured: this ends it, too
+        capture->invalidated = true;
+        status = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    } else if (capture->invalidated) {
+        status = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    } else if (!is_joined(*capture)) {
+        capture->invalidated = true;
+        status = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    }
+    const CUgraph graph = close_capture(*capture);
+    *phGraph = status == CUDA_SUCCESS ? graph : nullptr;
+    run_user_destructors();
+    return status;
+}
+
+CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
+    require(captureStatus != nullptr);
+    *captureStatus = status_of(stream_to_ask(hStream));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                cuuint64_t *id_out) {
+    info(hStream, captureStatus_out, {id_out});
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **dependencies_out,
+                                   size_t *numDependencies_out) {
+    info(hStream, captureStatus_out,
+         {id_out, graph_out, dependencies_out, nullptr, numDependencies_out});
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
+                                           size_t numDependencies, unsigned int flags) {
+    update_dependencies(hStream, dependencies, nullptr, numDependencies, flags);
+    return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12030
+CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **dependencies_out,
+                                   const CUgraphEdgeData **edgeData_out,
+                                   size_t *numDependencies_out) {
+    const EdgeData *edges = nullptr;
+    info(hStream, captureStatus_out,
+         {id_out, graph_out, dependencies_out, edgeData_out != nullptr ? &edges : nullptr,
+          numDependencies_out});
+    if (edges != nullptr) {
+        *edgeData_out = reinterpret_cast<const CUgraphEdgeData *>(edges);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
+                                              const CUgraphEdgeData *dependencyData,
+                                              size_t numDependencies, unsigned int flags) {
+    update_dependencies(hStream, dependencies, dependencyData, numDependencies, flags);
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+    require(mode != nullptr);
+    check_mode(*mode);
+    std::swap(*mode, thread_capture_mode());
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

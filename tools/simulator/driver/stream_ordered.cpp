@@ -1,0 +1,240 @@
+// Memory that is allocated and freed in stream order: known by its address at once, usable from the
+// turn of its allocation on until that of its end.
+#include "capture.hpp"
+#include "context.hpp"
+#include "device.hpp"
+#include "driver_functions.hpp"
+#include "engine.hpp"
+#include "graph_memory.hpp"
+#include "misuse.hpp"
+#include "node_work.hpp"
+#include "pool.hpp"
+#include "stream.hpp"
+#include "virtual_memory.hpp"
+
+#include <vector>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t alignment = 512; // bytes
+
+CUmemPoolProps properties_of(const PoolState &pool) {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.handleTypes = static_cast<CUmemAllocationHandleType>(pool.handle_types);
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = pool.device;
+    return properties;
+}
+
+// Range::check: another device needs the pool's leave. Before the work runs it is not known which
+// device that is.
+void check_pool_access(const Range &range, std::size_t, std::size_t, bool write) {
+    if (!executing()) {
+        return;
+    }
+    const PoolState &pool = *pool_allocation(range).pool;
+    const int who = current_context().device;
+    const auto found = pool.access.find(who);
+    const bool granted = found != pool.access.end() && (found->second & (write ? 2 : 1)) != 0;
+    require(who == pool.device || granted);
+}
+
+// The memory that is to be freed in stream order: that of pools, and of cuMemAlloc, too. Refuses
+// other memory, and what was freed.
+Range &to_be_freed(CUdeviceptr address) {
+    Range *range = AddressSpace::get().find_base(address);
+    if (range == nullptr) {
+        AddressSpace::get().report_freed(address, "free");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    require(range->memory == Memory::pool || range->memory == Memory::device);
+    if (range->ended_by != nullptr) {
+        misuse("second free of " + range->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return *range;
+}
+
+// Notes that the current call frees it. A pool may count on the bytes from now on.
+void mark_freed(Range &range) {
+    const Call *call = Call::current();
+    range.ended_by = call != nullptr ? call->row().name : "the simulator";
+    range.ended_in = call != nullptr ? call->number() : 0;
+    if (range.memory == Memory::pool) {
+        PoolAllocation &allocation = pool_allocation(range);
+        allocation.ending = true;
+        allocation.pool->used -= allocation.bytes;
+        allocation.pool->ending += allocation.bytes;
+    }
+}
+
+// Ends it: its turn has come.
+void end_memory(CUdeviceptr address) {
+    Range *range = AddressSpace::get().find_base(address);
+    if (range == nullptr || range->ended_by == nullptr) {
+        return; // went with its context
+    }
+    AddressSpace::get().remove(*range);
+}
+
+// With the contents that it has.
+Range &add_imported(std::shared_ptr<Backing> backing) {
+    Range range;
+    range.base = AddressSpace::get().reserve(backing->size(), alignment);
+    range.size = backing->size();
+    range.view = backing->view();
+    range.memory = Memory::pool;
+    range.device = backing->device();
+    range.backing = std::move(backing);
+    return AddressSpace::get().add(std::move(range));
+}
+
+Range &new_memory(const std::shared_ptr<PoolState> &pool, std::size_t size) {
+    require(size != 0 && !pool->imported);
+    auto allocation = std::make_shared<PoolAllocation>();
+    allocation->pool = pool;
+    pool->take(size);
+    allocation->bytes = size;
+    Range &range =
+        add_pool_memory(Backing::of_pool(pool->device, size, pool->segment), std::move(allocation));
+    range.usable = false;
+    return range;
+}
+
+CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, const char *what) {
+    if (size == 0) {
+        return 0; // which frees, too
+    }
+    if (stream.capture != nullptr) {
+        return capture_allocation(stream, pool.state->device, size);
+    }
+    CUdeviceptr address = 0;
+    Work work = pool_alloc_work(&pool, size, &address, what);
+    try {
+        const Ticket ticket = submit(stream, std::move(work));
+        if (Range *range = AddressSpace::get().find_base(address)) {
+            pool_allocation(*range).made = ticket;
+        }
+    } catch (...) {
+        mark_freed(to_be_freed(address));
+        end_memory(address);
+        throw;
+    }
+    return address;
+}
+
+} // namespace
+
+PoolAllocation &pool_allocation(const Range &range) noexcept {
+    return *static_cast<PoolAllocation *>(range.owner.get());
+}
+
+Range &add_pool_memory(std::shared_ptr<Backing> backing,
+                       std::shared_ptr<PoolAllocation> allocation) {
+    Range &range = allocation->pool->imported ? add_imported(std::move(backing))
+                                              : allocate(Memory::pool, std::move(backing), nullptr);
+    range.owner = std::move(allocation);
+    range.check = check_pool_access;
+    return range;
+}
+
+void free_pool_memory(Range &range) {
+    const CUdeviceptr address = range.base;
+    wait_until_unused(address);
+    Range &same = to_be_freed(address); // another thread may have been faster
+    mark_freed(same);
+    if (const Ticket made = pool_allocation(same).made) {
+        wait(made);
+    }
+    end_memory(address);
+}
+
+void end_pool_memory_of(int device) {
+    std::vector<CUdeviceptr> addresses;
+    AddressSpace::get().for_each([&](const Range &range) {
+        if (range.memory == Memory::pool && range.device == device) {
+            addresses.push_back(range.base);
+        }
+    });
+    for (const CUdeviceptr address : addresses) {
+        if (Range *range = AddressSpace::get().find_base(address)) {
+            AddressSpace::get().remove(*range);
+        }
+    }
+}
+
+Work pool_alloc_work(CUmemoryPool pool, std::size_t size, CUdeviceptr *address, const char *what) {
+    const std::shared_ptr<PoolState> state = pool_of(pool).state;
+    const CUdeviceptr base = new_memory(state, size).base;
+    *address = base;
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+    parameters.poolProps = properties_of(*state);
+    parameters.bytesize = size;
+    parameters.dptr = base;
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+    work.what = what;
+    work.parameters = parameters;
+    work.uses = {base};
+    work.run = [base](CUstream_st &) {
+        if (Range *range = AddressSpace::get().find_base(base)) {
+            range->usable = true;
+        }
+    };
+    return work;
+}
+
+Work pool_free_work(CUdeviceptr address, const char *what) {
+    if (is_graph_memory(address)) {
+        return graph_free_work(address, what);
+    }
+    mark_freed(to_be_freed(address));
+    Work work;
+    work.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
+    work.what = what;
+    work.parameters = address;
+    work.run = [address](CUstream_st &) { end_memory(address); };
+    work.otherwise = [address](CUstream_st &, CUresult) { end_memory(address); };
+    return work;
+}
+
+namespace driver {
+
+CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
+    require(dptr != nullptr);
+    poison(dptr);
+    CUstream_st &stream = stream_of(hStream);
+    require_pools(stream.context->device);
+    Pool &pool = current_pool(stream.context->device);
+    *dptr = allocate_async(stream, pool, bytesize, "cuMemAllocAsync");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream) {
+    require(dptr != nullptr);
+    poison(dptr);
+    CUstream_st &stream = stream_of(hStream);
+    *dptr = allocate_async(stream, pool_of(pool), bytesize, "cuMemAllocFromPoolAsync");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
+    CUstream_st &stream = stream_of(hStream);
+    if (dptr == 0) {
+        return CUDA_SUCCESS;
+    }
+    if (stream.capture != nullptr) {
+        require(stream.capture->active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        // Refuses what no graph allocated.
+        capture_node(stream, free_node(*stream.capture->graph, dptr));
+        return CUDA_SUCCESS;
+    }
+    submit(stream, pool_free_work(dptr, "cuMemFreeAsync"));
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

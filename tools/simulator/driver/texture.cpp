@@ -1,0 +1,186 @@
+// Texture and surface objects: what they were made of is checked, kept, and told again.
+#include "core/texture.hpp"
+#include "core/array.hpp"
+#include "core/context.hpp"
+#include "core/memory.hpp"
+#include "core/module.hpp"
+#include "driver_functions.hpp"
+
+namespace sim {
+
+TextureObject::TextureObject(CUctx_st &owner) : Object(own_kind) {
+    context = &owner;
+}
+SurfaceObject::SurfaceObject(CUctx_st &owner) : Object(own_kind) {
+    context = &owner;
+}
+
+namespace {
+
+// Bytes of an element that linear memory may consist of.
+std::size_t linear_element(CUarray_format format, unsigned int channels) {
+    const std::size_t size = element_size(format, channels);
+    require(size != 0 && (channels == 1 || channels == 2 || channels == 4));
+    return size;
+}
+
+void check_linear(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
+    const auto &linear = resource.res.linear;
+    const std::size_t element = linear_element(linear.format, linear.numChannels);
+    const auto alignment =
+        static_cast<CUdeviceptr>(attribute_or(device, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512));
+    const auto most = static_cast<std::size_t>(
+        attribute_or(device, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, 1 << 27));
+    require(linear.devPtr != 0 && linear.devPtr % alignment == 0 && linear.sizeInBytes != 0 &&
+            linear.sizeInBytes / element <= most);
+    device_range(linear.devPtr, linear.sizeInBytes, false);
+}
+
+void check_pitched(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
+    const auto &pitched = resource.res.pitch2D;
+    const std::size_t element = linear_element(pitched.format, pitched.numChannels);
+    const auto alignment =
+        static_cast<CUdeviceptr>(attribute_or(device, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512));
+    const auto pitch_alignment = static_cast<std::size_t>(
+        attribute_or(device, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32));
+    const auto side = static_cast<std::size_t>(
+        attribute_or(device, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH, 131072));
+    require(pitched.devPtr != 0 && pitched.devPtr % alignment == 0 && pitched.width != 0 &&
+            pitched.height != 0 && pitched.width <= side && pitched.height <= side &&
+            pitched.pitchInBytes % pitch_alignment == 0 &&
+            pitched.width * element <= pitched.pitchInBytes);
+    device_range(pitched.devPtr,
+                 pitched.pitchInBytes * (pitched.height - 1) + pitched.width * element, false);
+}
+
+void check_resource(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
+    require(resource.flags == 0);
+    switch (resource.resType) {
+    case CU_RESOURCE_TYPE_ARRAY:
+        checked(resource.res.array.hArray);
+        return;
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+        checked(resource.res.mipmap.hMipmappedArray);
+        return;
+    case CU_RESOURCE_TYPE_LINEAR:
+        check_linear(resource, device);
+        return;
+    case CU_RESOURCE_TYPE_PITCH2D:
+        check_pitched(resource, device);
+        return;
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void check_texture(const CUDA_TEXTURE_DESC &texture) {
+    constexpr unsigned int known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
+                                   CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
+                                   CU_TRSF_SEAMLESS_CUBEMAP;
+    for (const CUaddress_mode mode : texture.addressMode) {
+        require(static_cast<int>(mode) >= CU_TR_ADDRESS_MODE_WRAP &&
+                static_cast<int>(mode) <= CU_TR_ADDRESS_MODE_BORDER);
+    }
+    for (const CUfilter_mode mode : {texture.filterMode, texture.mipmapFilterMode}) {
+        require(static_cast<int>(mode) >= CU_TR_FILTER_MODE_POINT &&
+                static_cast<int>(mode) <= CU_TR_FILTER_MODE_LINEAR);
+    }
+    require((texture.flags & ~known) == 0);
+}
+
+void check_view(const CUDA_RESOURCE_DESC &resource, const CUDA_RESOURCE_VIEW_DESC &view) {
+    require(resource.resType == CU_RESOURCE_TYPE_ARRAY ||
+            resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
+    require(static_cast<int>(view.format) >= CU_RES_VIEW_FORMAT_NONE &&
+            static_cast<int>(view.format) <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7);
+    require(view.firstMipmapLevel <= view.lastMipmapLevel && view.firstLayer <= view.lastLayer);
+}
+
+template <class T>
+T &object_of(unsigned long long handle) {
+    auto *object = reinterpret_cast<T *>(static_cast<std::uintptr_t>(handle));
+    return checked(object, CUDA_ERROR_INVALID_VALUE);
+}
+
+unsigned long long handle_of(const Object *object) {
+    return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(object));
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
+                           const CUDA_TEXTURE_DESC *pTexDesc,
+                           const CUDA_RESOURCE_VIEW_DESC *pResViewDesc) {
+    poison(pTexObject);
+    require(pTexObject != nullptr && pResDesc != nullptr && pTexDesc != nullptr);
+    Context &context = current_context();
+    check_resource(*pResDesc, context.device);
+    check_texture(*pTexDesc);
+    if (pResViewDesc != nullptr) {
+        check_view(*pResDesc, *pResViewDesc);
+    }
+    auto *texture = Registry::get().make<TextureObject>(context);
+    texture->resource = *pResDesc;
+    texture->texture = *pTexDesc;
+    if (pResViewDesc != nullptr) {
+        texture->view = *pResViewDesc;
+        texture->has_view = true;
+    }
+    *pTexObject = handle_of(texture);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectDestroy(CUtexObject texObject) {
+    Registry::get().destroy(&object_of<TextureObject>(texObject));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject) {
+    require(pResDesc != nullptr);
+    *pResDesc = object_of<TextureObject>(texObject).resource;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject) {
+    require(pTexDesc != nullptr);
+    *pTexDesc = object_of<TextureObject>(texObject).texture;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
+                                        CUtexObject texObject) {
+    require(pResViewDesc != nullptr);
+    const auto &texture = object_of<TextureObject>(texObject);
+    require(texture.has_view);
+    *pResViewDesc = texture.view;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc) {
+    poison(pSurfObject);
+    require(pSurfObject != nullptr && pResDesc != nullptr);
+    Context &context = current_context();
+    require(pResDesc->resType == CU_RESOURCE_TYPE_ARRAY && pResDesc->flags == 0);
+    const Array &array = checked(pResDesc->res.array.hArray);
+    require((array.descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0);
+    auto *surface = Registry::get().make<SurfaceObject>(context);
+    surface->resource = *pResDesc;
+    *pSurfObject = handle_of(surface);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuSurfObjectDestroy(CUsurfObject surfObject) {
+    Registry::get().destroy(&object_of<SurfaceObject>(surfObject));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject) {
+    require(pResDesc != nullptr);
+    *pResDesc = object_of<SurfaceObject>(surfObject).resource;
+    return CUDA_SUCCESS;
+}
+
+} // namespace sim::driver

@@ -1,0 +1,278 @@
+// Texture and surface references, the older way: what is set of them is kept and told again.
+#include "core/array.hpp"
+#include "core/context.hpp"
+#include "core/memory.hpp"
+#include "core/module.hpp"
+#include "core/texture.hpp"
+#include "driver_functions.hpp"
+
+#include <algorithm>
+
+CUtexref_st::CUtexref_st(CUctx_st &owner, CUmod_st *of_module)
+    : Object(own_kind), module(of_module) {
+    context = &owner;
+    counted = of_module == nullptr;
+}
+
+CUsurfref_st::CUsurfref_st(CUctx_st &owner, CUmod_st *of_module)
+    : Object(own_kind), module(of_module) {
+    context = &owner;
+    counted = false;
+}
+
+namespace sim {
+namespace {
+
+void unbind(TextureReference &texture) {
+    texture.array = nullptr;
+    texture.mipmapped = nullptr;
+    texture.address = 0;
+}
+
+void check_filter(CUfilter_mode mode) {
+    require(static_cast<int>(mode) >= CU_TR_FILTER_MODE_POINT &&
+            static_cast<int>(mode) <= CU_TR_FILTER_MODE_LINEAR);
+}
+
+void check_format(CUarray_format format, int channels) {
+    require(channels == 1 || channels == 2 || channels == 4);
+    require(element_size(format, static_cast<unsigned int>(channels)) != 0);
+}
+
+CUdeviceptr texture_alignment(const TextureReference &texture) {
+    return static_cast<CUdeviceptr>(
+        attribute_or(texture.context->device, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512));
+}
+
+// Tells one property.
+template <class T>
+CUresult give(T *output, const T &value) {
+    require(output != nullptr);
+    *output = value;
+    return CUDA_SUCCESS;
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+CUresult cuTexRefCreate(CUtexref *pTexRef) {
+    poison(pTexRef);
+    require(pTexRef != nullptr);
+    *pTexRef = Registry::get().make<TextureReference>(current_context(), nullptr);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefDestroy(CUtexref hTexRef) {
+    TextureReference &texture = checked(hTexRef);
+    require(texture.module == nullptr); // goes with its module
+    Registry::get().destroy(&texture);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
+    TextureReference &texture = checked(hTexRef);
+    require(Flags == CU_TRSA_OVERRIDE_FORMAT);
+    checked(hArray);
+    unbind(texture);
+    texture.array = hArray;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
+                                   unsigned int Flags) {
+    TextureReference &texture = checked(hTexRef);
+    require(Flags == CU_TRSA_OVERRIDE_FORMAT);
+    checked(hMipmappedArray);
+    unbind(texture);
+    texture.mipmapped = hMipmappedArray;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
+                               size_t bytes) {
+    TextureReference &texture = checked(hTexRef);
+    if (dptr == 0 || bytes == 0) {
+        unbind(texture);
+        if (ByteOffset != nullptr) {
+            *ByteOffset = 0;
+        }
+        return CUDA_SUCCESS;
+    }
+    device_range(dptr, bytes, false);
+    const CUdeviceptr offset = dptr % texture_alignment(texture);
+    require(offset == 0 || ByteOffset != nullptr);
+    unbind(texture);
+    texture.address = dptr - offset;
+    if (ByteOffset != nullptr) {
+        *ByteOffset = static_cast<std::size_t>(offset);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
+                                 CUdeviceptr dptr, size_t Pitch) {
+    TextureReference &texture = checked(hTexRef);
+    require(desc != nullptr && desc->Width != 0 && desc->Height != 0);
+    check_format(desc->Format, static_cast<int>(desc->NumChannels));
+    require(dptr % texture_alignment(texture) == 0);
+    device_range(dptr, Pitch * desc->Height, false);
+    unbind(texture);
+    texture.address = dptr;
+    texture.format = desc->Format;
+    texture.channels = static_cast<int>(desc->NumChannels);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
+    TextureReference &texture = checked(hTexRef);
+    check_format(fmt, NumPackedComponents);
+    texture.format = fmt;
+    texture.channels = NumPackedComponents;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
+    TextureReference &texture = checked(hTexRef);
+    require(dim >= 0 && dim < 3 && static_cast<int>(am) >= CU_TR_ADDRESS_MODE_WRAP &&
+            static_cast<int>(am) <= CU_TR_ADDRESS_MODE_BORDER);
+    texture.address_modes[static_cast<std::size_t>(dim)] = am;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
+    TextureReference &texture = checked(hTexRef);
+    check_filter(fm);
+    texture.filter = fm;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
+    TextureReference &texture = checked(hTexRef);
+    check_filter(fm);
+    texture.mipmap_filter = fm;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) {
+    checked(hTexRef).bias = bias;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp,
+                                     float maxMipmapLevelClamp) {
+    TextureReference &texture = checked(hTexRef);
+    texture.min_clamp = minMipmapLevelClamp;
+    texture.max_clamp = maxMipmapLevelClamp;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso) {
+    checked(hTexRef).anisotropy = maxAniso;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
+    TextureReference &texture = checked(hTexRef);
+    require(pBorderColor != nullptr);
+    std::copy_n(pBorderColor, texture.border.size(), texture.border.begin());
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
+    constexpr unsigned int known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
+                                   CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION;
+    TextureReference &texture = checked(hTexRef);
+    require((Flags & ~known) == 0);
+    texture.flags = Flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefGetAddress_v2(CUdeviceptr *pdptr, CUtexref hTexRef) {
+    const TextureReference &texture = checked(hTexRef);
+    require(texture.address != 0);
+    return give(pdptr, texture.address);
+}
+
+CUresult cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
+    const TextureReference &texture = checked(hTexRef);
+    require(texture.array != nullptr);
+    return give(phArray, texture.array);
+}
+
+CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef) {
+    const TextureReference &texture = checked(hTexRef);
+    require(texture.mipmapped != nullptr);
+    return give(phMipmappedArray, texture.mipmapped);
+}
+
+CUresult cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim) {
+    const TextureReference &texture = checked(hTexRef);
+    require(dim >= 0 && dim < 3);
+    return give(pam, texture.address_modes[static_cast<std::size_t>(dim)]);
+}
+
+CUresult cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
+    return give(pfm, checked(hTexRef).filter);
+}
+
+CUresult cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef) {
+    const TextureReference &texture = checked(hTexRef);
+    require(pFormat != nullptr || pNumChannels != nullptr);
+    if (pFormat != nullptr) {
+        *pFormat = texture.format;
+    }
+    if (pNumChannels != nullptr) {
+        *pNumChannels = texture.channels;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
+    return give(pfm, checked(hTexRef).mipmap_filter);
+}
+
+CUresult cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef) {
+    return give(pbias, checked(hTexRef).bias);
+}
+
+CUresult cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp,
+                                     CUtexref hTexRef) {
+    const TextureReference &texture = checked(hTexRef);
+    require(pminMipmapLevelClamp != nullptr && pmaxMipmapLevelClamp != nullptr);
+    *pminMipmapLevelClamp = texture.min_clamp;
+    *pmaxMipmapLevelClamp = texture.max_clamp;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef) {
+    return give(pmaxAniso, static_cast<int>(checked(hTexRef).anisotropy));
+}
+
+CUresult cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
+    const TextureReference &texture = checked(hTexRef);
+    require(pBorderColor != nullptr);
+    std::copy(texture.border.begin(), texture.border.end(), pBorderColor);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) {
+    return give(pFlags, checked(hTexRef).flags);
+}
+
+CUresult cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
+    SurfaceReference &surface = checked(hSurfRef);
+    require(Flags == 0);
+    checked(hArray);
+    surface.array = hArray;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
+    const SurfaceReference &surface = checked(hSurfRef);
+    require(surface.array != nullptr);
+    return give(phArray, surface.array);
+}
+
+} // namespace sim::driver

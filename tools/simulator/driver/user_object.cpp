@@ -1,0 +1,170 @@
+// User objects: counted references that clients and graphs hold to something of the client's.
+#include "core/call.hpp"
+#include "core/graph.hpp"
+#include "core/misuse.hpp"
+#include "driver_functions.hpp"
+
+#include <climits>
+#include <deque>
+
+CUuserObject_st::CUuserObject_st(void *value, CUhostFn destroy, unsigned int references)
+    : Object(own_kind), pointer(value), destructor(destroy), owned(references), total(references) {}
+
+namespace sim {
+namespace {
+
+struct Destruction {
+    CUhostFn function;
+    void *pointer;
+};
+
+// Of objects without references, whose destructors have not run yet.
+std::deque<Destruction> &pending() {
+    static auto *queue = new std::deque<Destruction>; // used after static destructors
+    return *queue;
+}
+
+void gained(CUuserObject_st &object, std::uint64_t count) {
+    object.total += count;
+}
+
+void lost(CUuserObject_st &object, std::uint64_t count) {
+    object.total -= count;
+    if (object.total == 0) {
+        pending().push_back({object.destructor, object.pointer});
+        Registry::get().destroy(&object);
+    }
+}
+
+CUuserObject_st &user_object(CUuserObject handle) {
+    return checked(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+void check_count(unsigned int count) {
+    require(count != 0 && count <= static_cast<unsigned int>(INT_MAX));
+}
+
+// Takes references away from the client. A leak is reported for as long as it has any.
+void take_from_client(CUuserObject_st &object, unsigned int count) {
+    if (count > object.owned) {
+        misuse("release of " + std::to_string(count) + " references of a client that has " +
+               std::to_string(object.owned) + ": " + object.describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    object.owned -= count;
+    object.counted = object.owned != 0;
+}
+
+} // namespace
+
+References::~References() {
+    for (const auto &[object, count] : counts_) {
+        lost(*object, count);
+    }
+}
+
+void References::add(CUuserObject_st &object, unsigned int count) {
+    counts_[&object] += count;
+    gained(object, count);
+}
+
+void References::add(const References &other) {
+    for (const auto &[object, count] : other.counts_) {
+        add(*object, count);
+    }
+}
+
+bool References::remove(CUuserObject_st &object, unsigned int count) {
+    const auto found = counts_.find(&object);
+    if (found == counts_.end() || found->second < count) {
+        return false;
+    }
+    found->second -= count;
+    if (found->second == 0) {
+        counts_.erase(found);
+    }
+    lost(object, count);
+    return true;
+}
+
+void run_user_destructors() {
+    while (!pending().empty()) {
+        const Destruction next = pending().front();
+        pending().pop_front();
+        // Destructors must not call CUDA.
+        const bool before = in_host_function();
+        in_host_function() = true;
+        {
+            const Unlocked unlocked;
+            next.function(next.pointer);
+        }
+        in_host_function() = before;
+    }
+}
+
+void forget_user_destructors() {
+    pending().clear();
+}
+
+namespace driver {
+
+CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
+                            unsigned int initialRefcount, unsigned int flags) {
+    require(object_out != nullptr);
+    poison(object_out);
+    require(destroy != nullptr && flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    check_count(initialRefcount);
+    *object_out = Registry::get().make<CUuserObject_st>(ptr, destroy, initialRefcount);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
+    check_count(count);
+    CUuserObject_st &target = user_object(object);
+    target.owned += count;
+    target.counted = true;
+    gained(target, count);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
+    check_count(count);
+    CUuserObject_st &target = user_object(object);
+    take_from_client(target, count);
+    lost(target, count);
+    run_user_destructors();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
+                                 unsigned int flags) {
+    check_count(count);
+    require((flags & ~static_cast<unsigned int>(CU_GRAPH_USER_OBJECT_MOVE)) == 0);
+    Graph &owner = graph_of(graph);
+    CUuserObject_st &target = user_object(object);
+    const bool move = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;
+    if (move) {
+        take_from_client(target, count);
+    }
+    owner.references.add(target, count);
+    if (move) {
+        lost(target, count); // the graph has as many now
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
+    check_count(count);
+    Graph &owner = graph_of(graph);
+    CUuserObject_st &target = user_object(object);
+    if (!owner.references.remove(target, count)) {
+        misuse("release of references that the graph does not have: " + owner.describe() + ", " +
+               target.describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    run_user_destructors();
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,141 @@
+// Who may read and write what is mapped: cuMemSetAccess, cuMemGetAccess.
+#include "context.hpp"
+#include "device.hpp"
+#include "driver_functions.hpp"
+#include "engine.hpp"
+#include "virtual_memory.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace sim {
+namespace {
+
+bool allows(CUmemAccess_flags flags, bool write) {
+    return (flags & (write ? 2 : 1)) != 0;
+}
+
+// Whether the device that works now may do it. Before the work runs it is not known which that is:
+// any that may.
+bool may_access(const Mapping &mapping, bool write) {
+    if (executing()) {
+        const auto found = mapping.access.find(current_context().device);
+        return found != mapping.access.end() && allows(found->second, write);
+    }
+    return std::any_of(mapping.access.begin(), mapping.access.end(),
+                       [write](const auto &entry) { return allows(entry.second, write); });
+}
+
+// The key in Mapping::access that a location stands for.
+int accessor(const CUmemLocation &where) {
+    switch (static_cast<int>(where.type)) {
+    case location::device:
+        return visible_device(where);
+    case location::host:
+    case location::host_numa:
+        return Mapping::host_access;
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void check_grant(const Mapping &mapping, int who, CUmemAccess_flags flags) {
+    require(flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+            flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    const int home = mapping.memory.device();
+    if (mapping.memory.multicast()) {
+        require(who != Mapping::host_access);
+    } else if (who == Mapping::host_access) {
+        require(home == Mapping::host_access);
+    } else if (home != Mapping::host_access && home != who) {
+        require(can_access_peer(who, home), CUDA_ERROR_INVALID_DEVICE);
+    }
+}
+
+platform::Access page_access(bool read, bool write) {
+    return write  ? platform::Access::read_write
+           : read ? platform::Access::read
+                  : platform::Access::none;
+}
+
+// Lets the pages of the simulator's view say what the flags say.
+void protect(const Range &range, const Mapping &mapping) {
+    if (mapping.memory.multicast()) {
+        return; // has no bytes of its own
+    }
+    bool read = false, write = false;
+    for (const auto &[who, flags] : mapping.access) {
+        read = read || allows(flags, false);
+        write = write || allows(flags, true);
+    }
+    platform::protect(range.view + mapping.offset, mapping.size, page_access(read, write));
+}
+
+void set_host_access(const Range &range, const Mapping &mapping, CUmemAccess_flags flags) {
+    auto *where = reinterpret_cast<std::byte *>(range.base + mapping.offset);
+    if (!mapping.access.contains(Mapping::host_access)) {
+        const Backing &backing = *mapping.backing;
+        require(backing.containing_file().map_at(where, backing.offset(), mapping.size, false),
+                CUDA_ERROR_NOT_SUPPORTED);
+    }
+    platform::protect(where, mapping.size, page_access(allows(flags, false), allows(flags, true)));
+}
+
+} // namespace
+
+bool Mapping::accessible() const noexcept {
+    return std::any_of(access.begin(), access.end(),
+                       [](const auto &entry) { return allows(entry.second, false); });
+}
+
+void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool write) {
+    for (const std::size_t end = offset + size; offset < end;) {
+        const Mapping *mapping = mapping_at(range.base + offset);
+        require(mapping != nullptr && !mapping->memory.multicast() && may_access(*mapping, write));
+        offset = mapping->offset + mapping->size;
+    }
+}
+
+namespace driver {
+
+CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count) {
+    require(desc != nullptr && count != 0);
+    Range &range = reserved_range(ptr, size);
+    const std::size_t begin = ptr - range.base;
+    const auto mappings = whole_mappings(range, begin, size);
+    std::size_t mapped = 0;
+    for (const Mapping *mapping : mappings) {
+        mapped += mapping->size;
+    }
+    require(mapped == size); // no holes
+    for (std::size_t i = 0; i != count; ++i) {
+        const int who = accessor(desc[i].location);
+        for (const Mapping *mapping : mappings) {
+            check_grant(*mapping, who, desc[i].flags);
+        }
+    }
+    for (Mapping *mapping : mappings) {
+        for (std::size_t i = 0; i != count; ++i) {
+            const int who = accessor(desc[i].location);
+            if (who == Mapping::host_access) {
+                set_host_access(range, *mapping, desc[i].flags);
+            }
+            mapping->access[who] = desc[i].flags;
+        }
+        protect(range, *mapping);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr) {
+    require(flags != nullptr && location != nullptr);
+    const int who = accessor(*location);
+    const Mapping *mapping = mapping_at(ptr);
+    require(mapping != nullptr);
+    const auto found = mapping->access.find(who);
+    *flags = found == mapping->access.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : found->second;
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

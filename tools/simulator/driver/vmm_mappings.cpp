@@ -1,0 +1,125 @@
+// What of physical memory is mapped in reservations: cuMemMap, cuMemUnmap.
+#include "driver_functions.hpp"
+#include "misuse.hpp"
+#include "settings.hpp"
+#include "stream.hpp"
+#include "virtual_memory.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+bool is_free(const Range &range, std::size_t offset, std::size_t size) {
+    const auto &mappings = reservation_of(range).mappings;
+    const auto next = mappings.lower_bound(offset);
+    const bool ends_before = next == mappings.end() || next->first - offset >= size;
+    return ends_before && mapping_at(range.base + offset) == nullptr;
+}
+
+bool uses(const Operation &operation, CUdeviceptr address, std::size_t size) {
+    const auto &used = operation.work.uses;
+    return std::any_of(used.begin(), used.end(), [=](CUdeviceptr a) { return a - address < size; });
+}
+
+// A reservation counts its queued operations as a whole: which of them use this part?
+std::size_t queued_users(CUdeviceptr address, std::size_t size) {
+    std::size_t count = 0;
+    Registry::get().for_each([&](const Object &object) {
+        if (CUstream_st::is(object.kind)) {
+            const auto &queue = static_cast<const CUstream_st &>(object).queue;
+            count += static_cast<std::size_t>(
+                std::count_if(queue.begin(), queue.end(),
+                              [=](const Ticket &ticket) { return uses(*ticket, address, size); }));
+        }
+    });
+    return count;
+}
+
+void map(Range &range, std::size_t offset, std::size_t size, PhysicalMemory &memory) {
+    Reservation &reservation = reservation_of(range);
+    if (!memory.multicast()) {
+        const Backing &backing = *memory.backing;
+        require(backing.containing_file().map_at(reservation.view + offset, backing.offset(), size,
+                                                 false),
+                CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    auto *mapping = Registry::get().make<Mapping>(memory, offset, size);
+    reservation.mappings.emplace(offset, mapping);
+    ++memory.mappings;
+}
+
+void unmap(Range &range, Mapping &mapping) {
+    Reservation &reservation = reservation_of(range);
+    PhysicalMemory &memory = mapping.memory;
+    if (!memory.multicast()) {
+        platform::unmap_at(reservation.view + mapping.offset, mapping.size);
+    }
+    if (mapping.access.contains(Mapping::host_access)) {
+        platform::decommit(reinterpret_cast<void *>(range.base + mapping.offset), mapping.size);
+    }
+    reservation.mappings.erase(mapping.offset);
+    Registry::get().destroy(&mapping);
+    --memory.mappings;
+    end_if_unused(memory);
+}
+
+} // namespace
+
+Mapping::Mapping(PhysicalMemory &of, std::size_t where, std::size_t bytes)
+    : Object(own_kind), memory(of), backing(of.backing), offset(where), size(bytes) {}
+
+std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size) {
+    std::vector<Mapping *> found;
+    for (const auto &[begin, mapping] : reservation_of(range).mappings) {
+        const std::size_t end = begin + mapping->size;
+        if (end <= offset || begin >= offset + size) {
+            continue;
+        }
+        require(begin >= offset && end <= offset + size);
+        found.push_back(mapping);
+    }
+    return found;
+}
+
+namespace driver {
+
+CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
+    const std::size_t granularity = vmm_granularity();
+    require(flags == 0 && size != 0 && ptr % granularity == 0 && size % granularity == 0);
+    PhysicalMemory &memory = physical_memory(handle);
+    Range &range = reserved_range(ptr, size);
+    // Only the whole of it.
+    require(offset == 0 && size == memory.size, CUDA_ERROR_NOT_SUPPORTED);
+    require(is_free(range, ptr - range.base, size));
+    if (memory.multicast()) {
+        check_team_complete(memory);
+    }
+    map(range, ptr - range.base, size, memory);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
+    const std::size_t granularity = vmm_granularity();
+    require(ptr % granularity == 0 && size % granularity == 0);
+    Range &range = reserved_range(ptr, size);
+    const bool mapped = !whole_mappings(range, ptr - range.base, size).empty();
+    if (mapped && settings().mode == Mode::adversarial) {
+        if (const std::size_t users = queued_users(ptr, size)) {
+            misuse("a part of " + range.describe() + " is unmapped while " + std::to_string(users) +
+                   " queued operations need it");
+        }
+    } else if (mapped) {
+        wait_until_unused(range.base);
+    }
+    // Waiting gave up the lock: another thread may have unmapped it, or freed the range.
+    Range &same = reserved_range(ptr, size);
+    for (Mapping *mapping : whole_mappings(same, ptr - same.base, size)) {
+        unmap(same, *mapping);
+    }
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,175 @@
+// Physical memory: cuMemCreate, cuMemRelease, and what a handle tells.
+#include "device.hpp"
+#include "driver_functions.hpp"
+#include "misuse.hpp"
+#include "settings.hpp"
+#include "virtual_memory.hpp"
+
+#include <cstring>
+
+namespace sim {
+namespace {
+
+void check_location(const CUmemLocation &where, unsigned int types) {
+    switch (static_cast<int>(where.type)) {
+    case location::device:
+        device(where.id);
+        require(device_has(where.id, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED),
+                CUDA_ERROR_NOT_SUPPORTED);
+        return;
+    case location::host:
+        require(types == 0);
+        return;
+    case location::host_numa:
+        require(where.id == 0); // one node
+        return;
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+// What cuMemCreate and cuMemGetAllocationGranularity refuse alike.
+void check_properties(const CUmemAllocationProp *properties) {
+    require(properties != nullptr && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
+    check_location(properties->location,
+                   static_cast<unsigned int>(properties->requestedHandleTypes));
+}
+
+std::shared_ptr<Backing> host_backing(std::size_t size, std::size_t trailer) {
+    require(size <= platform::host_memory(), CUDA_ERROR_OUT_OF_MEMORY);
+    auto file = platform::File::create(size + trailer);
+    require(file.valid(), CUDA_ERROR_OUT_OF_MEMORY);
+    return Backing::of_file(std::move(file), 0, size, Mapping::host_access);
+}
+
+void write_trailer(const PhysicalMemory &memory) {
+    const PhysicalMemoryTrailer trailer{
+        PhysicalMemoryTrailer::own_magic,
+        memory.size,
+        memory.properties.location.id,
+        static_cast<std::uint32_t>(memory.properties.requestedHandleTypes),
+        static_cast<std::int32_t>(memory.properties.location.type),
+        0};
+    const std::size_t bytes = platform::map_granularity();
+    std::byte *view = memory.backing->file().map(memory.size, bytes);
+    require(view != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+    std::memcpy(view, &trailer, sizeof trailer);
+    platform::unmap(view, bytes);
+}
+
+} // namespace
+
+std::size_t vmm_granularity() noexcept {
+    const std::size_t page = platform::map_granularity();
+    const std::size_t size = settings().granularity;
+    return size == 0 ? page : (size + page - 1) / page * page;
+}
+
+bool device_has(CUdevice ordinal, int attribute) noexcept try {
+    return device_attribute(ordinal, static_cast<CUdevice_attribute>(attribute)) != 0;
+} catch (const Refusal &) {
+    return false;
+}
+
+void check_handle_types(unsigned int types) {
+    using namespace handle_type;
+    // Bits that mean nothing are ignored, as the measured driver does.
+    require((types & (posix_fd | win32 | win32_kmt) & ~native) == 0);
+    require((types & handle_type::fabric) == 0, CUDA_ERROR_NOT_PERMITTED);
+}
+
+CUdevice visible_device(const CUmemLocation &where) {
+    require(where.id >= 0 && where.id < device_count());
+    return where.id;
+}
+
+PhysicalMemory::PhysicalMemory(const CUmemAllocationProp &what, std::shared_ptr<Backing> bytes)
+    : Object(own_kind), properties(what), size(bytes->size()), backing(std::move(bytes)) {}
+
+PhysicalMemory::PhysicalMemory(Shared<MulticastTeam> of)
+    : Object(own_kind), size(of->size), team(std::move(of)) {}
+
+int PhysicalMemory::device() const noexcept {
+    const bool on_device = static_cast<int>(properties.location.type) == location::device;
+    return on_device ? properties.location.id : Mapping::host_access;
+}
+
+PhysicalMemory &physical_memory(CUmemGenericAllocationHandle handle) {
+    auto *pointer = reinterpret_cast<PhysicalMemory *>(static_cast<std::uintptr_t>(handle));
+    PhysicalMemory &memory = checked(pointer, CUDA_ERROR_INVALID_VALUE);
+    if (memory.references == 0) {
+        misuse("use of a released " + memory.describe() + ", which lives as long as it is mapped");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return memory;
+}
+
+void end_if_unused(PhysicalMemory &memory) {
+    if (memory.references == 0 && memory.mappings == 0) {
+        Registry::get().destroy(&memory);
+    }
+}
+
+namespace driver {
+
+CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
+                                       CUmemAllocationGranularity_flags option) {
+    require(granularity != nullptr);
+    check_properties(prop);
+    require(option == CU_MEM_ALLOC_GRANULARITY_MINIMUM ||
+            option == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+    *granularity = vmm_granularity();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                     const CUmemAllocationProp *prop, unsigned long long flags) {
+    require(handle != nullptr);
+    poison(handle);
+    check_properties(prop);
+    require(flags == 0 && size != 0 && size % vmm_granularity() == 0);
+    const auto types = static_cast<unsigned int>(prop->requestedHandleTypes);
+    check_handle_types(types);
+    // Windows takes its security attributes from there, nobody else anything.
+    require((prop->win32HandleMetaData != nullptr) == ((types & handle_type::win32) != 0));
+    const bool exportable = (types & handle_type::native) != 0;
+    const std::size_t trailer = exportable ? platform::map_granularity() : 0;
+    const bool on_device = static_cast<int>(prop->location.type) == location::device;
+    auto backing = on_device ? Backing::of_device(prop->location.id, size, exportable, trailer)
+                             : host_backing(size, trailer);
+    auto *memory = Registry::get().make<PhysicalMemory>(*prop, std::move(backing));
+    if (exportable) {
+        write_trailer(*memory);
+    }
+    *handle = memory->handle();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+    PhysicalMemory &memory = physical_memory(handle);
+    --memory.references;
+    end_if_unused(memory);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
+    require(handle != nullptr);
+    poison(handle);
+    Mapping *mapping = mapping_at(reinterpret_cast<std::uintptr_t>(addr));
+    require(mapping != nullptr);
+    ++mapping->memory.references;
+    *handle = mapping->memory.handle();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                CUmemGenericAllocationHandle handle) {
+    require(prop != nullptr);
+    const PhysicalMemory &memory = physical_memory(handle);
+    require(!memory.multicast());
+    *prop = memory.properties;
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,101 @@
+// Reservations of device addresses: cuMemAddressReserve, cuMemAddressFree.
+#include "driver_functions.hpp"
+#include "virtual_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <numeric>
+
+namespace sim {
+namespace {
+
+// An address that is a multiple of the granularity, which need not be a power of two, and of what
+// was asked for.
+std::uintptr_t place_for(std::size_t size, std::size_t alignment) {
+    const std::size_t granularity = vmm_granularity();
+    alignment = std::max<std::size_t>(alignment, 1);
+    constexpr std::size_t most = ~std::size_t(0) / 4;
+    require(size < most && alignment < most, CUDA_ERROR_OUT_OF_MEMORY);
+    const std::size_t factor = granularity / std::gcd(alignment, granularity);
+    require(factor < most / alignment, CUDA_ERROR_OUT_OF_MEMORY);
+    const std::size_t unit = alignment * factor;
+    if (std::has_single_bit(unit)) {
+        return AddressSpace::get().reserve(size, unit);
+    }
+    return (AddressSpace::get().reserve(size + unit, 0) + unit - 1) / unit * unit;
+}
+
+} // namespace
+
+Reservation::~Reservation() {
+    if (view != nullptr) {
+        platform::unreserve_view(view, size);
+    }
+}
+
+Reservation &reservation_of(const Range &range) noexcept {
+    return *static_cast<Reservation *>(range.owner.get());
+}
+
+Range &reserved_range(CUdeviceptr address, std::size_t size) {
+    Range *range = AddressSpace::get().find(address);
+    if (range == nullptr) {
+        AddressSpace::get().report_freed(address, "use");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    require(range->memory == Memory::mapped);
+    require(size != 0 && size <= range->size - (address - range->base));
+    return *range;
+}
+
+Mapping *mapping_at(CUdeviceptr address) noexcept {
+    const Range *range = AddressSpace::get().find(address);
+    if (range == nullptr || range->memory != Memory::mapped) {
+        return nullptr;
+    }
+    const auto &mappings = reservation_of(*range).mappings;
+    const std::size_t offset = address - range->base;
+    const auto after = mappings.upper_bound(offset);
+    if (after == mappings.begin()) {
+        return nullptr;
+    }
+    Mapping *mapping = std::prev(after)->second;
+    return offset - mapping->offset < mapping->size ? mapping : nullptr;
+}
+
+namespace driver {
+
+CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
+                             unsigned long long flags) {
+    require(ptr != nullptr);
+    poison(ptr);
+    const std::size_t page = platform::page_size();
+    require(flags == 0 && size != 0 && size % page == 0 && addr % page == 0);
+    require(alignment == 0 || std::has_single_bit(alignment));
+    // `addr` is a hint, which this driver never follows: its addresses mean one thing only.
+    auto reservation = std::make_shared<Reservation>();
+    Range range;
+    range.base = place_for(size, alignment);
+    range.size = size;
+    range.memory = Memory::mapped;
+    const std::size_t step = platform::map_granularity();
+    reservation->size = (size + step - 1) / step * step;
+    reservation->view = platform::reserve_view(reservation->size);
+    require(reservation->view != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+    range.view = reservation->view;
+    range.owner = std::move(reservation);
+    range.check = check_mapped;
+    *ptr = AddressSpace::get().add(std::move(range)).base;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
+    Range &range = reserved_range(ptr, 1);
+    require(range.base == ptr && range.size == size && reservation_of(range).mappings.empty());
+    AddressSpace::get().remove(range);
+    return CUDA_SUCCESS;
+}
+
+} // namespace driver
+} // namespace sim

@@ -1,0 +1,54 @@
+#include "call.hpp"
+#include "driver_library.hpp"
+#include "last_error.hpp"
+#include "process.hpp"
+
+namespace sim::runtime {
+namespace {
+
+thread_local Call *innermost = nullptr;
+
+} // namespace
+
+Call::Call(const Row &row) noexcept : row_(row), outer_(innermost) {
+    innermost = this;
+}
+
+Call::~Call() {
+    innermost = outer_;
+}
+
+Call &Call::current() noexcept {
+    return *innermost;
+}
+
+int Call::begin(const Argument *arguments, unsigned int count) noexcept {
+    const Hooks *hooks = driver_hooks();
+    if (hooks == nullptr) {
+        return 0;
+    }
+    const int instead = hooks->enter(&row_, arguments, count);
+    epoch_ = hooks->epoch();
+    return instead;
+}
+
+int Call::end(int status) noexcept {
+    const Hooks *hooks = driver_hooks();
+    return hooks ? hooks->leave(status) : status;
+}
+
+cudaError_t Call::enter(const Argument *arguments, unsigned int count) noexcept {
+    const auto instead = static_cast<cudaError_t>(begin(arguments, count));
+    // Without a driver, or a device, every call says so before it looks at its arguments.
+    return instead != cudaSuccess || row_.any_time ? instead : ready();
+}
+
+cudaError_t Call::leave(cudaError_t status) noexcept {
+    status = static_cast<cudaError_t>(end(status));
+    if (status != cudaSuccess && !keeps_last_error) {
+        note_error(status);
+    }
+    return status;
+}
+
+} // namespace sim::runtime

@@ -1,0 +1,162 @@
+// Copies to, from and between arrays.
+#include "channel.hpp"
+#include "copy_parameters.hpp"
+#include "copy_run.hpp"
+#include "driver_api.hpp"
+#include "same.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace sim::runtime {
+namespace {
+
+cudaError_t run(const CUDA_MEMCPY3D &copy, const std::optional<cudaStream_t> &stream) {
+    return stream ? run_copy(copy, *stream) : run_copy(copy);
+}
+
+CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t pitch,
+                       size_t width, size_t height, cudaMemcpyKind kind) {
+    const Ends ends = ends_of(kind);
+    require(array != nullptr, cudaErrorInvalidResourceHandle);
+    check_pitch(pitch, width);
+    return copy_between(in_array(array, x, y), linear(ends.source, source, pitch, height), width,
+                        height);
+}
+
+CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t array, size_t x,
+                         size_t y, size_t width, size_t height, cudaMemcpyKind kind) {
+    const Ends ends = ends_of(kind);
+    require(array != nullptr, cudaErrorInvalidResourceHandle);
+    check_pitch(pitch, width);
+    return copy_between(linear(ends.destination, destination, pitch, height), in_array(array, x, y),
+                        width, height);
+}
+
+// A place in an array that bytes are counted on from, row after row.
+struct Cursor {
+    cudaArray_const_t array;
+    size_t x, y, row;
+
+    Cursor(cudaArray_const_t in, size_t at_x, size_t at_y) : array(in), x(at_x), y(at_y), row(0) {
+        require(array != nullptr, cudaErrorInvalidResourceHandle);
+        const CUDA_ARRAY3D_DESCRIPTOR shape = descriptor_of(array_of(array));
+        row = shape.Width * element_size(Format{shape.Format, shape.NumChannels});
+        require(x < row);
+    }
+    size_t left_in_row() const { return row - x; }
+    void advance(size_t count) {
+        x += count;
+        if (x == row) {
+            x = 0;
+            ++y;
+        }
+    }
+};
+
+cudaError_t bytes_to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t count,
+                           cudaMemcpyKind kind, const std::optional<cudaStream_t> &stream) {
+    need_context();
+    Cursor at(array, x, y);
+    for (size_t done = 0; done < count;) {
+        const size_t part = std::min(count - done, at.left_in_row());
+        const auto *from = static_cast<const std::byte *>(source) + done;
+        demand(run(to_array(array, at.x, at.y, from, part, part, 1, kind), stream));
+        at.advance(part);
+        done += part;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t bytes_from_array(void *destination, cudaArray_const_t array, size_t x, size_t y,
+                             size_t count, cudaMemcpyKind kind,
+                             const std::optional<cudaStream_t> &stream) {
+    need_context();
+    Cursor at(array, x, y);
+    for (size_t done = 0; done < count;) {
+        const size_t part = std::min(count - done, at.left_in_row());
+        auto *to = static_cast<std::byte *>(destination) + done;
+        demand(run(from_array(to, part, array, at.x, at.y, part, 1, kind), stream));
+        at.advance(part);
+        done += part;
+    }
+    return cudaSuccess;
+}
+
+} // namespace
+
+cudaError_t cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
+                                size_t spitch, size_t width, size_t height, cudaMemcpyKind kind) {
+    return run_copy(to_array(dst, wOffset, hOffset, src, spitch, width, height, kind));
+}
+
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                     const void *src, size_t spitch, size_t width, size_t height,
+                                     cudaMemcpyKind kind, cudaStream_t stream) {
+    return run_copy(to_array(dst, wOffset, hOffset, src, spitch, width, height, kind), stream);
+}
+
+cudaError_t cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset,
+                                  size_t hOffset, size_t width, size_t height,
+                                  cudaMemcpyKind kind) {
+    return run_copy(from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind));
+}
+
+cudaError_t cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
+                                       size_t wOffset, size_t hOffset, size_t width, size_t height,
+                                       cudaMemcpyKind kind, cudaStream_t stream) {
+    return run_copy(from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind), stream);
+}
+
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                     cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
+                                     size_t width, size_t height, cudaMemcpyKind kind) {
+    require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+            cudaErrorInvalidMemcpyDirection);
+    require(dst != nullptr && src != nullptr, cudaErrorInvalidResourceHandle);
+    return run_copy(copy_between(in_array(dst, wOffsetDst, hOffsetDst),
+                                 in_array(src, wOffsetSrc, hOffsetSrc), width, height));
+}
+
+// --- bytes in a row, over the end of rows
+
+cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
+                              size_t count, cudaMemcpyKind kind) {
+    return bytes_to_array(dst, wOffset, hOffset, src, count, kind, {});
+}
+
+cudaError_t cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
+                                   size_t count, cudaMemcpyKind kind, cudaStream_t stream) {
+    return bytes_to_array(dst, wOffset, hOffset, src, count, kind, stream);
+}
+
+cudaError_t cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset,
+                                size_t count, cudaMemcpyKind kind) {
+    return bytes_from_array(dst, src, wOffset, hOffset, count, kind, {});
+}
+
+cudaError_t cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
+                                     size_t hOffset, size_t count, cudaMemcpyKind kind,
+                                     cudaStream_t stream) {
+    return bytes_from_array(dst, src, wOffset, hOffset, count, kind, stream);
+}
+
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                   cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
+                                   size_t count, cudaMemcpyKind kind) {
+    require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+            cudaErrorInvalidMemcpyDirection);
+    need_context();
+    Cursor to(dst, wOffsetDst, hOffsetDst), from(src, wOffsetSrc, hOffsetSrc);
+    for (size_t done = 0; done < count;) {
+        const size_t part = std::min({count - done, to.left_in_row(), from.left_in_row()});
+        demand(run_copy(
+            copy_between(in_array(dst, to.x, to.y), in_array(src, from.x, from.y), part, 1)));
+        to.advance(part);
+        from.advance(part);
+        done += part;
+    }
+    return cudaSuccess;
+}
+
+} // namespace sim::runtime

@@ -1,0 +1,60 @@
+// Kernel nodes.
+#include "driver_api.hpp"
+#include "graph_parameters.hpp"
+#include "same.hpp"
+
+namespace sim::runtime {
+
+// The driver's functions of the version that knows kernels beside functions.
+#if CUDART_VERSION >= 12000
+#define CU_KERNEL_NODE(name) CU(name##_v2)
+#else
+#define CU_KERNEL_NODE(name) CU(name)
+#endif
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                   const cudaGraphNode_t *pDependencies, size_t numDependencies,
+                                   const cudaKernelNodeParams *pNodeParams) {
+    const DriverKernelNode node = kernel_node(pNodeParams);
+    return CU_KERNEL_NODE(cuGraphAddKernelNode)(pGraphNode, graph, pDependencies, numDependencies,
+                                                &node);
+}
+
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams *pNodeParams) {
+    require(pNodeParams != nullptr);
+    DriverKernelNode found{};
+    demand(CU_KERNEL_NODE(cuGraphKernelNodeGetParams)(node, &found));
+    *pNodeParams = shown(found);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+                                         const cudaKernelNodeParams *pNodeParams) {
+    const DriverKernelNode wanted = kernel_node(pNodeParams);
+    return CU_KERNEL_NODE(cuGraphKernelNodeSetParams)(node, &wanted);
+}
+
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams *pNodeParams) {
+    const DriverKernelNode wanted = kernel_node(pNodeParams);
+    return CU_KERNEL_NODE(cuGraphExecKernelNodeSetParams)(hGraphExec, node, &wanted);
+}
+
+// The destination first, as the driver takes it; headers before CUDA 13 name the two the other way round.
+cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t first, cudaGraphNode_t second) {
+    return CU(cuGraphKernelNodeCopyAttributes)(first, second);
+}
+
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
+                                            cudaKernelNodeAttrValue *value_out) {
+    return CU(cuGraphKernelNodeGetAttribute)(hNode, same<CUkernelNodeAttrID>(attr),
+                                             same_memory<CUkernelNodeAttrValue>(value_out));
+}
+
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
+                                            const cudaKernelNodeAttrValue *value) {
+    return CU(cuGraphKernelNodeSetAttribute)(hNode, same<CUkernelNodeAttrID>(attr),
+                                             same_memory<const CUkernelNodeAttrValue>(value));
+}
+
+} // namespace sim::runtime

@@ -1,0 +1,18 @@
+// The last error of every thread.
+#pragma once
+
+#include "runtime_headers.hpp"
+
+namespace sim::runtime {
+
+// Notes what a call of this thread answered.
+void note_error(cudaError_t status) noexcept;
+cudaError_t last_error() noexcept;
+// Forgets it, unless it stays: an error that leaves the context unusable, until the device is reset.
+void clear_last_error() noexcept;
+// Forgets it in any case.
+void forget_last_error() noexcept;
+// Whether nothing works any more in a context after this error.
+bool stays(cudaError_t status) noexcept;
+
+} // namespace sim::runtime

@@ -1,0 +1,262 @@
+// What nvcc-built host code calls: __cudaRegisterFatBinary and its kin. An image of real device code loads
+// as the driver decides, which runs none; one in the simulator's own text format works.
+#include "registration.hpp"
+#include "driver_api.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sim::runtime {
+namespace {
+
+// What nvcc puts around an image.
+struct FatBinary {
+    int magic;
+    int version;
+    const void *data;
+    void *more;
+};
+constexpr int fat_binary_magic = 0x466243b1;
+
+#if CUDART_VERSION >= 12000
+using Loaded = CUlibrary;
+#else
+using Loaded = CUmodule;
+#endif
+
+struct Image {
+    const void *data = nullptr;
+    std::uint64_t epoch = 0;
+    // Libraries serve all contexts, modules one each.
+    std::unordered_map<CUcontext, Loaded> loaded;
+    void *handle = nullptr; // what the program knows it by: the address of this member
+};
+
+struct Named {
+    Image *image;
+    std::string name;
+};
+
+struct Registrations {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Image>> images;
+    std::unordered_map<const void *, Named> functions, variables; // by host address
+};
+
+Registrations &registrations() {
+    static auto *all = new Registrations; // used by static constructors and destructors
+    return *all;
+}
+
+// With the lock held. The driver is called with it, too; it calls nothing of this library.
+Loaded load(Image &image) {
+    if (const std::uint64_t now = epoch(); image.epoch != now) {
+        image.loaded.clear();
+        image.epoch = now;
+    }
+#if CUDART_VERSION >= 12000
+    CUcontext owner = nullptr;
+#else
+    CUcontext owner = current_context();
+#endif
+    if (const auto found = image.loaded.find(owner); found != image.loaded.end()) {
+        return found->second;
+    }
+    Loaded made{};
+#if CUDART_VERSION >= 12000
+    demand(CU(cuLibraryLoadData)(&made, image.data, nullptr, nullptr, 0, nullptr, nullptr, 0));
+#else
+    demand(CU(cuModuleLoadData)(&made, image.data));
+#endif
+    image.loaded.emplace(owner, made);
+    return made;
+}
+
+void unload(Image &image) {
+    if (image.epoch != epoch()) {
+        return;
+    }
+    for (const auto &[context, loaded] : image.loaded) {
+#if CUDART_VERSION >= 12000
+        (void)CU_ANY(cuLibraryUnload)(loaded);
+#else
+        (void)CU_ANY(cuModuleUnload)(loaded);
+#endif
+    }
+}
+
+const Named *find(const std::unordered_map<const void *, Named> &in, const void *host) {
+    const auto found = in.find(host);
+    return found == in.end() ? nullptr : &found->second;
+}
+
+Image *image_of(void **handle) {
+    for (const auto &image : registrations().images) {
+        if (&image->handle == handle) {
+            return image.get();
+        }
+    }
+    return nullptr;
+}
+
+template <class Map>
+void forget(Map &map, const Image *image) {
+    std::erase_if(map, [image](const auto &entry) { return entry.second.image == image; });
+}
+
+// The configuration of a launch, between <<<…>>> and the stub that launches.
+struct Configuration {
+    dim3 grid, block;
+    size_t shared;
+    void *stream;
+};
+thread_local std::vector<Configuration> configurations;
+
+} // namespace
+
+#if CUDART_VERSION >= 12000
+CUkernel registered_kernel(const void *host) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(all.mutex);
+    const Named *named = find(all.functions, host);
+    CUkernel kernel = nullptr;
+    if (named != nullptr) {
+        demand(CU(cuLibraryGetKernel)(&kernel, load(*named->image), named->name.c_str()));
+    }
+    return kernel;
+}
+
+CUfunction registered_function(const void *host) {
+    const CUkernel kernel = registered_kernel(host);
+    CUfunction function = nullptr;
+    if (kernel != nullptr) {
+        demand(CU(cuKernelGetFunction)(&function, kernel));
+    }
+    return function;
+}
+#else
+CUfunction registered_function(const void *host) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(all.mutex);
+    const Named *named = find(all.functions, host);
+    CUfunction function = nullptr;
+    if (named != nullptr) {
+        demand(CU(cuModuleGetFunction)(&function, load(*named->image), named->name.c_str()));
+    }
+    return function;
+}
+#endif
+
+bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(all.mutex);
+    const Named *named = find(all.variables, host);
+    if (named == nullptr) {
+        return false;
+    }
+#if CUDART_VERSION >= 12000
+    demand(CU(cuLibraryGetGlobal)(&address, &size, load(*named->image), named->name.c_str()));
+#else
+    demand(CU(cuModuleGetGlobal_v2)(&address, &size, load(*named->image), named->name.c_str()));
+#endif
+    return true;
+}
+
+} // namespace sim::runtime
+
+// --- what the compiler's code calls: no header declares it
+
+#ifdef _WIN32
+#define SIM_REGISTRATION extern "C" __declspec(dllexport)
+#else
+#define SIM_REGISTRATION extern "C" __attribute__((visibility("default")))
+#endif
+
+using namespace sim::runtime;
+
+SIM_REGISTRATION void **__cudaRegisterFatBinary(void *fatCubin);
+SIM_REGISTRATION void __cudaRegisterFatBinaryEnd(void **fatCubinHandle);
+SIM_REGISTRATION void __cudaUnregisterFatBinary(void **fatCubinHandle);
+SIM_REGISTRATION void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun,
+                                             char *deviceFun, const char *deviceName,
+                                             int thread_limit, uint3 *tid, uint3 *bid, dim3 *bDim,
+                                             dim3 *gDim, int *wSize);
+SIM_REGISTRATION void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *deviceAddress,
+                                        const char *deviceName, int ext, size_t size, int constant,
+                                        int global);
+SIM_REGISTRATION unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
+                                                      void *stream);
+SIM_REGISTRATION cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
+                                                        size_t *sharedMem, void *stream);
+SIM_REGISTRATION char __cudaInitModule(void **fatCubinHandle);
+
+void **__cudaRegisterFatBinary(void *fatCubin) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(all.mutex);
+    auto image = std::make_unique<Image>();
+    const auto *wrapper = static_cast<const FatBinary *>(fatCubin);
+    image->data = wrapper && wrapper->magic == fat_binary_magic ? wrapper->data
+                                                                : static_cast<void *>(fatCubin);
+    all.images.push_back(std::move(image));
+    return &all.images.back()->handle;
+}
+
+void __cudaRegisterFatBinaryEnd(void **) {}
+
+void __cudaUnregisterFatBinary(void **fatCubinHandle) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(all.mutex);
+    Image *image = image_of(fatCubinHandle);
+    if (image == nullptr) {
+        return;
+    }
+    unload(*image);
+    forget(all.functions, image);
+    forget(all.variables, image);
+    std::erase_if(all.images, [image](const auto &known) { return known.get() == image; });
+}
+
+void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *,
+                            const char *deviceName, int, uint3 *, uint3 *, dim3 *, dim3 *, int *) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(all.mutex);
+    if (Image *image = image_of(fatCubinHandle)) {
+        all.functions[hostFun] = {image, deviceName};
+    }
+}
+
+void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *, const char *deviceName, int,
+                       size_t, int, int) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(all.mutex);
+    if (Image *image = image_of(fatCubinHandle)) {
+        all.variables[hostVar] = {image, deviceName};
+    }
+}
+
+unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem, void *stream) {
+    configurations.push_back({gridDim, blockDim, sharedMem, stream});
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sharedMem,
+                                       void *stream) {
+    if (configurations.empty()) {
+        return cudaErrorMissingConfiguration;
+    }
+    const Configuration last = configurations.back();
+    configurations.pop_back();
+    *gridDim = last.grid;
+    *blockDim = last.block;
+    *sharedMem = last.shared;
+    *static_cast<void **>(stream) = last.stream;
+    return cudaSuccess;
+}
+
+char __cudaInitModule(void **) {
+    return 1;
+}

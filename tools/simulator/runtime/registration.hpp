@@ -1,0 +1,17 @@
+// What nvcc registers at a program's start: images of device code, and the host addresses that name the
+// functions and variables in them.
+#pragma once
+
+#include "failure.hpp"
+
+namespace sim::runtime {
+
+// The function, or the variable, that a host address stands for, in the current context; 0 where nobody
+// registered it. Loads its image at the first need. Throws Failure where that is not possible.
+#if CUDART_VERSION >= 12000
+CUkernel registered_kernel(const void *host);
+#endif
+CUfunction registered_function(const void *host);
+bool registered_variable(const void *host, CUdeviceptr &address, size_t &size);
+
+} // namespace sim::runtime

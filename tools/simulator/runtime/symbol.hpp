@@ -1,0 +1,27 @@
+// Variables and functions of device code that host code names by the address of something of its own: what
+// nvcc registers for a program, and handles of kernels.
+#pragma once
+
+#include "failure.hpp"
+
+#include <cstddef>
+
+namespace sim::runtime {
+
+struct Variable {
+    CUdeviceptr address;
+    std::size_t size; // bytes
+};
+// Refuses with InvalidSymbol (13) what nobody registered.
+Variable variable_of(const void *symbol);
+// The place in it, of so many bytes. Refuses what does not lie in it with InvalidValue.
+CUdeviceptr place_in(const void *symbol, std::size_t offset, std::size_t count);
+
+// The function behind a registered host function, a cudaKernel_t or a cudaFunction_t, in the current
+// context. Refuses with InvalidDeviceFunction (98) what is none.
+CUfunction function_of(const void *function);
+#if CUDART_VERSION >= 12000
+CUkernel kernel_of(const void *function);
+#endif
+
+} // namespace sim::runtime

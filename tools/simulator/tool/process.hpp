@@ -1,0 +1,17 @@
+// What the tool asks of the operating system: process_posix.cpp, process_windows.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cushim_sim_tool {
+
+// The path of the running program, or "".
+std::string own_file();
+// The value of a variable, or "".
+std::string variable(const char *name);
+void set_variable(const char *name, const std::string &value);
+// Becomes that program, or waits for it: returns the exit status for this process.
+int run_program(const std::vector<std::string> &program);
+
+} // namespace cushim_sim_tool

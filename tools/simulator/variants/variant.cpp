@@ -1,0 +1,11 @@
+// What distinguishes the drivers that are linked from one set of objects; what they export is in their
+// lists of symbols.
+#include "driver/core/settings.hpp"
+
+namespace sim {
+
+extern "C" const int sim_variant_version = SIM_VARIANT_VERSION;
+extern "C" const int sim_variant_is_stub = SIM_VARIANT_IS_STUB;
+extern "C" const char *const sim_variant_lacks = SIM_VARIANT_LACKS;
+
+} // namespace sim
