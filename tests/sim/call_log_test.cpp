@@ -1,0 +1,100 @@
+// The list of calls: every call of the client, in order, with its arguments and its status.
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+const auto d = cushim::driver();
+
+std::vector<std::string> calls() {
+    std::vector<std::string> all;
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        all.push_back(std::string(call.name) + "(" + call.arguments +
+                      ") = " + std::to_string(call.status));
+    }
+    CHECK(all.size() == sim_control().call_count());
+    return all;
+}
+
+std::string hex(std::uint64_t value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("calls are listed exactly: order, arguments, status", "[log]") {
+    start();
+    sim_control().log_calls(1);
+    CUdeviceptr p = 0;
+    d.cuMemAlloc(&p, 4096);
+    d.cuMemsetD32(p, 7, 16);
+    CUdevice device = 0;
+    d.cuDeviceGet(&device, -1);
+    d.cuMemFree(p);
+    sim_control().log_calls(0);
+    d.cuMemFree(0);
+    const std::vector<std::string> expected = {
+        "cuMemAlloc_v2(" + hex(reinterpret_cast<std::uint64_t>(&p)) + ", 4096) = 0",
+        "cuMemsetD32_v2(" + std::to_string(p) + ", 7, 16) = 0",
+        "cuDeviceGet(" + hex(reinterpret_cast<std::uint64_t>(&device)) + ", -1) = 101",
+        "cuMemFree_v2(" + std::to_string(p) + ") = 0",
+    };
+    CHECK(calls() == expected);
+    sim_control().clear_calls();
+    CHECK(calls().empty());
+}
+
+TEST_CASE("numbers grow, threads are told apart", "[log]") {
+    start();
+    sim_control().log_calls(1);
+    int count = 0;
+    d.cuDeviceGetCount(&count);
+    std::thread([&] { d.cuDeviceGetCount(&count); }).join();
+    d.cuDeviceGetCount(&count);
+    cushim_sim_call a{}, b{}, c{};
+    REQUIRE(sim_control().call_at(0, &a) == 1);
+    REQUIRE(sim_control().call_at(1, &b) == 1);
+    REQUIRE(sim_control().call_at(2, &c) == 1);
+    CHECK(a.number < b.number);
+    CHECK(b.number < c.number);
+    CHECK(a.thread != b.thread);
+    CHECK(a.thread == c.thread);
+    CHECK(sim_control().call_at(3, &a) == 0);
+    CHECK(sim_control().call_at(0, nullptr) == 0);
+}
+
+TEST_CASE("the per-thread variants are listed by their own names, structures as {}", "[log]") {
+    start();
+    sim_control().log_calls(1);
+    CUipcMemHandle handle{};
+    CUdeviceptr p = 0;
+    d.cuStreamQuery_ptsz(nullptr);
+    d.cuIpcOpenMemHandle(&p, handle, 0);
+    const auto all = calls();
+    REQUIRE(all.size() == 2);
+    CHECK(all[0] == "cuStreamQuery_ptsz(0x0) = 0");
+    CHECK(all[1].find("cuIpcOpenMemHandle_v2(") == 0);
+    CHECK(all[1].find(", {}, 0) = ") != std::string::npos);
+    for (const auto &line : misuses()) {
+        expect_misuse(line);
+    }
+}
+
+TEST_CASE("what fails by a planned fault is listed with its code", "[log]") {
+    start("log=1;fault=cuDeviceGetCount:1:999");
+    sim_control().clear_calls();
+    int count = 0;
+    d.cuDeviceGetCount(&count);
+    REQUIRE(calls().size() == 1);
+    CHECK(calls()[0].find(") = 999") != std::string::npos);
+}

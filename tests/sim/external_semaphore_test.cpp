@@ -1,0 +1,576 @@
+// External semaphores: timelines and binary ones, over real descriptors.
+#include "child_process.hpp"
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace sim_test;
+
+namespace {
+
+constexpr auto timeline = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+constexpr auto binary = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
+
+// What the other API holds: its descriptor, and the counter behind it.
+class Theirs {
+  public:
+    explicit Theirs(std::uint64_t initial) : fd_(sim_control().make_semaphore_fd(initial)) {
+        REQUIRE(fd_ >= 0);
+        void *pages =
+            mmap(nullptr, sizeof(cushim_sim_semaphore), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+        REQUIRE(pages != MAP_FAILED);
+        state_ = static_cast<cushim_sim_semaphore *>(pages);
+        REQUIRE(state_->magic == CUSHIM_SIM_SEMAPHORE_MAGIC);
+    }
+    ~Theirs() {
+        munmap(state_, sizeof *state_);
+        close(fd_);
+    }
+    Theirs(const Theirs &) = delete;
+    Theirs &operator=(const Theirs &) = delete;
+
+    int exported() const { return dup(fd_); }
+    std::uint64_t value() const { return std::atomic_ref(state_->value).load(); }
+    void set(std::uint64_t value) { std::atomic_ref(state_->value).store(value); }
+
+  private:
+    int fd_;
+    cushim_sim_semaphore *state_ = nullptr;
+};
+
+CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC described(int fd, CUexternalSemaphoreHandleType type) {
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
+    description.type = type;
+    description.handle.fd = fd;
+    return description;
+}
+
+CUexternalSemaphore imported(int fd, CUexternalSemaphoreHandleType type) {
+    const auto description = described(fd, type);
+    CUexternalSemaphore semaphore = nullptr;
+    REQUIRE(cushim::driver().cuImportExternalSemaphore(&semaphore, &description) == CUDA_SUCCESS);
+    return semaphore;
+}
+
+CUresult signal(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
+    parameters.params.fence.value = value;
+    return cushim::driver().cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+}
+
+CUresult wait(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
+    parameters.params.fence.value = value;
+    return cushim::driver().cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+}
+
+CUstream new_stream() {
+    CUstream stream = nullptr;
+    REQUIRE(cushim::driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    return stream;
+}
+
+void end(CUstream stream) {
+    CHECK(cushim::driver().cuStreamDestroy(stream) == CUDA_SUCCESS);
+}
+void end(CUexternalSemaphore semaphore) {
+    CHECK(cushim::driver().cuDestroyExternalSemaphore(semaphore) == CUDA_SUCCESS);
+}
+void finish(CUstream stream) {
+    CHECK(cushim::driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+}
+
+// Stays so for a while, in whichever mode.
+void check_not_done(CUstream stream) {
+    for (int i = 0; i < 10; ++i) {
+        CHECK(cushim::driver().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+} // namespace
+
+TEST_CASE("a semaphore's import takes the descriptor over", "[external]") {
+    start();
+    const auto before = open_descriptors();
+    const int fd = sim_control().make_semaphore_fd(0);
+    const auto semaphore = imported(fd, timeline);
+    CHECK_FALSE(is_open(fd));
+    end(semaphore);
+    CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("what is no semaphore cannot be imported as one", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    CUexternalSemaphore semaphore = nullptr;
+    const auto type = GENERATE(binary, timeline);
+    SECTION("a device") {
+        const int fd = open("/dev/null", O_RDWR);
+        const auto description = described(fd, type);
+        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_UNKNOWN);
+        CHECK(is_open(fd)); // other than memory's
+        close(fd);
+    }
+    SECTION("memory") {
+        const int fd = sim_control().make_memory_fd(GENERATE(64, 4096, 100000));
+        const auto description = described(fd, type);
+        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_UNKNOWN);
+        CHECK(is_open(fd));
+        close(fd);
+    }
+    SECTION("nothing") {
+        const auto description = described(-1, type);
+        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_UNKNOWN);
+    }
+}
+
+TEST_CASE("a semaphore's import checks its arguments before it takes anything", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    const int fd = sim_control().make_semaphore_fd(0);
+    auto description = described(fd, timeline);
+    CUexternalSemaphore semaphore = nullptr;
+    CUresult expected = CUDA_ERROR_INVALID_VALUE;
+    SECTION("flags") {
+        description.flags = 1;
+    }
+    SECTION("reserved words") {
+        description.reserved[7] = 1;
+    }
+    SECTION("no type") {
+        description.type = static_cast<CUexternalSemaphoreHandleType>(0);
+    }
+    SECTION("an unknown type") {
+        description.type = static_cast<CUexternalSemaphoreHandleType>(11);
+    }
+    SECTION("types of another system") {
+        const int type = GENERATE(2, 3, 4, 5, 7, 8, 10);
+        description.type = static_cast<CUexternalSemaphoreHandleType>(type);
+    }
+    SECTION("a type that takes no descriptor") {
+        description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC;
+        expected = CUDA_ERROR_NOT_SUPPORTED;
+    }
+    SECTION("no context") {
+        REQUIRE(d.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+        expected = CUDA_ERROR_INVALID_CONTEXT;
+    }
+    CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == expected);
+    CHECK(is_open(fd));
+    CHECK(d.cuImportExternalSemaphore(nullptr, &description) != CUDA_SUCCESS);
+    CHECK(d.cuImportExternalSemaphore(&semaphore, nullptr) != CUDA_SUCCESS);
+    close(fd);
+}
+
+TEST_CASE("a driver without timelines refuses them", "[external]") {
+    start("attribute.114=0");
+    const int fd = sim_control().make_semaphore_fd(0);
+    const auto description = described(fd, timeline);
+    CUexternalSemaphore semaphore = nullptr;
+    CHECK(cushim::driver().cuImportExternalSemaphore(&semaphore, &description) ==
+          CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(is_open(fd));
+    end(imported(fd, binary));
+}
+
+TEST_CASE("a timeline holds a stream back until its value is reached", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const auto &d = cushim::driver();
+    Theirs theirs(3);
+    const auto semaphore = imported(theirs.exported(), timeline);
+    const auto waiting = new_stream();
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemsetD32(memory, 1, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSynchronize() == CUDA_SUCCESS);
+
+    SECTION("one that it has, or had") {
+        CHECK(wait(semaphore, 3, waiting) == CUDA_SUCCESS);
+        CHECK(wait(semaphore, 1, waiting) == CUDA_SUCCESS);
+        CHECK(wait(semaphore, 0, waiting) == CUDA_SUCCESS);
+        finish(waiting);
+        CHECK(theirs.value() == 3); // a wait takes nothing
+    }
+    SECTION("set by the other API") {
+        CHECK(wait(semaphore, 5, waiting) == CUDA_SUCCESS);
+        CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == CUDA_SUCCESS);
+        check_not_done(waiting);
+        theirs.set(4);
+        check_not_done(waiting);
+        theirs.set(100);
+        finish(waiting);
+    }
+    SECTION("set by another stream") {
+        const auto signalling = new_stream();
+        CHECK(wait(semaphore, 5, waiting) == CUDA_SUCCESS);
+        CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == CUDA_SUCCESS);
+        CHECK(signal(semaphore, 5, signalling) == CUDA_SUCCESS);
+        finish(waiting);
+        CHECK(theirs.value() == 5);
+        finish(signalling);
+        end(signalling);
+    }
+    SECTION("set by another thread while it waits") {
+        CHECK(wait(semaphore, 6, waiting) == CUDA_SUCCESS);
+        std::thread other([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            theirs.set(6);
+        });
+        finish(waiting);
+        other.join();
+    }
+    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    end(waiting);
+    end(semaphore);
+}
+
+TEST_CASE("a signal comes after the work before it", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const auto &d = cushim::driver();
+    Theirs theirs(0);
+    const auto semaphore = imported(theirs.exported(), timeline);
+    const auto one = new_stream(), two = new_stream();
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
+    unsigned int read = 0;
+    for (unsigned int i = 1; i <= 20; ++i) {
+        CHECK(d.cuMemsetD32Async(memory, i, 1, one) == CUDA_SUCCESS);
+        CHECK(signal(semaphore, 2 * i - 1, one) == CUDA_SUCCESS);
+        CHECK(wait(semaphore, 2 * i - 1, two) == CUDA_SUCCESS);
+        CHECK(d.cuMemcpyDtoHAsync(&read, memory, 4, two) == CUDA_SUCCESS);
+        CHECK(signal(semaphore, 2 * i, two) == CUDA_SUCCESS);
+        CHECK(wait(semaphore, 2 * i, one) == CUDA_SUCCESS);
+        finish(two);
+        CHECK(read == i);
+    }
+    finish(one);
+    CHECK(theirs.value() == 40);
+    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    end(one);
+    end(two);
+    end(semaphore);
+}
+
+TEST_CASE("a binary semaphore lets one wait through per signal", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    Theirs theirs(0);
+    const auto semaphore = imported(theirs.exported(), binary);
+    const auto one = new_stream(), two = new_stream(), three = new_stream();
+    CHECK(signal(semaphore, 77, one) == CUDA_SUCCESS); // the value means nothing here
+    finish(one);
+    CHECK(theirs.value() == 1);
+    CHECK(wait(semaphore, 99, two) == CUDA_SUCCESS);
+    finish(two);
+    CHECK(theirs.value() == 0);
+    CHECK(wait(semaphore, 0, three) == CUDA_SUCCESS);
+    check_not_done(three);
+    theirs.set(1);
+    finish(three);
+    CHECK(theirs.value() == 0);
+    for (const CUstream stream : {one, two, three}) {
+        end(stream);
+    }
+    end(semaphore);
+}
+
+TEST_CASE("one of two waits for a binary semaphore goes on", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const auto &d = cushim::driver();
+    Theirs theirs(0);
+    const auto semaphore = imported(theirs.exported(), binary);
+    const auto one = new_stream(), two = new_stream();
+    CHECK(wait(semaphore, 0, one) == CUDA_SUCCESS);
+    CHECK(wait(semaphore, 0, two) == CUDA_SUCCESS);
+    theirs.set(1);
+    int done = 0;
+    for (int i = 0; i < 2000 && done == 0; ++i) {
+        done = (d.cuStreamQuery(one) == CUDA_SUCCESS) + (d.cuStreamQuery(two) == CUDA_SUCCESS);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(done == 1);
+    CHECK(theirs.value() == 0);
+    theirs.set(1);
+    finish(one);
+    finish(two);
+    end(one);
+    end(two);
+    end(semaphore);
+}
+
+TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse", "[external]") {
+    start();
+    Theirs theirs(5);
+    SECTION("binary") {
+        const auto semaphore = imported(theirs.exported(), binary);
+        theirs.set(1);
+        CHECK(signal(semaphore, 0, nullptr) == CUDA_SUCCESS);
+        expect_misuse("signalled already");
+        end(semaphore);
+    }
+    SECTION("timeline") {
+        const auto semaphore = imported(theirs.exported(), timeline);
+        CHECK(signal(semaphore, 4, nullptr) == CUDA_SUCCESS);
+        CHECK(theirs.value() == 4);
+        expect_misuse("back from 5 to 4");
+        end(semaphore);
+    }
+}
+
+TEST_CASE("a batch signals and waits for all of it", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const auto &d = cushim::driver();
+    Theirs first(0), second(0), third(0);
+    const CUexternalSemaphore semaphores[] = {imported(first.exported(), timeline),
+                                              imported(second.exported(), binary),
+                                              imported(third.exported(), timeline)};
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[3] = {};
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[3] = {};
+    for (unsigned int i = 0; i < 3; ++i) {
+        signals[i].params.fence.value = waits[i].params.fence.value = 10 + i;
+    }
+    const auto waiting = new_stream(), signalling = new_stream();
+    CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 3, waiting) == CUDA_SUCCESS);
+    waits[0].params.fence.value = 1000; // the call has its own copy
+    check_not_done(waiting);
+    third.set(12);
+    check_not_done(waiting);
+    first.set(10);
+    check_not_done(waiting);
+    second.set(1);
+    finish(waiting);
+    CHECK(second.value() == 0);
+
+    third.set(0);
+    CHECK(d.cuSignalExternalSemaphoresAsync(semaphores, signals, 3, signalling) == CUDA_SUCCESS);
+    finish(signalling);
+    CHECK(first.value() == 10);
+    CHECK(second.value() == 1);
+    CHECK(third.value() == 12);
+    end(waiting);
+    end(signalling);
+    for (const CUexternalSemaphore semaphore : semaphores) {
+        end(semaphore);
+    }
+}
+
+TEST_CASE("a batch may wait for one binary semaphore twice", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const auto &d = cushim::driver();
+    Theirs theirs(1);
+    const auto semaphore = imported(theirs.exported(), binary);
+    const CUexternalSemaphore semaphores[] = {semaphore, semaphore};
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
+    const auto stream = new_stream();
+    CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 2, stream) == CUDA_SUCCESS);
+    check_not_done(stream);
+    CHECK(theirs.value() == 0);
+    theirs.set(1);
+    finish(stream);
+    end(stream);
+    end(semaphore);
+}
+
+TEST_CASE("arguments of signals and waits are checked", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    const auto semaphore = imported(sim_control().make_semaphore_fd(7), timeline);
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals{};
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits{};
+    const auto both = [&](const CUexternalSemaphore *semaphores, unsigned int count,
+                          CUresult expected) {
+        CHECK(d.cuSignalExternalSemaphoresAsync(semaphores, &signals, count, nullptr) == expected);
+        CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, &waits, count, nullptr) == expected);
+    };
+    signals.params.fence.value = waits.params.fence.value = 7;
+    both(&semaphore, 1, CUDA_SUCCESS);
+    both(nullptr, 1, CUDA_ERROR_INVALID_VALUE);
+    both(&semaphore, 0, CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+    SECTION("the flags of NvSci semaphores") {
+        signals.flags = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
+        waits.flags = CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
+        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+    }
+    SECTION("unknown flags") {
+        signals.flags = waits.flags = 0x80000000U;
+        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+    }
+    SECTION("reserved words") {
+        signals.reserved[0] = waits.reserved[0] = 1;
+        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+    }
+    SECTION("reserved words of the parameters") {
+        signals.params.reserved[0] = waits.params.reserved[0] = 1;
+        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+    }
+    end(semaphore);
+}
+
+TEST_CASE("handles of semaphores that are none are refused", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    CHECK(d.cuDestroyExternalSemaphore(nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(signal(nullptr, 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("null semaphore");
+    CHECK(wait(nullptr, 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
+    end(semaphore);
+    CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("external semaphore");
+    CHECK(signal(semaphore, 1, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("external semaphore");
+    CHECK(wait(semaphore, 1, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("external semaphore");
+}
+
+TEST_CASE("a semaphore belongs to one context", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
+    CUcontext primary = nullptr, other = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&primary) == CUDA_SUCCESS);
+#if CUDA_VERSION >= 13000
+    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == CUDA_SUCCESS);
+#else
+    REQUIRE(d.cuCtxCreate(&other, 0, 0) == CUDA_SUCCESS);
+#endif
+    const auto foreign = new_stream();
+    CHECK(signal(semaphore, 1, foreign) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(wait(semaphore, 0, foreign) == CUDA_ERROR_INVALID_HANDLE);
+    end(foreign);
+    REQUIRE(d.cuCtxDestroy(other) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    CHECK(signal(semaphore, 1, nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    end(semaphore);
+}
+
+TEST_CASE("a stream needs no current context to signal", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    Theirs theirs(0);
+    const auto semaphore = imported(theirs.exported(), timeline);
+    const auto stream = new_stream();
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    CHECK(signal(semaphore, 1, stream) == CUDA_SUCCESS);
+    CHECK(wait(semaphore, 1, stream) == CUDA_SUCCESS);
+    finish(stream);
+    CHECK(theirs.value() == 1);
+    end(semaphore); // nor to end it
+    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    end(stream);
+}
+
+TEST_CASE("a semaphore that queued work needs must not be destroyed", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const auto &d = cushim::driver();
+    Theirs theirs(0);
+    const auto semaphore = imported(theirs.exported(), timeline);
+    const auto stream = new_stream();
+    CHECK(wait(semaphore, 1, stream) == CUDA_SUCCESS);
+    end(semaphore);
+    expect_misuse("queued work still needs");
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("external semaphore");
+    d.cuStreamDestroy(stream);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+}
+
+TEST_CASE("one semaphore imported twice is the same one", "[external]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    Theirs theirs(0);
+    const auto one = imported(theirs.exported(), timeline);
+    const auto two = imported(theirs.exported(), timeline);
+    const auto waiting = new_stream(), signalling = new_stream();
+    CHECK(wait(one, std::numeric_limits<std::uint64_t>::max(), waiting) == CUDA_SUCCESS);
+    check_not_done(waiting);
+    CHECK(signal(two, std::numeric_limits<std::uint64_t>::max(), signalling) == CUDA_SUCCESS);
+    finish(waiting);
+    finish(signalling);
+    end(waiting);
+    end(signalling);
+    end(one);
+    end(two);
+}
+
+TEST_CASE("a semaphore ends with its context, and is a leak before", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    const auto before = open_descriptors();
+    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
+    CHECK(leaks().size() == 1);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(leaks().empty());
+    CHECK(open_descriptors() == before);
+    CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+TEST_CASE("memory is freed when the work that waits for a semaphore is done", "[external]") {
+    const auto mode = GENERATE("mode=immediate", "mode=threaded");
+    start(mode);
+    const auto &d = cushim::driver();
+    Theirs theirs(0);
+    const auto semaphore = imported(theirs.exported(), timeline);
+    const auto stream = new_stream();
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
+    CHECK(wait(semaphore, 1, stream) == CUDA_SUCCESS);
+    CHECK(d.cuMemsetD32Async(memory, 1, 1, stream) == CUDA_SUCCESS);
+    std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        theirs.set(1);
+    });
+    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(theirs.value() == 1);
+    other.join();
+    CHECK(d.cuStreamQuery(stream) == CUDA_SUCCESS);
+    end(stream);
+    end(semaphore);
+}
+
+TEST_CASE("a wait that fails with its stream waits no longer", "[external]") {
+    start("mode=threaded");
+    const auto &d = cushim::driver();
+    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
+    const auto waiting = new_stream();
+    CHECK(wait(semaphore, 1, waiting) == CUDA_SUCCESS);
+    cushim_sim_fault fault{};
+    fault.entry = "cuMemsetD8Async";
+    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
+    fault.code = CUDA_ERROR_ILLEGAL_ADDRESS;
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    const auto failing = new_stream();
+    CHECK(d.cuMemsetD8Async(memory, 1, 1, failing) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(failing) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(d.cuStreamSynchronize(waiting) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+}
+#endif

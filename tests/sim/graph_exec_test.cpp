@@ -1,0 +1,820 @@
+// Executable graphs: what runs, after what, with which parameters, and the memory that nodes
+// allocate.
+#include "graph_tools.hpp"
+
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+std::size_t position(const std::vector<int> &ran, int number) {
+    return static_cast<std::size_t>(std::find(ran.begin(), ran.end(), number) - ran.begin());
+}
+
+} // namespace
+
+TEST_CASE("an empty graph launches", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUgraph graph = make_graph();
+    const CUgraphExec exec = instantiate(graph);
+    run(exec);
+    run(exec);
+    destroy(exec);
+    destroy(graph);
+}
+
+TEST_CASE("copies, memsets, kernels and host nodes do their work at every launch", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    sim_control().register_kernel(
+        "add",
+        [](const cushim_sim_launch *launch, void *) {
+            auto *data = static_cast<std::uint32_t *>(
+                sim_control().view(parameter<CUdeviceptr>(launch, 0), 16));
+            for (int i = 0; i < 4; ++i) {
+                data[i] += parameter<std::uint32_t>(launch, 1);
+            }
+            return 0;
+        },
+        nullptr);
+    TestModule module("cushim-sim-image 1\nkernel add params=8,4\n");
+    const CUstream stream = make_stream();
+    const CUgraph graph = make_graph();
+    Words one(4), two(4);
+    std::uint32_t result[4] = {};
+    RunOrder order;
+    CUdeviceptr address = two.address;
+    std::uint32_t number = 3;
+    void *arguments[] = {&address, &number};
+    const CUgraphNode set = add_memset(graph, words(one.address, 40, 4));
+    const CUgraphNode copy = add_copy(graph, device_copy(two.address, one.address, 16), {set});
+    const CUgraphNode kernel =
+        add_kernel(graph, kernel_parameters(module.function("add"), arguments), {copy});
+    const CUgraphNode read = add_copy(graph, copy_to_host(result, two.address, 16), {kernel});
+    add_note(graph, order, 1, {read});
+    const CUgraphExec exec = instantiate(graph);
+    for (int i = 0; i < 3; ++i) {
+        result[3] = 0;
+        run(exec, stream);
+        CHECK(result[3] == 43);
+    }
+    CHECK(order.ran().size() == 3);
+    // It does not need its graph any more.
+    destroy(graph);
+    result[3] = 0;
+    run(exec, stream);
+    CHECK(result[3] == 43);
+    destroy(exec);
+    destroy(stream);
+    one.free();
+    two.free();
+    module.unload();
+}
+
+TEST_CASE("nodes run after what they depend on, and nothing else holds them", "[graph_exec]") {
+    // Random graphs, many orders: edges are kept in all of them, and orders differ.
+    std::mt19937 random(7);
+    for (int round = 0; round < 30; ++round) {
+        const std::string mode = round % 3 == 0   ? "mode=immediate"
+                                 : round % 3 == 1 ? "mode=threaded"
+                                                  : adversarial(static_cast<unsigned>(round));
+        start(mode);
+        const CUgraph graph = make_graph();
+        RunOrder order;
+        std::vector<CUgraphNode> nodes;
+        std::vector<std::pair<int, int>> edges;
+        const int count = 1 + static_cast<int>(random() % 20);
+        for (int i = 0; i < count; ++i) {
+            nodes.push_back(add_note(graph, order, i));
+        }
+        // Edges in any direction that makes no cycle: along a random ranking.
+        std::vector<int> rank(nodes.size());
+        for (int i = 0; i < count; ++i) {
+            rank[static_cast<std::size_t>(i)] = i;
+        }
+        std::shuffle(rank.begin(), rank.end(), random);
+        for (int from = 0; from < count; ++from) {
+            for (int to = 0; to < count; ++to) {
+                const auto f = static_cast<std::size_t>(from), t = static_cast<std::size_t>(to);
+                if (rank[f] < rank[t] && random() % 4 == 0) {
+                    REQUIRE(add_edge(graph, nodes[f], nodes[t]) == CUDA_SUCCESS);
+                    edges.emplace_back(from, to);
+                }
+            }
+        }
+        const CUgraphExec exec = instantiate(graph);
+        const CUstream stream = make_stream();
+        run(exec, stream);
+        const std::vector<int> ran = order.ran();
+        REQUIRE(ran.size() == nodes.size());
+        for (const auto &[from, to] : edges) {
+            REQUIRE(position(ran, from) < position(ran, to));
+        }
+        destroy(exec);
+        destroy(graph);
+        destroy(stream);
+    }
+}
+
+TEST_CASE("independent branches run in any order", "[graph_exec]") {
+    std::set<std::vector<int>> seen;
+    for (unsigned int seed = 1; seed <= 60; ++seed) {
+        start(adversarial(seed));
+        const CUgraph graph = make_graph();
+        RunOrder order;
+        const CUgraphNode a = add_note(graph, order, 1);
+        add_note(graph, order, 2, {a});
+        add_note(graph, order, 3, {a});
+        add_note(graph, order, 4);
+        const CUgraphExec exec = instantiate(graph);
+        run(exec);
+        seen.insert(order.ran());
+        destroy(exec);
+        destroy(graph);
+    }
+    CHECK(seen.size() == 8); // of 4! orders those with 1 before 2 and 3
+}
+
+TEST_CASE("a launch is one piece of its stream's work", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUstream stream = GENERATE(false, true) ? make_stream() : nullptr;
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    for (int i = 10; i < 15; ++i) {
+        add_note(graph, order, i);
+    }
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
+    REQUIRE(d().cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
+    REQUIRE(order.launch(stream, 2) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    const auto ran = order.ran();
+    REQUIRE(ran.size() == 7);
+    CHECK((ran.front() == 1 && ran.back() == 2));
+    destroy(exec);
+    destroy(graph);
+    if (stream != nullptr) {
+        destroy(stream);
+    }
+}
+
+TEST_CASE("launches of one executable graph do not overlap", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
+                   two = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    add_note(graph, order, 2, {add_note(graph, order, 1)});
+    const CUgraphExec exec = instantiate(graph);
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(d().cuGraphLaunch(exec, one) == CUDA_SUCCESS);
+        REQUIRE(d().cuGraphLaunch(exec, two) == CUDA_SUCCESS);
+    }
+    CHECK(d().cuCtxSynchronize() == CUDA_SUCCESS);
+    const auto ran = order.ran();
+    REQUIRE(ran.size() == 20);
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+        REQUIRE(ran[i] == (i % 2 == 0 ? 1 : 2));
+    }
+    destroy(exec);
+    destroy(graph);
+    destroy(one);
+    destroy(two);
+}
+
+TEST_CASE("a launch in flight does not need what it was launched with", "[graph_exec]") {
+    start(GENERATE(as<std::string>(), "mode=threaded", "mode=adversarial;seed=1",
+                   "mode=adversarial;seed=9"));
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    const CUgraphNode node = add_note(graph, order, 1);
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
+    // New parameters are for launches to come.
+    const CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 2);
+    CHECK(d().cuGraphExecHostNodeSetParams(exec, node, &changed) == CUDA_SUCCESS);
+    REQUIRE(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
+    destroy(exec);
+    destroy(graph);
+    CHECK(d().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector<int>{1, 2});
+}
+
+TEST_CASE("steps get new parameters one by one", "[graph_exec]") {
+    start(GENERATE(as<std::string>(), "mode=immediate", "mode=adversarial;seed=1"));
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    Words one(8), two(8);
+    std::uint32_t host[8] = {};
+    const CUgraphNode set = add_memset(graph, words(one.address, 1, 8));
+    const CUgraphNode copy = add_copy(graph, device_copy(two.address, one.address, 32), {set});
+    const CUgraphNode note = add_note(graph, order, 1, {copy});
+    const CUgraphExec exec = instantiate(graph);
+    run(exec);
+    CHECK(two.at(7) == 1);
+
+    CUDA_MEMSET_NODE_PARAMS changed = words(one.address, 2, 8);
+    CHECK(d().cuGraphExecMemsetNodeSetParams(exec, set, &changed, current()) == CUDA_SUCCESS);
+    const CUDA_MEMCPY3D shorter = device_copy(two.address, one.address, 16);
+    CHECK(d().cuGraphExecMemcpyNodeSetParams(exec, copy, &shorter, current()) == CUDA_SUCCESS);
+    run(exec);
+    CHECK(one.at(7) == 2);
+    CHECK(two.at(3) == 2);
+    CHECK(two.at(7) == 1);
+    CUDA_MEMSET_NODE_PARAMS untouched{};
+    CHECK(d().cuGraphMemsetNodeGetParams(set, &untouched) == CUDA_SUCCESS);
+    CHECK(untouched.value == 1);
+
+    // What cannot change.
+    changed.height = 2;
+    changed.pitch = 16;
+    changed.width = 4;
+    CHECK(d().cuGraphExecMemsetNodeSetParams(exec, set, &changed, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    const CUDA_MEMCPY3D elsewhere = copy_to_host(host, one.address, 16);
+    CHECK(d().cuGraphExecMemcpyNodeSetParams(exec, copy, &elsewhere, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CUDA_MEMCPY3D flat_no_more = device_copy(two.address, one.address, 8);
+    flat_no_more.Height = 2;
+    flat_no_more.srcPitch = flat_no_more.dstPitch = 16;
+    CHECK(d().cuGraphExecMemcpyNodeSetParams(exec, copy, &flat_no_more, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    // Other nodes than those of its graph, and of other types.
+    const CUgraphNode late = add_memset(graph, words(one.address, 3, 8));
+    changed = words(one.address, 4, 8);
+    CHECK(d().cuGraphExecMemsetNodeSetParams(exec, late, &changed, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphExecMemsetNodeSetParams(exec, note, &changed, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphExecMemsetNodeSetParams(exec, set, nullptr, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphExecMemsetNodeSetParams(nullptr, set, &changed, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    destroy(exec);
+    destroy(graph);
+    one.free();
+    two.free();
+}
+
+TEST_CASE("nodes of child graphs are steps, too", "[graph_exec]") {
+    start();
+    const CUgraph child = make_graph(), graph = make_graph();
+    RunOrder order;
+    const CUgraphNode original = add_note(child, order, 1);
+    CUgraphNode node = nullptr, inner = nullptr;
+    REQUIRE(d().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == CUDA_SUCCESS);
+    CUgraph embedded = nullptr;
+    REQUIRE(d().cuGraphChildGraphNodeGetGraph(node, &embedded) == CUDA_SUCCESS);
+    REQUIRE(d().cuGraphNodeFindInClone(&inner, original, embedded) == CUDA_SUCCESS);
+    const CUgraphExec exec = instantiate(graph);
+    CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 2);
+    CHECK(d().cuGraphExecHostNodeSetParams(exec, inner, &changed) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecHostNodeSetParams(exec, original, &changed) == CUDA_ERROR_INVALID_VALUE);
+    run(exec);
+    CHECK(order.ran() == std::vector<int>{2});
+    // A whole child at once.
+    changed = host_parameters(order, 3);
+    REQUIRE(d().cuGraphHostNodeSetParams(original, &changed) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecChildGraphNodeSetParams(exec, node, child) == CUDA_SUCCESS);
+    run(exec);
+    CHECK(order.ran() == std::vector<int>{2, 3});
+    add_empty(child);
+    CHECK(d().cuGraphExecChildGraphNodeSetParams(exec, node, child) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphExecChildGraphNodeSetParams(exec, inner, child) == CUDA_ERROR_INVALID_VALUE);
+    destroy(exec);
+    destroy(graph);
+    destroy(child);
+}
+
+TEST_CASE("copies, memsets and kernels can be left out", "[graph_exec]") {
+    start(GENERATE(as<std::string>(), "mode=immediate", "mode=adversarial;seed=2"));
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    Words memory(4);
+    const CUgraphNode first = add_memset(graph, words(memory.address, 1, 4));
+    const CUgraphNode second = add_memset(graph, words(memory.address, 2, 4), {first});
+    const CUgraphNode note = add_note(graph, order, 1, {second});
+    const CUgraphExec exec = instantiate(graph);
+    unsigned int enabled = 7;
+    CHECK(d().cuGraphNodeGetEnabled(exec, second, &enabled) == CUDA_SUCCESS);
+    CHECK(enabled == 1);
+    CHECK(d().cuGraphNodeSetEnabled(exec, second, 0) == CUDA_SUCCESS);
+    CHECK(d().cuGraphNodeGetEnabled(exec, second, &enabled) == CUDA_SUCCESS);
+    CHECK(enabled == 0);
+    run(exec);
+    CHECK(memory.at(0) == 1);
+    CHECK(order.ran().size() == 1);
+    // Parameters can change meanwhile, and count when it is back.
+    const CUDA_MEMSET_NODE_PARAMS changed = words(memory.address, 5, 4);
+    CHECK(d().cuGraphExecMemsetNodeSetParams(exec, second, &changed, current()) == CUDA_SUCCESS);
+    CHECK(d().cuGraphNodeSetEnabled(exec, second, 3) == CUDA_SUCCESS);
+    run(exec);
+    CHECK(memory.at(0) == 5);
+    CHECK(d().cuGraphNodeSetEnabled(exec, note, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphNodeGetEnabled(exec, note, &enabled) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphNodeGetEnabled(exec, second, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    destroy(exec);
+    destroy(graph);
+    memory.free();
+}
+
+TEST_CASE("flags of executable graphs", "[graph_exec]") {
+    start();
+    const CUgraph graph = make_graph();
+    Words memory(4);
+    add_memset(graph, words(memory.address, 1, 4));
+    CHECK(try_instantiate(graph, 16) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(try_instantiate(graph, ~0ull) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(try_instantiate(graph, 2) ==
+          CUDA_ERROR_INVALID_VALUE); // upload: there is no stream for it
+    CHECK(try_instantiate(graph, 1 | 4) == CUDA_ERROR_INVALID_VALUE);
+    const CUgraphExec exec = instantiate(graph, 8);
+#if CUDA_VERSION >= 12000
+    cuuint64_t flags = 99;
+    CHECK(d().cuGraphExecGetFlags(exec, &flags) == CUDA_SUCCESS);
+    CHECK(flags == 8);
+    CHECK(d().cuGraphExecGetFlags(exec, nullptr) == CUDA_ERROR_INVALID_VALUE);
+#endif
+    destroy(exec);
+    // For launches from the device: work of kernels only.
+    destroy(instantiate(graph, 4));
+    const CUgraphNode empty = add_empty(graph);
+    CHECK(try_instantiate(graph, 4) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphDestroyNode(empty) == CUDA_SUCCESS);
+    CHECK(d().cuGraphDestroyNode(nodes_of(graph).front()) == CUDA_SUCCESS);
+    CHECK(try_instantiate(graph, 4) == CUDA_ERROR_INVALID_VALUE); // nothing in it
+    destroy(graph);
+    memory.free();
+}
+
+TEST_CASE("an upload is work of its stream", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    add_note(graph, order, 1);
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(d().cuGraphUpload(exec, nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    CHECK(order.ran().empty());
+    CHECK(d().cuGraphUpload(nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    destroy(exec);
+    destroy(graph);
+}
+
+#if CUDA_VERSION >= 12000
+TEST_CASE("instantiation by parameters says what is wrong", "[graph_exec]") {
+    start();
+    const CUgraph graph = make_graph();
+    const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a});
+    const CUstream stream = make_stream();
+    CUgraphExec exec = nullptr;
+    CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+    parameters.flags =
+        CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    parameters.hUploadStream = stream;
+    parameters.result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    REQUIRE(d().cuGraphInstantiateWithParams(&exec, graph, &parameters) == CUDA_SUCCESS);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS);
+    CHECK(parameters.hErrNode_out == nullptr);
+    cuuint64_t flags = 0;
+    CHECK(d().cuGraphExecGetFlags(exec, &flags) == CUDA_SUCCESS);
+    CHECK(flags == CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY); // not that of the upload
+    destroy(exec);
+
+    REQUIRE(add_edge(graph, b, a) == CUDA_SUCCESS);
+    parameters.flags = 0;
+    CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &parameters) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
+    CHECK((parameters.hErrNode_out == a || parameters.hErrNode_out == b));
+    REQUIRE(remove_edge(graph, b, a) == CUDA_SUCCESS);
+    parameters.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &parameters) != CUDA_SUCCESS);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
+    CHECK(parameters.hErrNode_out == a);
+    parameters.flags = 64;
+    CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &parameters) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_ERROR);
+    CHECK(parameters.hErrNode_out == nullptr);
+    CHECK(d().cuGraphInstantiateWithParams(&exec, graph, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    // A failed upload leaves nothing behind.
+    parameters.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+    parameters.hUploadStream = garbage<CUstream>();
+    CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &parameters) != CUDA_SUCCESS);
+    expect_misuse("is no handle");
+    CHECK(leaks().size() == 2); // the graph, the stream
+    destroy(graph);
+    destroy(stream);
+}
+#endif
+
+TEST_CASE("event nodes order a graph with streams", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
+                   two = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUevent before = make_event(), after = make_event();
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    CUgraphNode wait = nullptr, record = nullptr;
+    REQUIRE(d().cuGraphAddEventWaitNode(&wait, graph, nullptr, 0, before) == CUDA_SUCCESS);
+    const CUgraphNode note = add_note(graph, order, 2, {wait});
+    REQUIRE(d().cuGraphAddEventRecordNode(&record, graph, &note, 1, after) == CUDA_SUCCESS);
+    const CUgraphExec exec = instantiate(graph);
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(order.launch(two, 1) == CUDA_SUCCESS);
+        REQUIRE(d().cuEventRecord(before, two) == CUDA_SUCCESS);
+        REQUIRE(d().cuGraphLaunch(exec, one) == CUDA_SUCCESS);
+        REQUIRE(d().cuStreamWaitEvent(two, after, 0) == CUDA_SUCCESS);
+        REQUIRE(order.launch(two, 3) == CUDA_SUCCESS);
+    }
+    CHECK(d().cuStreamSynchronize(two) == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector<int>{1, 2, 3, 1, 2, 3, 1, 2, 3});
+    CHECK(d().cuEventQuery(after) == CUDA_SUCCESS);
+    // One event for another.
+    const CUevent third = make_event();
+    CHECK(d().cuGraphExecEventRecordNodeSetEvent(exec, record, third) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecEventWaitNodeSetEvent(exec, wait, third) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecEventWaitNodeSetEvent(exec, record, third) == CUDA_ERROR_INVALID_VALUE);
+    run(exec, one);
+    float milliseconds = -1;
+    CHECK(d().cuEventElapsedTime(&milliseconds, after, third) == CUDA_SUCCESS);
+    CHECK(milliseconds > 0);
+    for (const CUevent event : {before, after}) {
+        destroy(event);
+    }
+    run(exec, one);
+    destroy(third);
+    CHECK(d().cuGraphLaunch(exec, one) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("whose object was destroyed");
+    destroy(exec);
+    destroy(graph);
+    destroy(one);
+    destroy(two);
+}
+
+TEST_CASE("a graph outlives neither its kernels nor its memory", "[graph_exec]") {
+    start("mode=adversarial;seed=1");
+    TestModule module("cushim-sim-image 1\nkernel none\n");
+    const CUgraph graph = make_graph();
+    add_kernel(graph, kernel_parameters(module.function("none")));
+    const CUgraphExec exec = instantiate(graph);
+    module.unload();
+    CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("whose object was destroyed");
+    destroy(exec);
+    destroy(graph);
+
+    const CUgraph writing = make_graph();
+    Words memory(4);
+    add_memset(writing, words(memory.address, 1, 4));
+    const CUgraphExec writer = instantiate(writing);
+    memory.free();
+    CHECK(d().cuGraphLaunch(writer, nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("freed");
+    sim_control().reset(); // the context has failed
+}
+
+TEST_CASE("an error of a node is the stream's", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    sim_control().register_kernel(
+        "fails", [](const cushim_sim_launch *, void *) { return int(CUDA_ERROR_LAUNCH_FAILED); },
+        nullptr);
+    TestModule module("cushim-sim-image 1\nkernel fails\n");
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    add_note(graph, order, 1, {add_kernel(graph, kernel_parameters(module.function("fails")))});
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.ran().empty());
+    CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    sim_control().reset();
+}
+
+TEST_CASE("planned faults reach launches of graphs", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    add_note(graph, order, 1);
+    const CUgraphExec exec = instantiate(graph);
+    cushim_sim_fault fault{};
+    fault.entry = "cuGraphLaunch";
+    fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
+    fault.code = CUDA_ERROR_OUT_OF_MEMORY;
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    CHECK(order.ran().empty());
+    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
+    fault.code = CUDA_ERROR_LAUNCH_FAILED;
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.ran().empty());
+    sim_control().reset();
+}
+
+// --- memory nodes
+
+namespace {
+
+struct Allocation {
+    CUgraphNode node = nullptr;
+    CUdeviceptr address = 0;
+};
+
+CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters(std::size_t bytes) {
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+    parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    parameters.bytesize = bytes;
+    return parameters;
+}
+
+Allocation add_allocation(CUgraph graph, std::size_t bytes, const Nodes &after = {}) {
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters = allocation_parameters(bytes);
+    Allocation made;
+    REQUIRE(d().cuGraphAddMemAllocNode(&made.node, graph, after.data(), after.size(),
+                                       &parameters) == CUDA_SUCCESS);
+    made.address = parameters.dptr;
+    REQUIRE(made.address != 0);
+    return made;
+}
+
+CUgraphNode add_free(CUgraph graph, CUdeviceptr address, const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d().cuGraphAddMemFreeNode(&node, graph, after.data(), after.size(), address) ==
+            CUDA_SUCCESS);
+    return node;
+}
+
+std::uint64_t graph_memory(CUgraphMem_attribute attribute) {
+    cuuint64_t value = ~0ull;
+    REQUIRE(d().cuDeviceGetGraphMemAttribute(0, attribute, &value) == CUDA_SUCCESS);
+    return value;
+}
+
+} // namespace
+
+TEST_CASE("memory of a graph lives from its allocation node to its free node", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUgraph graph = make_graph();
+    std::uint32_t result[4] = {};
+    const Allocation memory = add_allocation(graph, 16);
+    const CUgraphNode set = add_memset(graph, words(memory.address, 77, 4), {memory.node});
+    const CUgraphNode read = add_copy(graph, copy_to_host(result, memory.address, 16), {set});
+    const CUgraphNode free = add_free(graph, memory.address, {read});
+    CUDA_MEM_ALLOC_NODE_PARAMS back{};
+    CHECK(d().cuGraphMemAllocNodeGetParams(memory.node, &back) == CUDA_SUCCESS);
+    CHECK((back.dptr == memory.address && back.bytesize == 16));
+    CUdeviceptr freed = 0;
+    CHECK(d().cuGraphMemFreeNodeGetParams(free, &freed) == CUDA_SUCCESS);
+    CHECK(freed == memory.address);
+    CHECK(d().cuGraphMemFreeNodeGetParams(set, &freed) == CUDA_ERROR_INVALID_VALUE);
+    const CUgraphExec exec = instantiate(graph);
+    for (int i = 0; i < 3; ++i) {
+        result[3] = 0;
+        run(exec);
+        CHECK(result[3] == 77);
+    }
+    CHECK(sim_control().view(memory.address, 16) == nullptr);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 16);
+    CHECK(leaks().size() == 2); // the graphs
+    // It cannot be freed outside.
+    CHECK(d().cuMemFree(memory.address) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("not allocated");
+    destroy(exec);
+    destroy(graph);
+    CHECK(d().cuMemsetD8(memory.address, 0, 1) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("freed");
+}
+
+TEST_CASE("memory that a graph does not free is freed otherwise", "[graph_exec]") {
+    const std::string mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const CUgraph graph = make_graph();
+    const Allocation memory = add_allocation(graph, 64);
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(leaks().size() == 2);
+    run(exec);
+    CHECK(leaks().size() == 3);
+    CHECK(d().cuMemsetD32(memory.address, 5, 16) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 64);
+    // Not before it is freed again.
+    CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    SECTION("by cuMemFree") {
+        CHECK(d().cuMemFree(memory.address) == CUDA_SUCCESS);
+    }
+    SECTION("by cuMemFreeAsync") {
+        CHECK(d().cuMemFreeAsync(memory.address, nullptr) == CUDA_SUCCESS);
+        CHECK(d().cuMemFreeAsync(memory.address, nullptr) == CUDA_ERROR_INVALID_VALUE);
+        expect_misuse("not allocated");
+    }
+    SECTION("by another graph") {
+        const CUgraph other = make_graph();
+        add_free(other, memory.address);
+        const CUgraphExec freeing = instantiate(other);
+        CHECK(d().cuGraphLaunch(freeing, nullptr) == CUDA_SUCCESS);
+        CHECK(d().cuGraphLaunch(freeing, nullptr) == CUDA_ERROR_INVALID_VALUE);
+        destroy(freeing);
+        destroy(other);
+    }
+    run(exec);
+    CHECK(d().cuMemFree(memory.address) == CUDA_SUCCESS);
+    run(exec);
+    // Its own graph can no longer free it.
+    CUgraphNode late = nullptr;
+    CHECK(d().cuGraphAddMemFreeNode(&late, graph, &memory.node, 1, memory.address) ==
+          CUDA_ERROR_INVALID_VALUE);
+    // It outlives its graph.
+    destroy(exec);
+    destroy(graph);
+    CHECK(leaks().size() == 1);
+    CHECK(d().cuMemsetD32(memory.address, 5, 16) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuMemFree(memory.address) == CUDA_SUCCESS);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+}
+
+TEST_CASE("a launch can free what the one before left", "[graph_exec]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUgraph graph = make_graph();
+    const Allocation memory = add_allocation(graph, 64);
+    add_memset(graph, words(memory.address, 6, 16), {memory.node});
+    const CUgraphExec exec = instantiate(graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    for (int i = 0; i < 4; ++i) {
+        REQUIRE(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
+    }
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 64);
+    destroy(exec);
+    destroy(graph);
+    CHECK(leaks().size() == 1);
+    CHECK(d().cuMemFree(memory.address) == CUDA_SUCCESS);
+}
+
+TEST_CASE("what graphs with memory nodes cannot do", "[graph_exec]") {
+    start();
+    const CUgraph graph = make_graph(), other = make_graph();
+    const CUgraphNode first = add_empty(graph);
+    const Allocation memory = add_allocation(graph, 64, {first});
+    CUgraph clone = nullptr;
+    CUgraphNode node = nullptr;
+    CHECK(d().cuGraphClone(&clone, graph) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d().cuGraphAddChildGraphNode(&node, other, nullptr, 0, graph) ==
+          CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(nodes_of(other).empty());
+    CHECK(d().cuGraphDestroyNode(first) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(remove_edge(graph, first, memory.node) == CUDA_ERROR_INVALID_VALUE);
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(try_instantiate(graph) == CUDA_ERROR_NOT_SUPPORTED);
+    destroy(exec);
+    destroy(instantiate(graph));
+
+    CUDA_MEM_ALLOC_NODE_PARAMS bad = allocation_parameters(0);
+    const auto refused = [&] {
+        const CUresult status = d().cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &bad);
+        return status == CUDA_ERROR_INVALID_VALUE || status == CUDA_ERROR_INVALID_DEVICE;
+    };
+    CHECK(refused());
+    bad = allocation_parameters(64);
+    bad.poolProps.location.id = 5;
+    CHECK(refused());
+    bad = allocation_parameters(64);
+    bad.poolProps.location.type = CU_MEM_LOCATION_TYPE_INVALID;
+    CHECK(refused());
+    bad = allocation_parameters(64);
+    bad.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CHECK(refused());
+    bad = allocation_parameters(64);
+    bad.accessDescCount = 3;
+    CHECK(refused());
+    bad = allocation_parameters(~std::size_t(0));
+    CHECK(d().cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &bad) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d().cuGraphAddMemAllocNode(&node, graph, nullptr, 0, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+
+    Words plain(4);
+    CHECK(d().cuGraphAddMemFreeNode(&node, graph, nullptr, 0, plain.address) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphAddMemFreeNode(&node, graph, nullptr, 0, memory.address + 4) ==
+          CUDA_ERROR_INVALID_VALUE);
+    // Freed in its own graph, it is not freed in another, nor the other way round.
+    add_free(graph, memory.address);
+    CHECK(d().cuGraphAddMemFreeNode(&node, graph, nullptr, 0, memory.address) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphAddMemFreeNode(&node, other, nullptr, 0, memory.address) ==
+          CUDA_ERROR_INVALID_VALUE);
+    // The free has to come after the allocation.
+    CHECK(try_instantiate(graph) == CUDA_ERROR_INVALID_VALUE);
+    const Allocation second = add_allocation(other, 64);
+    destroy(graph);
+    const CUgraph third = make_graph();
+    add_free(third, second.address);
+    CHECK(d().cuGraphAddMemFreeNode(&node, other, nullptr, 0, second.address) ==
+          CUDA_ERROR_INVALID_VALUE);
+    const CUgraphExec freeing = instantiate(third);
+    CHECK(d().cuGraphLaunch(freeing, nullptr) == CUDA_ERROR_INVALID_VALUE); // nothing allocated it
+    destroy(freeing);
+    destroy(third);
+    // With that graph its claim is gone.
+    add_free(other, second.address, {second.node});
+    destroy(other);
+    plain.free();
+}
+
+TEST_CASE("what a device says of the memory of graphs", "[graph_exec]") {
+    start();
+    const CUgraph graph = make_graph();
+    const Allocation memory = add_allocation(graph, 3 << 20);
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
+    run(exec);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 3 << 20);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 4 << 20);
+    CHECK(d().cuMemFree(memory.address) == CUDA_SUCCESS);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 4 << 20);
+    CHECK(d().cuDeviceGraphMemTrim(0) == CUDA_SUCCESS);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 3 << 20);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) == 4 << 20);
+    cuuint64_t value = 0;
+    CHECK(d().cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) ==
+          CUDA_SUCCESS);
+    CHECK(d().cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &value) ==
+          CUDA_SUCCESS);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 0);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) == 0);
+    CHECK(d().cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value) ==
+          CUDA_ERROR_INVALID_VALUE);
+    value = 5;
+    CHECK(d().cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuDeviceGetGraphMemAttribute(7, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) ==
+          CUDA_ERROR_INVALID_DEVICE);
+    CHECK(d().cuDeviceGetGraphMemAttribute(0, static_cast<CUgraphMem_attribute>(77), &value) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuDeviceGraphMemTrim(-1) == CUDA_ERROR_INVALID_DEVICE);
+    destroy(exec);
+    destroy(graph);
+}
+
+TEST_CASE("use of a graph's memory outside its life is caught", "[graph_exec]") {
+    start("mode=adversarial;seed=3");
+    const CUgraph graph = make_graph();
+    const Allocation memory = add_allocation(graph, 64);
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(d().cuMemsetD8Async(memory.address, 0, 64, nullptr) == CUDA_SUCCESS); // not launched
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("before its allocation or after its end");
+    sim_control().reset();
+    static_cast<void>(exec);
+}
+
+TEST_CASE("many threads launch graphs of their own", "[graph_exec]") {
+    start("mode=threaded");
+    const CUcontext context = current();
+    std::vector<std::thread> threads;
+    std::vector<std::size_t> ran(4);
+    for (std::size_t t = 0; t < ran.size(); ++t) {
+        threads.emplace_back([&, t] {
+            cushim::driver().cuCtxSetCurrent(context);
+            RunOrder order;
+            CUgraph graph = nullptr;
+            CUgraphNode node = nullptr;
+            CUgraphExec exec = nullptr;
+            CUstream stream = nullptr;
+            CUDA_HOST_NODE_PARAMS parameters{};
+            parameters.fn = RunOrder::note;
+            parameters.userData = order.entry(1);
+            cushim::driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+            cushim::driver().cuGraphCreate(&graph, 0);
+            for (int i = 0; i < 4; ++i) {
+                cushim::driver().cuGraphAddHostNode(&node, graph, nullptr, 0, &parameters);
+            }
+            cushim::driver().cuGraphInstantiateWithFlags(&exec, graph, 0);
+            for (int i = 0; i < 25; ++i) {
+                cushim::driver().cuGraphLaunch(exec, stream);
+            }
+            cushim::driver().cuGraphExecDestroy(exec);
+            cushim::driver().cuGraphDestroy(graph);
+            cushim::driver().cuStreamSynchronize(stream);
+            cushim::driver().cuStreamDestroy(stream);
+            ran[t] = order.ran().size();
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    CHECK(ran == std::vector<std::size_t>(4, 100));
+}

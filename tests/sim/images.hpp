@@ -1,0 +1,70 @@
+// Images that tests load, and modules that end with their scope.
+#pragma once
+
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace sim_test {
+
+inline constexpr char vector_image[] = R"(cushim-sim-image 1
+kernel add params=8,8,8,4   # pointers and a count
+kernel nothing
+kernel mixed params=1,2,8,4,16:8,3 max_threads=256 registers=40 shared=1024 local=96
+global counter size=4 init=2a000000
+global buffer size=4096
+constant table size=64 init=0102
+managed flags size=16 init=07
+texture image
+surface target
+)";
+
+// A module in the current context.
+class LoadedModule {
+  public:
+    explicit LoadedModule(const void *image = vector_image) {
+        REQUIRE(cushim::driver().cuModuleLoadData(&module_, image) == CUDA_SUCCESS);
+    }
+    ~LoadedModule() { CHECK(cushim::driver().cuModuleUnload(module_) == CUDA_SUCCESS); }
+    LoadedModule(const LoadedModule &) = delete;
+    LoadedModule &operator=(const LoadedModule &) = delete;
+
+    CUmodule get() const { return module_; }
+    CUfunction function(const char *name) const {
+        CUfunction function = nullptr;
+        REQUIRE(cushim::driver().cuModuleGetFunction(&function, module_, name) == CUDA_SUCCESS);
+        return function;
+    }
+    CUdeviceptr global(const char *name) const {
+        CUdeviceptr address = 0;
+        REQUIRE(cushim::driver().cuModuleGetGlobal(&address, nullptr, module_, name) ==
+                CUDA_SUCCESS);
+        return address;
+    }
+
+  private:
+    CUmodule module_ = nullptr;
+};
+
+// What loading it answers; unloads what was loaded.
+inline CUresult load_status(const void *image) {
+    CUmodule module = nullptr;
+    const CUresult status = cushim::driver().cuModuleLoadData(&module, image);
+    if (status == CUDA_SUCCESS) {
+        CHECK(cushim::driver().cuModuleUnload(module) == CUDA_SUCCESS);
+    }
+    return status;
+}
+
+// A value of a kernel's arguments.
+template <class T>
+T argument(const cushim_sim_launch &launch, unsigned int index) {
+    T value{};
+    std::memcpy(&value, launch.parameters[index], sizeof value);
+    return value;
+}
+
+} // namespace sim_test

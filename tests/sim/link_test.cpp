@@ -1,0 +1,179 @@
+// The linker: inputs are joined, names that are defined twice refused, logs written.
+#include "images.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+cushim::DriverTable d() {
+    return cushim::driver();
+}
+
+constexpr char first[] = "cushim-sim-image 1\nkernel one params=8,4 registers=20\n"
+                         "global counter size=4 init=05000000\ntexture image\n";
+constexpr char second[] = ".version 7.0\n.target sm_52\n"
+                          ".visible .entry two(.param .u64 a) { ret; }\n";
+
+class Link {
+  public:
+    explicit Link(std::vector<CUjit_option> options = {}, void **values = nullptr) {
+        REQUIRE(d().cuLinkCreate(static_cast<unsigned int>(options.size()), options.data(), values,
+                                 &state_) == CUDA_SUCCESS);
+    }
+    ~Link() { CHECK(d().cuLinkDestroy(state_) == CUDA_SUCCESS); }
+    Link(const Link &) = delete;
+    Link &operator=(const Link &) = delete;
+
+    CUlinkState get() const { return state_; }
+    CUresult add(CUjitInputType type, std::string text, const char *name = "input") const {
+        return d().cuLinkAddData(state_, type, text.data(), text.size() + 1, name, 0, nullptr,
+                                 nullptr);
+    }
+
+  private:
+    CUlinkState state_ = nullptr;
+};
+
+} // namespace
+
+TEST_CASE("inputs are linked into one image", "[link]") {
+    start();
+    CUmodule module = nullptr;
+    {
+        const Link link;
+        CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == CUDA_SUCCESS);
+        CHECK(link.add(CU_JIT_INPUT_PTX, second) == CUDA_SUCCESS);
+        void *image = nullptr, *again = nullptr;
+        std::size_t size = 0;
+        CHECK(d().cuLinkComplete(link.get(), &image, &size) == CUDA_SUCCESS);
+        CHECK(size > 1);
+        CHECK(d().cuLinkComplete(link.get(), &again, nullptr) == CUDA_SUCCESS);
+        CHECK(again == image);
+        CHECK(link.add(CU_JIT_INPUT_PTX, second) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE(d().cuModuleLoadData(&module, image) == CUDA_SUCCESS);
+    }
+    CUfunction one = nullptr, two = nullptr;
+    CHECK(d().cuModuleGetFunction(&one, module, "one") == CUDA_SUCCESS);
+    CHECK(d().cuModuleGetFunction(&two, module, "two") == CUDA_SUCCESS);
+    int registers = 0;
+    CHECK(d().cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, one) == CUDA_SUCCESS);
+    CHECK(registers == 20);
+    CUdeviceptr counter = 0;
+    int value = 0;
+    CHECK(d().cuModuleGetGlobal(&counter, nullptr, module, "counter") == CUDA_SUCCESS);
+    CHECK(d().cuMemcpyDtoH(&value, counter, 4) == CUDA_SUCCESS);
+    CHECK(value == 5);
+    CUtexref texture = nullptr;
+    CHECK(d().cuModuleGetTexRef(&texture, module, "image") == CUDA_SUCCESS);
+    CHECK(d().cuModuleUnload(module) == CUDA_SUCCESS);
+}
+
+TEST_CASE("the linker needs a context, its later calls do not", "[link]") {
+    start();
+    CUlinkState state = nullptr;
+    REQUIRE(d().cuLinkCreate(0, nullptr, nullptr, &state) == CUDA_SUCCESS);
+    CHECK(leaks().size() == 1);
+    CUcontext context = nullptr;
+    REQUIRE(d().cuCtxPopCurrent(&context) == CUDA_SUCCESS);
+    CUlinkState none = nullptr;
+    CHECK(d().cuLinkCreate(0, nullptr, nullptr, &none) == CUDA_ERROR_INVALID_CONTEXT);
+    std::string text = first;
+    CHECK(d().cuLinkAddData(state, CU_JIT_INPUT_CUBIN, text.data(), text.size(), nullptr, 0,
+                            nullptr, nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuLinkDestroy(state) == CUDA_SUCCESS);
+    CHECK(d().cuLinkDestroy(state) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("use of a destroyed link state");
+    CHECK(d().cuLinkDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_CASE("a name that is defined twice is refused, and told in the log", "[link]") {
+    start();
+    char log[256] = "";
+    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+    const Link link({CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, values);
+    CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == CUDA_SUCCESS);
+    CHECK(log[0] == '\0');
+    CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(std::string(log).find("Multiple definition of 'one'") != std::string::npos);
+    CHECK(reinterpret_cast<std::uintptr_t>(values[1]) == std::strlen(log));
+    CHECK(link.add(CU_JIT_INPUT_CUBIN, "cushim-sim-image 1\nglobal counter size=8\n") ==
+          CUDA_ERROR_INVALID_IMAGE);
+    // What was refused is not in it.
+    CHECK(link.add(CU_JIT_INPUT_PTX, second) == CUDA_SUCCESS);
+    void *image = nullptr;
+    CHECK(d().cuLinkComplete(link.get(), &image, nullptr) == CUDA_SUCCESS);
+    CHECK(load_status(image) == CUDA_SUCCESS);
+}
+
+TEST_CASE("bad inputs are refused", "[link]") {
+    start();
+    char log[64] = "";
+    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+    const Link link({CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, values);
+    CHECK(link.add(CU_JIT_INPUT_CUBIN, "garbage", "mine.cubin") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(std::string(log).find("mine.cubin") == 0);
+    CHECK(link.add(CU_JIT_INPUT_PTX, ".version 7.0\n.target sm_52\nnonsense") ==
+          CUDA_ERROR_INVALID_PTX);
+    CHECK(link.add(CU_JIT_INPUT_PTX, ".version 99.0\n.target sm_52\n") ==
+          CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    CHECK(link.add(CU_JIT_INPUT_CUBIN, second) == CUDA_ERROR_INVALID_IMAGE); // PTX is no cubin
+    CHECK(link.add(static_cast<CUjitInputType>(99), first) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(link.add(static_cast<CUjitInputType>(-1), first) == CUDA_ERROR_INVALID_VALUE);
+    char byte = 'x';
+    CHECK(d().cuLinkAddData(link.get(), CU_JIT_INPUT_PTX, nullptr, 1, nullptr, 0, nullptr,
+                            nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuLinkAddData(link.get(), CU_JIT_INPUT_PTX, &byte, 0, nullptr, 0, nullptr, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuLinkAddData(nullptr, CU_JIT_INPUT_PTX, &byte, 1, nullptr, 0, nullptr, nullptr) ==
+          CUDA_ERROR_INVALID_HANDLE);
+    CUjit_option option = CU_JIT_WALL_TIME;
+    void *value = nullptr;
+    std::string text = first;
+    CHECK(d().cuLinkAddData(link.get(), CU_JIT_INPUT_CUBIN, text.data(), text.size(), nullptr, 1,
+                            &option, &value) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, "/nowhere", 0, nullptr, nullptr) ==
+          CUDA_ERROR_FILE_NOT_FOUND);
+    CHECK(d().cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, nullptr, 0, nullptr, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+    void *image = nullptr;
+    CHECK(d().cuLinkComplete(link.get(), &image, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuLinkComplete(link.get(), nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuLinkComplete(nullptr, &image, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    CUlinkState none = nullptr;
+    option = static_cast<CUjit_option>(999);
+    CHECK(d().cuLinkCreate(1, &option, &value, &none) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuLinkCreate(0, nullptr, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("an input is read from a file", "[link]") {
+    start();
+    const auto path =
+        std::filesystem::temp_directory_path() /
+        ("cushim-link-test-" + std::to_string(reinterpret_cast<std::uintptr_t>(&first) ^
+                                              static_cast<std::uintptr_t>(std::rand())));
+    std::ofstream(path, std::ios::binary) << second;
+    CUjit_option option = CU_JIT_MAX_REGISTERS;
+    void *value = reinterpret_cast<void *>(std::uintptr_t(18));
+    CUmodule module = nullptr;
+    {
+        const Link link;
+        CHECK(d().cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, path.string().c_str(), 1, &option,
+                                &value) == CUDA_SUCCESS);
+        std::filesystem::remove(path);
+        void *image = nullptr;
+        REQUIRE(d().cuLinkComplete(link.get(), &image, nullptr) == CUDA_SUCCESS);
+        REQUIRE(d().cuModuleLoadData(&module, image) == CUDA_SUCCESS);
+    }
+    CUfunction two = nullptr;
+    int registers = 0;
+    REQUIRE(d().cuModuleGetFunction(&two, module, "two") == CUDA_SUCCESS);
+    CHECK(d().cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, two) == CUDA_SUCCESS);
+    CHECK(registers == 18);
+    CHECK(d().cuModuleUnload(module) == CUDA_SUCCESS);
+}

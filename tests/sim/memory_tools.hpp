@@ -1,0 +1,159 @@
+// Short forms for tests of memory and copies: each fails the test case where the driver refuses.
+#pragma once
+
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#ifndef _WIN32
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+namespace sim_test {
+
+inline const auto &cu = cushim::driver();
+constexpr auto good = CUDA_SUCCESS;
+constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
+constexpr std::size_t KiB = std::size_t(1) << 10, MiB = std::size_t(1) << 20,
+                      GiB = std::size_t(1) << 30;
+
+using Bytes = std::vector<unsigned char>;
+
+inline CUdeviceptr allocate(std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(cu.cuMemAlloc(&address, size) == good);
+    return address;
+}
+
+inline CUdeviceptr allocate_managed(std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(cu.cuMemAllocManaged(&address, size, CU_MEM_ATTACH_GLOBAL) == good);
+    return address;
+}
+
+inline void *allocate_pinned(std::size_t size, unsigned int flags = 0) {
+    void *memory = nullptr;
+    REQUIRE(cu.cuMemHostAlloc(&memory, size, flags) == good);
+    return memory;
+}
+
+inline void release(CUdeviceptr address) {
+    REQUIRE(cu.cuMemFree(address) == good);
+}
+inline void release(void *pinned) {
+    REQUIRE(cu.cuMemFreeHost(pinned) == good);
+}
+
+inline CUdeviceptr as_device(const void *host) {
+    return static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(host));
+}
+inline void *as_host(CUdeviceptr address) {
+    return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
+}
+
+inline unsigned char *view(CUdeviceptr address, std::size_t size) {
+    auto *bytes = static_cast<unsigned char *>(sim_control().view(address, size));
+    REQUIRE(bytes != nullptr);
+    return bytes;
+}
+
+inline Bytes contents(CUdeviceptr address, std::size_t size) {
+    const unsigned char *bytes = view(address, size);
+    return Bytes(bytes, bytes + size);
+}
+
+// Bytes that differ from their neighbours, and between seeds.
+inline Bytes pattern(std::size_t size, unsigned int seed = 1) {
+    Bytes bytes(size);
+    for (std::size_t i = 0; i < size; ++i) {
+        bytes[i] = static_cast<unsigned char>((i * 31 + i / 251 + seed * 77) & 0xff);
+    }
+    return bytes;
+}
+
+inline void fill(CUdeviceptr address, const Bytes &bytes) {
+    std::memcpy(view(address, bytes.size()), bytes.data(), bytes.size());
+}
+
+inline CUstream new_stream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
+    CUstream stream = nullptr;
+    REQUIRE(cu.cuStreamCreate(&stream, flags) == good);
+    return stream;
+}
+inline void release(CUstream stream) {
+    REQUIRE(cu.cuStreamDestroy(stream) == good);
+}
+
+inline void synchronize() {
+    REQUIRE(cu.cuCtxSynchronize() == good);
+}
+
+inline std::size_t free_memory() {
+    std::size_t available = 0, total = 0;
+    REQUIRE(cu.cuMemGetInfo(&available, &total) == good);
+    return available;
+}
+
+// Takes the context away for a scope.
+class WithoutContext {
+  public:
+    WithoutContext() { REQUIRE(cu.cuCtxPopCurrent(&context_) == good); }
+    ~WithoutContext() { cu.cuCtxPushCurrent(context_); }
+    WithoutContext(const WithoutContext &) = delete;
+    WithoutContext &operator=(const WithoutContext &) = delete;
+
+  private:
+    CUcontext context_ = nullptr;
+};
+
+// Makes the primary context of a device current for a scope.
+class OnDevice {
+  public:
+    explicit OnDevice(int ordinal) : ordinal_(ordinal) {
+        REQUIRE(cu.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
+        REQUIRE(cu.cuCtxPushCurrent(context) == good);
+    }
+    ~OnDevice() {
+        CUcontext popped = nullptr;
+        cu.cuCtxPopCurrent(&popped);
+        cu.cuDevicePrimaryCtxRelease(ordinal_);
+    }
+    OnDevice(const OnDevice &) = delete;
+    OnDevice &operator=(const OnDevice &) = delete;
+
+    CUcontext context = nullptr;
+
+  private:
+    int ordinal_;
+};
+
+#ifndef _WIN32
+// Whether a process that touches the address dies of it.
+inline bool is_deadly(const void *address, bool write = false) {
+    const int child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::signal(SIGSEGV, SIG_DFL); // no reports of Catch2 or a sanitizer
+        std::signal(SIGBUS, SIG_DFL);
+        auto *byte = static_cast<volatile unsigned char *>(const_cast<void *>(address));
+        if (write) {
+            *byte = 1;
+        } else {
+            static_cast<void>(*byte);
+        }
+        _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+#endif
+
+} // namespace sim_test

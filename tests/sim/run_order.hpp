@@ -1,0 +1,75 @@
+// Which operations of streams ran, and in what order: host functions that note their numbers.
+#pragma once
+
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace sim_test {
+
+class RunOrder {
+  public:
+    // Queues the operation of that number.
+    CUresult launch(CUstream stream, int number) {
+        return cushim::driver().cuLaunchHostFunc(stream, note, entry(number));
+    }
+    // For other ways to queue a host function: what note() takes.
+    void *entry(int number) {
+        const std::lock_guard held(mutex_);
+        entries_.push_back({this, number});
+        return &entries_.back();
+    }
+    static void CUDA_CB note(void *entry) {
+        const auto *given = static_cast<const Entry *>(entry);
+        const std::lock_guard held(given->order->mutex_);
+        given->order->ran_.push_back(given->number);
+    }
+
+    std::vector<int> ran() const {
+        const std::lock_guard held(mutex_);
+        return ran_;
+    }
+    bool has(int number) const {
+        const auto all = ran();
+        return std::find(all.begin(), all.end(), number) != all.end();
+    }
+
+  private:
+    struct Entry {
+        RunOrder *order;
+        int number;
+    };
+    mutable std::mutex mutex_;
+    std::deque<Entry> entries_;
+    std::vector<int> ran_;
+};
+
+inline CUstream make_stream(unsigned int flags = CU_STREAM_DEFAULT) {
+    CUstream stream = nullptr;
+    REQUIRE(cushim::driver().cuStreamCreate(&stream, flags) == CUDA_SUCCESS);
+    return stream;
+}
+
+inline CUevent make_event(unsigned int flags = CU_EVENT_DEFAULT) {
+    CUevent event = nullptr;
+    REQUIRE(cushim::driver().cuEventCreate(&event, flags) == CUDA_SUCCESS);
+    return event;
+}
+
+inline void destroy(CUstream stream) {
+    CHECK(cushim::driver().cuStreamDestroy(stream) == CUDA_SUCCESS);
+}
+inline void destroy(CUevent event) {
+    CHECK(cushim::driver().cuEventDestroy(event) == CUDA_SUCCESS);
+}
+
+inline std::string adversarial(unsigned int seed) {
+    return "mode=adversarial;seed=" + std::to_string(seed);
+}
+
+} // namespace sim_test

@@ -1,0 +1,306 @@
+// The runtime's devices and contexts: the implicit primary context, and contexts of the driver API.
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+const auto r = cushim::runtime();
+const auto d = cushim::driver();
+
+CUcontext current() {
+    CUcontext context = nullptr;
+    CHECK(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    return context;
+}
+
+bool primary_active(int device) {
+    unsigned int flags = 0;
+    int active = -1;
+    CHECK(d.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS);
+    return active == 1;
+}
+
+// As a program that begins with the runtime: nothing is initialised.
+void begin(const char *settings = "") {
+    sim_control().reset();
+    configure(settings);
+}
+
+} // namespace
+
+TEST_CASE("the first call that needs a context makes the primary one current",
+          "[runtime_context]") {
+    begin();
+    int count = 0;
+    CHECK(r.cudaGetDeviceCount(&count) == cudaSuccess);
+    CHECK(count == 1);
+    CHECK(current() == nullptr);
+    CHECK_FALSE(primary_active(0));
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(primary_active(0));
+    CUcontext primary = nullptr;
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+    CHECK(current() == primary);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(primary_active(0)); // the runtime holds it still
+}
+
+TEST_CASE("what only asks makes no context", "[runtime_context]") {
+    begin("devices=2");
+    int value = 0;
+    cudaDeviceProp prop;
+    CHECK(r.cudaGetDevice(&value) == cudaSuccess);
+    CHECK(value == 0);
+    CHECK(r.cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 1) == cudaSuccess);
+    CHECK(r.cudaGetDeviceProperties(&prop, 1) == cudaSuccess);
+    CHECK(r.cudaDeviceCanAccessPeer(&value, 0, 1) == cudaSuccess);
+    CHECK(r.cudaRuntimeGetVersion(&value) == cudaSuccess);
+    CHECK(value == CUDART_VERSION);
+    CHECK(r.cudaDriverGetVersion(&value) == cudaSuccess);
+    CHECK(value == CUDA_VERSION);
+    CHECK_FALSE(primary_active(0));
+    CHECK_FALSE(primary_active(1));
+}
+
+TEST_CASE("a device is chosen per thread", "[runtime_context]") {
+    begin("devices=2");
+    REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    int device = -1;
+    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
+    CHECK(device == 1);
+    CHECK(primary_active(1));
+    CHECK_FALSE(primary_active(0));
+    int others = -1;
+    std::thread([&] {
+        (void)r.cudaGetDevice(&others);
+        (void)r.cudaFree(nullptr);
+    }).join();
+    CHECK(others == 0);
+    CHECK(primary_active(0));
+    CHECK(r.cudaSetDevice(2) == cudaErrorInvalidDevice);
+    CHECK(r.cudaSetDevice(-1) == cudaErrorInvalidDevice);
+    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
+    CHECK(device == 1);
+    CHECK(r.cudaGetDevice(nullptr) == cudaErrorInvalidValue);
+}
+
+#if CUDART_VERSION >= 12000
+TEST_CASE("choosing a device makes its context at once", "[runtime_context]") {
+    begin("devices=2");
+    REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
+    CHECK(primary_active(1));
+    CUdevice device = -1;
+    CHECK(d.cuCtxGetDevice(&device) == CUDA_SUCCESS);
+    CHECK(device == 1);
+}
+
+TEST_CASE("a device can be initialised without choosing it", "[runtime_context]") {
+    begin("devices=2");
+    CHECK(r.cudaInitDevice(1, cudaDeviceScheduleYield, cudaInitDeviceFlagsAreValid) == cudaSuccess);
+    CHECK(primary_active(1));
+    CHECK(current() == nullptr);
+    CHECK(r.cudaInitDevice(2, 0, 0) == cudaErrorInvalidDevice);
+    CHECK(r.cudaInitDevice(0, 0, 0x80) == cudaErrorInvalidValue);
+}
+#endif
+
+TEST_CASE("a context of the driver API that is current is used", "[runtime_context]") {
+    start("devices=2");
+    CUcontext own = nullptr;
+#if CUDA_VERSION >= 13000
+    REQUIRE(d.cuCtxCreate(&own, nullptr, 0, 1) == CUDA_SUCCESS);
+#else
+    REQUIRE(d.cuCtxCreate(&own, 0, 1) == CUDA_SUCCESS);
+#endif
+    int device = -1;
+    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
+    CHECK(device == 1);
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, 256) == cudaSuccess);
+    CHECK(current() == own);
+    CUcontext of_memory = nullptr;
+    CHECK(d.cuPointerGetAttribute(&of_memory, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                  reinterpret_cast<CUdeviceptr>(memory)) == CUDA_SUCCESS);
+    CHECK(of_memory == own);
+    CHECK_FALSE(primary_active(1));
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    // Choosing a device makes its primary context current instead, without a push.
+    CHECK(r.cudaSetDevice(0) == cudaSuccess);
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(current() != own);
+    CHECK(d.cuCtxDestroy(own) == CUDA_SUCCESS);
+}
+
+TEST_CASE("handles are those of the driver API", "[runtime_context]") {
+    start();
+    cudaStream_t stream = nullptr;
+    cudaEvent_t event = nullptr;
+    void *memory = nullptr;
+    REQUIRE(r.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    REQUIRE(r.cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
+    REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    const auto address = reinterpret_cast<CUdeviceptr>(memory);
+    CHECK(d.cuMemsetD32Async(address, 0x01020304, 1024, stream) == CUDA_SUCCESS);
+    CHECK(d.cuEventRecord(event, stream) == CUDA_SUCCESS);
+    CHECK(r.cudaEventSynchronize(event) == cudaSuccess);
+    unsigned int word = 0;
+    CHECK(r.cudaMemcpy(&word, memory, sizeof word, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(word == 0x01020304);
+    unsigned int flags = 0;
+    CHECK(d.cuStreamGetFlags(stream, &flags) == CUDA_SUCCESS);
+    CHECK(flags == CU_STREAM_NON_BLOCKING);
+    CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
+    CHECK(r.cudaFree(memory) == cudaErrorInvalidValue);
+    expect_misuse("cuMemFree");
+    CHECK(d.cuStreamDestroy(stream) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
+
+    CUstream theirs = nullptr;
+    REQUIRE(d.cuStreamCreate(&theirs, 0) == CUDA_SUCCESS);
+    CHECK(r.cudaStreamQuery(theirs) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(theirs) == cudaSuccess);
+}
+
+TEST_CASE("a reset ends all, and the next use begins anew", "[runtime_context]") {
+    begin();
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    const CUcontext before = current();
+    CHECK(r.cudaDeviceReset() == cudaSuccess);
+    CHECK(current() == nullptr);
+    CHECK_FALSE(primary_active(0));
+    CHECK(leaks().empty());
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(primary_active(0));
+    CHECK(current() == before); // the handle of a device's primary context is always the same
+    CHECK(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+}
+
+TEST_CASE("a reset by one thread is noticed by others", "[runtime_context]") {
+    begin();
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    std::thread([] { CHECK(r.cudaDeviceReset() == cudaSuccess); }).join();
+    CHECK_FALSE(primary_active(0));
+    void *memory = nullptr;
+    CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    CHECK(primary_active(0));
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+}
+
+TEST_CASE("a reset of a device that others retain through the driver", "[runtime_context]") {
+    begin();
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    CUcontext primary = nullptr;
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+    CHECK(r.cudaDeviceReset() == cudaSuccess);
+    CHECK_FALSE(primary_active(0));
+    CHECK(d.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    CUdeviceptr address = 0;
+    CHECK(d.cuMemAlloc(&address, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(d.cuMemAlloc(&address, 64) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
+}
+
+TEST_CASE("flags of a device", "[runtime_context]") {
+    begin();
+    CHECK(r.cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) == cudaSuccess);
+    unsigned int flags = 0;
+    CHECK(r.cudaGetDeviceFlags(&flags) == cudaSuccess);
+    CHECK((flags & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync);
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(d.cuCtxGetFlags(&flags) == CUDA_SUCCESS);
+    CHECK((flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_BLOCKING_SYNC);
+    CHECK(r.cudaSetDeviceFlags(0xffff) == cudaErrorInvalidValue);
+    CHECK(r.cudaGetDeviceFlags(nullptr) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("devices that a thread may use, in its order", "[runtime_context]") {
+    begin("devices=3");
+    int order[] = {2, 1};
+    int device = -1;
+    CHECK(r.cudaSetValidDevices(order, 2) == cudaSuccess);
+    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
+    CHECK(device == 2);
+    CHECK(r.cudaSetValidDevices(order, -1) == cudaErrorInvalidValue);
+    CHECK(r.cudaSetValidDevices(nullptr, 1) == cudaErrorInvalidValue);
+    order[1] = 7;
+    CHECK(r.cudaSetValidDevices(order, 2) == cudaErrorInvalidDevice);
+}
+
+TEST_CASE("many threads make the first call at once", "[runtime_context]") {
+    begin("devices=2");
+    std::vector<std::thread> threads;
+    std::vector<cudaError_t> answers(8, cudaErrorUnknown);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        threads.emplace_back([&answers, i] {
+            void *memory = nullptr;
+            answers[i] = r.cudaSetDevice(static_cast<int>(i % 2));
+            if (answers[i] == cudaSuccess) {
+                answers[i] = r.cudaMalloc(&memory, 1024);
+            }
+            if (answers[i] == cudaSuccess) {
+                answers[i] = r.cudaFree(memory);
+            }
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    for (const cudaError_t answer : answers) {
+        CHECK(answer == cudaSuccess);
+    }
+    CUcontext primary = nullptr;
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(r.cudaDeviceReset() == cudaSuccess); // one retain of the runtime, whatever the threads
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
+}
+
+#if CUDART_VERSION >= 12000
+TEST_CASE("a null stream is the thread's own in per-thread calls", "[runtime_context]") {
+    start();
+    const auto get_id = reinterpret_cast<cudaError_t (*)(cudaStream_t, unsigned long long *)>(
+        exported(std::getenv("CUSHIM_RUNTIME"), "cudaStreamGetId_ptsz"));
+    REQUIRE(get_id != nullptr);
+    unsigned long long legacy = 0, own = 0, named = 0, again = 0;
+    CHECK(r.cudaStreamGetId(nullptr, &legacy) == cudaSuccess);
+    CHECK(get_id(nullptr, &own) == cudaSuccess);
+    CHECK(r.cudaStreamGetId(cudaStreamPerThread, &named) == cudaSuccess);
+    CHECK(get_id(cudaStreamLegacy, &again) == cudaSuccess);
+    CHECK(own == named);
+    CHECK(own != legacy);
+    CHECK(again == legacy);
+    unsigned long long others = 0;
+    std::thread([&] {
+        (void)r.cudaSetDevice(0);
+        (void)get_id(nullptr, &others);
+    }).join();
+    CHECK(others != own);
+}
+#endif
+
+TEST_CASE("a per-thread copy waits for the thread's stream only", "[runtime_context]") {
+    start("mode=adversarial;seed=3");
+    const auto copy =
+        reinterpret_cast<cudaError_t (*)(void *, const void *, size_t, cudaMemcpyKind)>(
+            exported(std::getenv("CUSHIM_RUNTIME"), "cudaMemcpy_ptds"));
+    REQUIRE(copy != nullptr);
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    REQUIRE(r.cudaMemsetAsync(memory, 7, 64, cudaStreamPerThread) == cudaSuccess);
+    unsigned char bytes[64] = {};
+    CHECK(copy(bytes, memory, 64, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(bytes[0] == 7);
+    CHECK(bytes[63] == 7);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+}

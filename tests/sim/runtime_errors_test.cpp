@@ -1,0 +1,188 @@
+// The runtime's errors: names, texts, and the last error of every thread.
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <string>
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+const auto r = cushim::runtime();
+
+cudaError_t fail_with_invalid_value() {
+    return r.cudaMalloc(nullptr, 16);
+}
+
+cushim_sim_fault instead(const char *entry, int code) {
+    cushim_sim_fault fault{};
+    fault.entry = entry;
+    fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
+    fault.code = code;
+    return fault;
+}
+
+} // namespace
+
+TEST_CASE("every code has a name and a text", "[runtime_errors]") {
+    CHECK(std::string(r.cudaGetErrorName(cudaSuccess)) == "cudaSuccess");
+    CHECK(std::string(r.cudaGetErrorString(cudaSuccess)) == "no error");
+    CHECK(std::string(r.cudaGetErrorName(cudaErrorInvalidValue)) == "cudaErrorInvalidValue");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorInvalidValue)) == "invalid argument");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorMemoryAllocation)) == "out of memory");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorInsufficientDriver)) ==
+          "CUDA driver version is insufficient for CUDA runtime version");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorUnknown)) == "unknown error");
+    CHECK(std::string(r.cudaGetErrorName(cudaErrorApiFailureBase)) == "cudaErrorApiFailureBase");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorApiFailureBase)) == "api failure base");
+    for (const int unknown : {-1, 11, 14, 202, 998, 1000, 9999}) {
+        CHECK(std::string(r.cudaGetErrorName(static_cast<cudaError_t>(unknown))) ==
+              "unrecognized error code");
+        CHECK(std::string(r.cudaGetErrorString(static_cast<cudaError_t>(unknown))) ==
+              "unrecognized error code");
+    }
+}
+
+TEST_CASE("every name has a text", "[runtime_errors]") {
+    for (int code = 0; code <= 10000; ++code) {
+        const std::string name = r.cudaGetErrorName(static_cast<cudaError_t>(code));
+        const std::string text = r.cudaGetErrorString(static_cast<cudaError_t>(code));
+        INFO(code << " " << name << " " << text);
+        CHECK((name == "unrecognized error code") == (text == "unrecognized error code"));
+    }
+}
+
+TEST_CASE("the last error stays until it is asked for, and successes do not hide it",
+          "[runtime_errors]") {
+    start();
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    CHECK(r.cudaSetDevice(99) == cudaErrorInvalidDevice);
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidDevice);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidDevice);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidDevice);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(r.cudaPeekAtLastError() == cudaSuccess);
+}
+
+TEST_CASE("calls that need no driver leave an error, too", "[runtime_errors]") {
+    start();
+    CHECK(r.cudaRuntimeGetVersion(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+TEST_CASE("every thread has its own last error", "[runtime_errors]") {
+    start();
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    cudaError_t other = cudaErrorUnknown, after = cudaErrorUnknown;
+    std::thread([&] {
+        other = r.cudaPeekAtLastError();
+        (void)r.cudaSetDevice(-1);
+        after = r.cudaGetLastError();
+    }).join();
+    CHECK(other == cudaSuccess);
+    CHECK(after == cudaErrorInvalidDevice);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+TEST_CASE("calls of the driver API leave no last error", "[runtime_errors]") {
+    start();
+    CHECK(cushim::driver().cuMemFree(12345) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("an error after which nothing works stays until the device is reset",
+          "[runtime_errors]") {
+    start();
+    const cushim_sim_fault fault = instead("cudaMemGetInfo", cudaErrorIllegalAddress);
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    size_t free = 0, total = 0;
+    CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaDeviceReset() == cudaSuccess);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("a fault of queued work shows in every later call", "[runtime_errors]") {
+    start();
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    cushim_sim_fault fault{};
+    fault.entry = "cudaMemsetAsync";
+    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
+    fault.code = cudaErrorIllegalAddress;
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    (void)r.cudaMemsetAsync(memory, 0, 64, nullptr);
+    CHECK(r.cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    void *more = nullptr;
+    CHECK(r.cudaMalloc(&more, 64) == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaDeviceReset() == cudaSuccess);
+    CHECK(r.cudaMalloc(&more, 64) == cudaSuccess);
+    CHECK(r.cudaFree(more) == cudaSuccess);
+}
+
+TEST_CASE("not ready is an answer, and noted like an error", "[runtime_errors]") {
+    start("mode=adversarial;seed=1");
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    REQUIRE(r.cudaMemsetAsync(memory, 0, 64, stream) == cudaSuccess);
+    const cudaError_t queried = r.cudaStreamQuery(stream);
+    CHECK(r.cudaGetLastError() == queried);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(r.cudaStreamQuery(stream) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("a reset of the simulator forgets the last error", "[runtime_errors]") {
+    start();
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    start();
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("faults of runtime calls: instead, after, once", "[runtime_errors]") {
+    start();
+    cushim_sim_fault fault = instead("cudaMalloc", cudaErrorMemoryAllocation);
+    const auto number = sim_control().plan_fault(&fault);
+    REQUIRE(number != 0);
+    void *memory = nullptr;
+    CHECK(r.cudaMalloc(&memory, 64) == cudaErrorMemoryAllocation);
+    CHECK(memory == nullptr);
+    CHECK(sim_control().fault_fired(number) == 1);
+    CHECK(r.cudaGetLastError() == cudaErrorMemoryAllocation);
+    CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    fault = instead("cudaFree", cudaErrorUnknown);
+    fault.kind = CUSHIM_SIM_FAULT_AFTER;
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    CHECK(r.cudaFree(memory) == cudaErrorUnknown); // it is free all the same: no leak is left
+}
+
+TEST_CASE("the log lists the runtime's calls, not what they make of the driver",
+          "[runtime_errors]") {
+    start();
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    sim_control().log_calls(1);
+    void *memory = nullptr;
+    CHECK(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(r.cudaSetDevice(-1) == cudaErrorInvalidDevice);
+    REQUIRE(sim_control().call_count() == 4);
+    const char *names[] = {"cudaMalloc", "cudaFree", "cuCtxSynchronize", "cudaSetDevice"};
+    for (size_t i = 0; i < 4; ++i) {
+        cushim_sim_call call{};
+        REQUIRE(sim_control().call_at(i, &call) == 1);
+        CHECK(std::string(call.name) == names[i]);
+        CHECK(call.status == (i == 3 ? 101 : 0));
+    }
+}

@@ -1,0 +1,335 @@
+// The runtime's kernels: what nvcc registers, libraries that the client loads, launches, attributes, symbols.
+#include "images.hpp"
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+const auto r = cushim::runtime();
+
+template <class Function>
+Function runtime_function(const char *name) {
+    const auto found = reinterpret_cast<Function>(exported(std::getenv("CUSHIM_RUNTIME"), name));
+    REQUIRE(found != nullptr);
+    return found;
+}
+
+// What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names of its
+// functions and variables are the addresses of these members.
+class Registered {
+  public:
+    Registered() {
+        handle_ = runtime_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper_);
+        function(&add, "add");
+        function(&mixed, "mixed");
+        function(&missing, "no such kernel");
+        variable(&counter, "counter", 4);
+        runtime_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
+    }
+    ~Registered() { runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
+    Registered(const Registered &) = delete;
+    Registered &operator=(const Registered &) = delete;
+
+    char add = 0, mixed = 0, missing = 0, counter = 0;
+
+  private:
+    struct Wrapper {
+        int magic = 0x466243b1;
+        int version = 1;
+        const void *data = vector_image;
+        void *more = nullptr;
+    };
+
+    void function(const char *host, const char *name) {
+        runtime_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
+                                  void *, void *, int *)>("__cudaRegisterFunction")(
+            handle_, host, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    }
+    void variable(char *host, const char *name, size_t size) {
+        runtime_function<void (*)(void **, char *, char *, const char *, int, size_t, int, int)>(
+            "__cudaRegisterVar")(handle_, host, nullptr, name, 0, size, 0, 0);
+    }
+
+    Wrapper wrapper_;
+    void **handle_ = nullptr;
+};
+
+int add_vectors(const cushim_sim_launch *launch, void *) {
+    const auto view = [&](unsigned int index) {
+        return static_cast<float *>(
+            sim_control().view(argument<std::uint64_t>(*launch, index), 64));
+    };
+    const int count = argument<int>(*launch, 3);
+    for (int i = 0; i < count; ++i) {
+        view(2)[i] = view(0)[i] + view(1)[i];
+    }
+    return 0;
+}
+
+struct Vectors {
+    void *a = nullptr, *b = nullptr, *c = nullptr;
+    int count = 16;
+    std::vector<float> ones, twos;
+
+    Vectors() : ones(16, 1.0f), twos(16, 2.0f) {
+        for (void **each : {&a, &b, &c}) {
+            REQUIRE(r.cudaMalloc(each, 64) == cudaSuccess);
+        }
+        REQUIRE(r.cudaMemcpy(a, ones.data(), 64, cudaMemcpyHostToDevice) == cudaSuccess);
+        REQUIRE(r.cudaMemcpy(b, twos.data(), 64, cudaMemcpyHostToDevice) == cudaSuccess);
+        REQUIRE(r.cudaMemset(c, 0, 64) == cudaSuccess);
+    }
+    ~Vectors() {
+        CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+        for (void *each : {a, b, c}) {
+            CHECK(r.cudaFree(each) == cudaSuccess);
+        }
+    }
+    bool added() {
+        std::vector<float> sums(16);
+        CHECK(r.cudaMemcpy(sums.data(), c, 64, cudaMemcpyDeviceToHost) == cudaSuccess);
+        return sums == std::vector<float>(16, 3.0f);
+    }
+};
+
+} // namespace
+
+TEST_CASE("a registered function is launched by its host address", "[runtime_kernel]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    sim_control().register_kernel("add", add_vectors, nullptr);
+    const Registered program;
+    Vectors v;
+    void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
+    CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {16, 1, 1}, arguments, 0, nullptr) ==
+          cudaSuccess);
+    CHECK(v.added());
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    CHECK(r.cudaMemsetAsync(v.c, 0, 64, stream) == cudaSuccess);
+    cudaLaunchConfig_t config{};
+    config.gridDim = {1, 1, 1};
+    config.blockDim = {16, 1, 1};
+    config.stream = stream;
+    CHECK(r.cudaLaunchKernelExC(&config, &program.add, arguments) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(v.added());
+    CHECK(r.cudaLaunchCooperativeKernel(&program.add, {1, 1, 1}, {16, 1, 1}, arguments, 0,
+                                        stream) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("launches that are refused", "[runtime_kernel]") {
+    start();
+    const Registered program;
+    Vectors v;
+    void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
+    const auto launch = [&](const void *function, dim3 grid, dim3 block, void **args,
+                            size_t shared) {
+        return r.cudaLaunchKernel(function, grid, block, args, shared, nullptr);
+    };
+    CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidDeviceFunction);
+    CHECK(launch(&arguments, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidDeviceFunction);
+    expect_misuse("is no handle of a kernel");
+    CHECK(launch(&program.add, {0, 1, 1}, {1, 1, 1}, arguments, 0) ==
+          cudaErrorInvalidConfiguration);
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 0, 1}, arguments, 0) ==
+          cudaErrorInvalidConfiguration);
+    CHECK(launch(&program.add, {1, 1, 1}, {2048, 1, 1}, arguments, 0) ==
+          cudaErrorInvalidConfiguration);
+    CHECK(launch(&program.add, {1, 1, 1}, {32, 32, 2}, arguments, 0) ==
+          cudaErrorInvalidConfiguration);
+    CHECK(launch(&program.add, {1, 70000, 1}, {1, 1, 1}, arguments, 0) ==
+          cudaErrorInvalidConfiguration);
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 1 << 20) == cudaErrorInvalidValue);
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, size_t(1) << 33) ==
+          cudaErrorInvalidValue);
+    arguments[2] = nullptr;
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidValue);
+    CHECK(launch(&program.missing, {1, 1, 1}, {1, 1, 1}, arguments, 0) != cudaSuccess);
+    CHECK(r.cudaLaunchKernelExC(nullptr, &program.add, arguments) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("attributes of a function", "[runtime_kernel]") {
+    start();
+    const Registered program;
+    cudaFuncAttributes found{};
+    CHECK(r.cudaFuncGetAttributes(&found, &program.mixed) == cudaSuccess);
+    CHECK(found.maxThreadsPerBlock == 256);
+    CHECK(found.numRegs == 40);
+    CHECK(found.sharedSizeBytes == 1024);
+    CHECK(found.localSizeBytes == 96);
+    CHECK(r.cudaFuncSetAttribute(&program.mixed, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 4096) == cudaSuccess);
+    CHECK(r.cudaFuncGetAttributes(&found, &program.mixed) == cudaSuccess);
+    CHECK(found.maxDynamicSharedSizeBytes == 4096);
+    CHECK(r.cudaFuncSetCacheConfig(&program.mixed, cudaFuncCachePreferShared) == cudaSuccess);
+    CHECK(r.cudaFuncGetAttributes(&found, &found) == cudaErrorInvalidDeviceFunction);
+    expect_misuse("is no handle of a kernel");
+    CHECK(r.cudaFuncGetAttributes(nullptr, &program.mixed) == cudaErrorInvalidValue);
+    int blocks = 0;
+    CHECK(r.cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &program.mixed, 128, 0) ==
+          cudaSuccess);
+    CHECK(blocks > 0);
+    CHECK(r.cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+              &blocks, &program.mixed, 128, 0, cudaOccupancyDefault) == cudaSuccess);
+    size_t shared = 0;
+    CHECK(r.cudaOccupancyAvailableDynamicSMemPerBlock(&shared, &program.mixed, 1, 128) ==
+          cudaSuccess);
+    CHECK(shared > 0);
+#if CUDART_VERSION >= 12040
+    const char *name = nullptr;
+    CHECK(r.cudaFuncGetName(&name, &program.mixed) == cudaSuccess);
+    REQUIRE(name != nullptr);
+    CHECK(std::string(name) == "mixed");
+    size_t offset = 0, size = 0;
+    CHECK(r.cudaFuncGetParamInfo(&program.mixed, 2, &offset, &size) == cudaSuccess);
+    CHECK(offset == 8);
+    CHECK(size == 8);
+    CHECK(r.cudaFuncGetParamInfo(&program.mixed, 99, &offset, &size) == cudaErrorInvalidValue);
+#endif
+}
+
+TEST_CASE("a registered variable is used by its host address", "[runtime_kernel]") {
+    start();
+    const Registered program;
+    void *address = nullptr;
+    size_t size = 0;
+    CHECK(r.cudaGetSymbolAddress(&address, &program.counter) == cudaSuccess);
+    CHECK(r.cudaGetSymbolSize(&size, &program.counter) == cudaSuccess);
+    CHECK(size == 4);
+    int value = 0;
+    CHECK(r.cudaMemcpyFromSymbol(&value, &program.counter, 4, 0, cudaMemcpyDeviceToHost) ==
+          cudaSuccess);
+    CHECK(value == 42); // as the image says
+    value = 0x01020304;
+    CHECK(r.cudaMemcpyToSymbol(&program.counter, &value, 2, 2, cudaMemcpyHostToDevice) ==
+          cudaSuccess);
+    CHECK(r.cudaMemcpy(&value, address, 4, cudaMemcpyDefault) == cudaSuccess);
+    CHECK(value == 0x0304002a);
+    CHECK(r.cudaMemcpyToSymbolAsync(&program.counter, &value, 4, 0, cudaMemcpyDefault, nullptr) ==
+          cudaSuccess);
+    CHECK(r.cudaMemcpyFromSymbolAsync(&value, &program.counter, 4, 0, cudaMemcpyDefault, nullptr) ==
+          cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(r.cudaMemcpyToSymbol(&program.counter, &value, 3, 2, cudaMemcpyHostToDevice) ==
+          cudaErrorInvalidValue);
+    CHECK(r.cudaMemcpyToSymbol(&program.counter, &value, 4, 0, cudaMemcpyDeviceToHost) ==
+          cudaErrorInvalidMemcpyDirection);
+    CHECK(r.cudaGetSymbolAddress(&address, &value) == cudaErrorInvalidSymbol);
+    CHECK(r.cudaGetSymbolSize(&size, nullptr) == cudaErrorInvalidSymbol);
+}
+
+TEST_CASE("registered code survives a reset", "[runtime_kernel]") {
+    start();
+    sim_control().register_kernel("add", add_vectors, nullptr);
+    const Registered program;
+    cudaFuncAttributes found{};
+    CHECK(r.cudaFuncGetAttributes(&found, &program.add) == cudaSuccess);
+    CHECK(r.cudaDeviceReset() == cudaSuccess);
+    {
+        Vectors v;
+        void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
+        CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
+              cudaSuccess);
+        CHECK(v.added());
+    }
+    start();
+    CHECK(r.cudaFuncGetAttributes(&found, &program.add) == cudaSuccess);
+}
+
+TEST_CASE("an image that is none is refused at its first use", "[runtime_kernel]") {
+    start();
+    struct {
+        int magic = 0x466243b1, version = 1;
+        const void *data = "this is no image";
+        void *more = nullptr;
+    } wrapper;
+    char function = 0;
+    void **handle = runtime_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper);
+    runtime_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
+                              void *, void *, int *)>("__cudaRegisterFunction")(
+        handle, &function, nullptr, "f", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    CHECK(r.cudaLaunchKernel(&function, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) ==
+          cudaErrorInvalidKernelImage);
+    runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle);
+    CHECK(r.cudaLaunchKernel(&function, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) ==
+          cudaErrorInvalidDeviceFunction);
+    expect_misuse("is no handle of a kernel");
+}
+
+TEST_CASE("configurations of launches are a stack", "[runtime_kernel]") {
+    const auto push =
+        runtime_function<unsigned (*)(dim3, dim3, size_t, void *)>("__cudaPushCallConfiguration");
+    const auto pop = runtime_function<cudaError_t (*)(dim3 *, dim3 *, size_t *, void *)>(
+        "__cudaPopCallConfiguration");
+    dim3 grid, block;
+    size_t shared = 0;
+    void *stream = nullptr;
+    CHECK(pop(&grid, &block, &shared, &stream) == cudaErrorMissingConfiguration);
+    CHECK(push({1, 2, 3}, {4, 5, 6}, 7, &grid) == 0);
+    CHECK(push({2, 1, 1}, {1, 1, 1}, 0, nullptr) == 0);
+    CHECK(pop(&grid, &block, &shared, &stream) == cudaSuccess);
+    CHECK(grid.x == 2);
+    CHECK(pop(&grid, &block, &shared, &stream) == cudaSuccess);
+    CHECK(grid.z == 3);
+    CHECK(block.y == 5);
+    CHECK(shared == 7);
+    CHECK(stream == &grid);
+}
+
+#if CUDART_VERSION >= 12080
+TEST_CASE("a library that the client loads", "[runtime_kernel]") {
+    start();
+    sim_control().register_kernel("add", add_vectors, nullptr);
+    cudaLibrary_t library = nullptr;
+    REQUIRE(r.cudaLibraryLoadData(&library, vector_image, nullptr, nullptr, 0, nullptr, nullptr,
+                                  0) == cudaSuccess);
+    cudaKernel_t kernel = nullptr;
+    CHECK(r.cudaLibraryGetKernel(&kernel, library, "add") == cudaSuccess);
+    CHECK(r.cudaLibraryGetKernel(&kernel, library, "nope") == cudaErrorSymbolNotFound);
+    REQUIRE(r.cudaLibraryGetKernel(&kernel, library, "add") == cudaSuccess);
+    unsigned int count = 0;
+    CHECK(r.cudaLibraryGetKernelCount(&count, library) == cudaSuccess);
+    CHECK(count == 3);
+    std::vector<cudaKernel_t> all(count);
+    CHECK(r.cudaLibraryEnumerateKernels(all.data(), count, library) == cudaSuccess);
+    void *address = nullptr;
+    size_t size = 0;
+    CHECK(r.cudaLibraryGetGlobal(&address, &size, library, "buffer") == cudaSuccess);
+    CHECK(size == 4096);
+    CHECK(r.cudaLibraryGetManaged(&address, &size, library, "flags") == cudaSuccess);
+    CHECK(size == 16);
+    {
+        Vectors v;
+        void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
+        // A kernel's handle stands for a host address.
+        CHECK(r.cudaLaunchKernel(kernel, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
+              cudaSuccess);
+        CHECK(v.added());
+    }
+    cudaKernel_t same = nullptr;
+    CHECK(r.cudaGetKernel(&same, kernel) == cudaSuccess);
+    CHECK(same == kernel);
+    cudaFunction_t function = nullptr;
+    CHECK(r.cudaGetFuncBySymbol(&function, kernel) == cudaSuccess);
+    CUfunction drivers = nullptr;
+    CHECK(cushim::driver().cuKernelGetFunction(&drivers, kernel) == CUDA_SUCCESS);
+    CHECK(function == drivers);
+    CHECK(r.cudaKernelSetAttributeForDevice(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            2048, 0) == cudaSuccess);
+    CHECK(r.cudaLibraryUnload(library) == cudaSuccess);
+    CHECK(r.cudaLibraryLoadData(&library, "garbage", nullptr, nullptr, 0, nullptr, nullptr, 0) ==
+          cudaErrorInvalidKernelImage);
+    CHECK(r.cudaLibraryLoadFromFile(&library, "/no/such/file", nullptr, nullptr, 0, nullptr,
+                                    nullptr, 0) == cudaErrorFileNotFound);
+}
+#endif

@@ -1,0 +1,264 @@
+// The runtime's memory: device, pitched, host, managed, pools; what an address is; filling it.
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <cstring>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+const auto r = cushim::runtime();
+const auto d = cushim::driver();
+
+const unsigned char *bytes(void *memory, std::size_t size) {
+    return static_cast<const unsigned char *>(
+        sim_control().view(reinterpret_cast<std::uint64_t>(memory), size));
+}
+
+bool filled(void *memory, std::size_t size, unsigned char with) {
+    const unsigned char *found = bytes(memory, size);
+    return found != nullptr && std::vector<unsigned char>(found, found + size) ==
+                                   std::vector<unsigned char>(size, with);
+}
+
+void *allocated(std::size_t size) {
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, size) == cudaSuccess);
+    return memory;
+}
+
+cudaPointerAttributes attributes(const void *pointer) {
+    cudaPointerAttributes found;
+    REQUIRE(r.cudaPointerGetAttributes(&found, pointer) == cudaSuccess);
+    return found;
+}
+
+} // namespace
+
+TEST_CASE("device memory: no bytes, no memory, double free", "[runtime_memory]") {
+    start("budget=1MiB");
+    void *memory = &memory;
+    CHECK(r.cudaMalloc(&memory, 0) == cudaSuccess);
+    CHECK(memory == nullptr);
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(r.cudaMalloc(nullptr, 0) == cudaErrorInvalidValue);
+    CHECK(r.cudaMalloc(&memory, std::size_t(1) << 40) == cudaErrorMemoryAllocation);
+    CHECK(r.cudaMalloc(&memory, ~std::size_t(0)) == cudaErrorMemoryAllocation);
+    memory = allocated(4096);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaErrorInvalidValue);
+    expect_misuse("cuMemFree");
+    int on_stack = 0;
+    CHECK(r.cudaFree(&on_stack) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("how much memory there is", "[runtime_memory]") {
+    start("memory=1GiB");
+    std::size_t free = 0, total = 0, after = 0;
+    CHECK(r.cudaMemGetInfo(&free, &total) == cudaSuccess);
+    CHECK(total == std::size_t(1) << 30);
+    void *memory = allocated(std::size_t(64) << 20);
+    CHECK(r.cudaMemGetInfo(&after, &total) == cudaSuccess);
+    CHECK(free - after >= std::size_t(64) << 20);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+}
+
+TEST_CASE("pitched memory", "[runtime_memory]") {
+    start();
+    void *memory = nullptr;
+    std::size_t pitch = 0;
+    CHECK(r.cudaMallocPitch(&memory, &pitch, 100, 3) == cudaSuccess);
+    CHECK(pitch >= 100);
+    CHECK(pitch % 32 == 0);
+    CHECK(r.cudaMemset(memory, 0, 2 * pitch + 100) == cudaSuccess);
+    CHECK(r.cudaMemset2D(memory, pitch, 0x5a, 100, 3) == cudaSuccess);
+    const unsigned char *found = bytes(memory, 2 * pitch + 100);
+    REQUIRE(found != nullptr);
+    CHECK(found[0] == 0x5a);
+    CHECK(found[99] == 0x5a);
+    CHECK(found[pitch + 99] == 0x5a);
+    CHECK(found[2 * pitch + 99] == 0x5a);
+    CHECK(found[100] == 0); // between the rows
+    CHECK(r.cudaMemset2D(memory, 50, 0, 100, 3) == cudaErrorInvalidPitchValue);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(r.cudaMallocPitch(&memory, &pitch, 0, 3) == cudaSuccess);
+    CHECK(memory == nullptr);
+    CHECK(r.cudaMallocPitch(&memory, nullptr, 1, 1) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("memory of three dimensions", "[runtime_memory]") {
+    start();
+    cudaPitchedPtr memory{};
+    const cudaExtent extent{40, 5, 4};
+    REQUIRE(r.cudaMalloc3D(&memory, extent) == cudaSuccess);
+    CHECK(memory.xsize == 40);
+    CHECK(memory.ysize == 5);
+    CHECK(memory.pitch >= 40);
+    CHECK(r.cudaMemset(memory.ptr, 0, memory.pitch * 20) == cudaSuccess);
+    CHECK(r.cudaMemset3D(memory, 3, {40, 2, 4}) == cudaSuccess);
+    const unsigned char *found = bytes(memory.ptr, memory.pitch * 20 - memory.pitch + 40);
+    REQUIRE(found != nullptr);
+    for (std::size_t z = 0; z < 4; ++z) {
+        CHECK(found[(z * 5 + 1) * memory.pitch + 39] == 3);
+        CHECK(found[(z * 5 + 2) * memory.pitch] == 0); // below the extent
+    }
+    CHECK(r.cudaMemset3D(memory, 0, {40, 6, 2}) == cudaErrorInvalidValue);
+    CHECK(r.cudaFree(memory.ptr) == cudaSuccess);
+    CHECK(r.cudaMalloc3D(&memory, {0, 5, 4}) == cudaSuccess);
+    CHECK(memory.ptr == nullptr);
+    CHECK(r.cudaMalloc3D(&memory, {1, ~std::size_t(0), 4}) == cudaErrorMemoryAllocation);
+    CHECK(r.cudaMalloc3D(nullptr, extent) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("filling takes the low byte", "[runtime_memory]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    void *memory = allocated(1000);
+    CHECK(r.cudaMemset(memory, 0x1234, 1000) == cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(filled(memory, 1000, 0x34));
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    CHECK(r.cudaMemsetAsync(memory, -1, 1000, stream) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(filled(memory, 1000, 0xff));
+    CHECK(r.cudaMemset2DAsync(memory, 100, 1, 100, 10, stream) == cudaSuccess);
+    CHECK(r.cudaMemset3DAsync({memory, 10, 10, 10}, 2, {10, 10, 10}, stream) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(filled(memory, 1000, 2));
+    CHECK(r.cudaMemset(memory, 0, 1001) == cudaErrorInvalidValue);
+    CHECK(r.cudaMemset(nullptr, 0, 1) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+}
+
+TEST_CASE("host memory: pinned, registered, mapped", "[runtime_memory]") {
+    start();
+    void *pinned = nullptr;
+    REQUIRE(r.cudaHostAlloc(&pinned, 4096, cudaHostAllocMapped | cudaHostAllocPortable) ==
+            cudaSuccess);
+    std::memset(pinned, 9, 4096);
+    unsigned int flags = 0, same = 0;
+    CHECK(r.cudaHostGetFlags(&flags, pinned) == cudaSuccess);
+    CHECK(d.cuMemHostGetFlags(&same, pinned) == CUDA_SUCCESS);
+    CHECK(flags == same);
+    void *device = nullptr;
+    CHECK(r.cudaHostGetDevicePointer(&device, pinned, 0) == cudaSuccess);
+    CHECK(device == pinned);
+    CHECK(r.cudaHostGetDevicePointer(&device, pinned, 1) == cudaErrorInvalidValue);
+    CHECK(r.cudaHostUnregister(pinned) == cudaErrorInvalidValue);
+    expect_misuse("cuMemHostUnregister");
+    CHECK(r.cudaFreeHost(pinned) == cudaSuccess);
+    CHECK(r.cudaFreeHost(nullptr) == cudaSuccess);
+    CHECK(r.cudaFreeHost(&flags) == cudaErrorInvalidValue);
+    REQUIRE(r.cudaMallocHost(&pinned, 16) == cudaSuccess);
+    CHECK(r.cudaFreeHost(pinned) == cudaSuccess);
+
+    std::vector<unsigned char> own(10000);
+    CHECK(r.cudaHostRegister(own.data() + 3, 5000, cudaHostRegisterDefault) == cudaSuccess);
+    CHECK(r.cudaHostRegister(own.data(), 10000, cudaHostRegisterDefault) ==
+          cudaErrorHostMemoryAlreadyRegistered);
+    CHECK(r.cudaHostUnregister(own.data() + 3) == cudaSuccess);
+    CHECK(r.cudaHostUnregister(own.data() + 3) == cudaErrorHostMemoryNotRegistered);
+}
+
+TEST_CASE("what an address is", "[runtime_memory]") {
+    start("devices=2");
+    REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
+    void *memory = allocated(4096);
+    REQUIRE(r.cudaSetDevice(0) == cudaSuccess);
+    auto found = attributes(static_cast<char *>(memory) + 100);
+    CHECK(found.type == cudaMemoryTypeDevice);
+    CHECK(found.device == 1);
+    CHECK(found.devicePointer == static_cast<char *>(memory) + 100);
+    CHECK(found.hostPointer == nullptr);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+
+    void *pinned = nullptr;
+    REQUIRE(r.cudaMallocHost(&pinned, 64) == cudaSuccess);
+    found = attributes(pinned);
+    CHECK(found.type == cudaMemoryTypeHost);
+    CHECK(found.device == 0);
+    CHECK(found.devicePointer == pinned);
+    CHECK(found.hostPointer == pinned);
+    CHECK(r.cudaFreeHost(pinned) == cudaSuccess);
+
+    void *managed = nullptr;
+    REQUIRE(r.cudaMallocManaged(&managed, 64, cudaMemAttachGlobal) == cudaSuccess);
+    found = attributes(managed);
+    CHECK(found.type == cudaMemoryTypeManaged);
+    CHECK(found.devicePointer == managed);
+    CHECK(found.hostPointer == managed);
+    CHECK(r.cudaFree(managed) == cudaSuccess);
+
+    int on_stack = 0;
+    found = attributes(&on_stack);
+    CHECK(found.type == cudaMemoryTypeUnregistered);
+    CHECK(found.device == -2);
+    CHECK(found.devicePointer == nullptr);
+    found = attributes(nullptr);
+    CHECK(found.type == cudaMemoryTypeUnregistered);
+    CHECK(r.cudaGetLastError() == cudaSuccess); // to ask is no error
+    CHECK(r.cudaPointerGetAttributes(nullptr, &on_stack) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("managed memory: advice, prefetch, what is known of it", "[runtime_memory]") {
+    start();
+    void *managed = nullptr;
+    REQUIRE(r.cudaMallocManaged(&managed, 8192, cudaMemAttachGlobal) == cudaSuccess);
+    std::memset(managed, 1, 8192); // the host may
+#if CUDART_VERSION >= 13000
+    const cudaMemLocation device{cudaMemLocationTypeDevice, 0};
+    CHECK(r.cudaMemAdvise(managed, 8192, cudaMemAdviseSetReadMostly, device) == cudaSuccess);
+    CHECK(r.cudaMemPrefetchAsync(managed, 8192, device, 0, nullptr) == cudaSuccess);
+#else
+    CHECK(r.cudaMemAdvise(managed, 8192, cudaMemAdviseSetReadMostly, 0) == cudaSuccess);
+    CHECK(r.cudaMemPrefetchAsync(managed, 8192, 0, nullptr) == cudaSuccess);
+#endif
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    int read_mostly = 0;
+    CHECK(r.cudaMemRangeGetAttribute(&read_mostly, sizeof read_mostly,
+                                     cudaMemRangeAttributeReadMostly, managed,
+                                     8192) == cudaSuccess);
+    CHECK(read_mostly == 1);
+    CHECK(r.cudaFree(managed) == cudaSuccess);
+    CHECK(r.cudaMallocManaged(&managed, 64, 0) == cudaErrorInvalidValue);
+    CHECK(r.cudaMallocManaged(nullptr, 64, cudaMemAttachGlobal) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("stream-ordered memory and pools", "[runtime_memory]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    void *memory = nullptr;
+    CHECK(r.cudaMallocAsync(&memory, 256, stream) == cudaSuccess);
+    CHECK(r.cudaMemsetAsync(memory, 1, 256, stream) == cudaSuccess);
+    CHECK(r.cudaFreeAsync(memory, stream) == cudaSuccess);
+    cudaMemPoolProps props{};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location = {cudaMemLocationTypeDevice, 0};
+    cudaMemPool_t pool = nullptr, current = nullptr, own = nullptr;
+    REQUIRE(r.cudaMemPoolCreate(&pool, &props) == cudaSuccess);
+    CHECK(r.cudaMallocFromPoolAsync(&memory, 512, pool, stream) == cudaSuccess);
+    std::uint64_t used = 0;
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(r.cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess);
+    CHECK(used >= 512);
+    CHECK(r.cudaFreeAsync(memory, stream) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    std::uint64_t threshold = 1 << 20;
+    CHECK(r.cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold) ==
+          cudaSuccess);
+    CHECK(r.cudaMemPoolTrimTo(pool, 0) == cudaSuccess);
+    CHECK(r.cudaDeviceGetDefaultMemPool(&own, 0) == cudaSuccess);
+    CHECK(r.cudaDeviceSetMemPool(0, pool) == cudaSuccess);
+    CHECK(r.cudaDeviceGetMemPool(&current, 0) == cudaSuccess);
+    CHECK(current == pool);
+    CHECK(r.cudaDeviceSetMemPool(0, own) == cudaSuccess);
+    CHECK(r.cudaMemPoolDestroy(pool) == cudaSuccess);
+    CHECK(r.cudaDeviceGetMemPool(&current, 5) == cudaErrorInvalidDevice);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}

@@ -1,0 +1,218 @@
+// The runtime's streams and events.
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <atomic>
+#include <cstring>
+
+using namespace sim_test;
+
+namespace {
+
+const auto r = cushim::runtime();
+const auto d = cushim::driver();
+
+struct Seen {
+    std::atomic<int> calls{0};
+    cudaStream_t stream = nullptr;
+    cudaError_t status = cudaErrorUnknown;
+};
+
+void CUDART_CB note(cudaStream_t stream, cudaError_t status, void *user) {
+    auto *seen = static_cast<Seen *>(user);
+    seen->stream = stream;
+    seen->status = status;
+    ++seen->calls;
+}
+
+void CUDART_CB count(void *user) {
+    ++*static_cast<std::atomic<int> *>(user);
+}
+
+} // namespace
+
+TEST_CASE("streams: flags and priorities are the driver's", "[runtime_stream]") {
+    start();
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -1) == cudaSuccess);
+    unsigned int flags = 0;
+    int priority = 0, drivers = 0;
+    CHECK(r.cudaStreamGetFlags(stream, &flags) == cudaSuccess);
+    CHECK(flags == cudaStreamNonBlocking);
+    CHECK(r.cudaStreamGetPriority(stream, &priority) == cudaSuccess);
+    CHECK(d.cuStreamGetPriority(stream, &drivers) == CUDA_SUCCESS);
+    CHECK(priority == drivers);
+    CHECK(priority == -1);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+    CHECK(r.cudaStreamCreate(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamCreateWithFlags(&stream, 0x10) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamQuery(stream) == cudaErrorInvalidResourceHandle);
+    expect_misuse("stream");
+}
+
+TEST_CASE("streams: attributes", "[runtime_stream]") {
+    start();
+    cudaStream_t stream = nullptr, other = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    REQUIRE(r.cudaStreamCreate(&other) == cudaSuccess);
+    cudaStreamAttrValue value{}, back{};
+    value.syncPolicy = cudaSyncPolicyYield;
+    CHECK(r.cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &value) ==
+          cudaSuccess);
+    CHECK(r.cudaStreamCopyAttributes(other, stream) == cudaSuccess);
+    CHECK(r.cudaStreamGetAttribute(other, cudaStreamAttributeSynchronizationPolicy, &back) ==
+          cudaSuccess);
+    CHECK(back.syncPolicy == cudaSyncPolicyYield);
+    CUstreamAttrValue drivers{};
+    CHECK(d.cuStreamGetAttribute(stream, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &drivers) ==
+          CUDA_SUCCESS);
+    CHECK(drivers.syncPolicy == CU_SYNC_POLICY_YIELD);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(other) == cudaSuccess);
+}
+
+TEST_CASE("callbacks and host functions", "[runtime_stream]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    Seen seen;
+    std::atomic<int> calls{0};
+    CHECK(r.cudaStreamAddCallback(stream, note, &seen, 0) == cudaSuccess);
+    CHECK(r.cudaLaunchHostFunc(stream, count, &calls) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(seen.calls == 1);
+    CHECK(seen.stream == stream);
+    CHECK(seen.status == cudaSuccess);
+    CHECK(calls == 1);
+    CHECK(r.cudaStreamAddCallback(stream, nullptr, &seen, 0) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamAddCallback(stream, note, &seen, 1) == cudaErrorInvalidValue);
+    CHECK(r.cudaLaunchHostFunc(stream, nullptr, nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("a host function must not call CUDA", "[runtime_stream]") {
+    start();
+    cudaError_t inside = cudaSuccess;
+    CHECK(r.cudaLaunchHostFunc(
+              nullptr,
+              [](void *user) {
+                  void *memory = nullptr;
+                  *static_cast<cudaError_t *>(user) = r.cudaMalloc(&memory, 16);
+              },
+              &inside) == cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(inside == cudaErrorNotPermitted);
+}
+
+TEST_CASE("events: order and time", "[runtime_stream]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    cudaStream_t first = nullptr, second = nullptr;
+    REQUIRE(r.cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking) == cudaSuccess);
+    REQUIRE(r.cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking) == cudaSuccess);
+    cudaEvent_t begin = nullptr, end = nullptr;
+    REQUIRE(r.cudaEventCreate(&begin) == cudaSuccess);
+    REQUIRE(r.cudaEventCreateWithFlags(&end, cudaEventBlockingSync) == cudaSuccess);
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, 1024) == cudaSuccess);
+    CHECK(r.cudaEventRecord(begin, first) == cudaSuccess);
+    CHECK(r.cudaMemsetAsync(memory, 1, 1024, first) == cudaSuccess);
+    CHECK(r.cudaEventRecordWithFlags(end, first, cudaEventRecordDefault) == cudaSuccess);
+    CHECK(r.cudaStreamWaitEvent(second, end, 0) == cudaSuccess);
+    CHECK(r.cudaMemsetAsync(memory, 2, 1024, second) == cudaSuccess);
+    CHECK(r.cudaEventSynchronize(end) == cudaSuccess);
+    CHECK(r.cudaEventQuery(end) == cudaSuccess);
+    float milliseconds = -1;
+    CHECK(r.cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess);
+    CHECK(milliseconds >= 0);
+    CHECK(r.cudaStreamSynchronize(second) == cudaSuccess);
+    unsigned char byte = 0;
+    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault) == cudaSuccess);
+    CHECK(byte == 2);
+    CHECK(r.cudaEventDestroy(begin) == cudaSuccess);
+    CHECK(r.cudaEventDestroy(end) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(first) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(second) == cudaSuccess);
+}
+
+TEST_CASE("events that are refused", "[runtime_stream]") {
+    start();
+    cudaEvent_t event = nullptr;
+    CHECK(r.cudaEventCreate(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaEventCreateWithFlags(&event, 0x100) == cudaErrorInvalidValue);
+    REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
+    float milliseconds = 0;
+    CHECK(r.cudaEventElapsedTime(&milliseconds, event, event) == cudaErrorInvalidResourceHandle);
+    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
+    CHECK(r.cudaEventQuery(event) == cudaErrorInvalidResourceHandle);
+    expect_misuse("event");
+    CHECK(r.cudaEventDestroy(nullptr) == cudaErrorInvalidResourceHandle);
+}
+
+TEST_CASE("capture through the runtime", "[runtime_stream]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    REQUIRE(r.cudaMemset(memory, 0, 64) == cudaSuccess);
+    CHECK(r.cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    CHECK(r.cudaStreamIsCapturing(stream, &status) == cudaSuccess);
+    CHECK(status == cudaStreamCaptureStatusActive);
+    CHECK(r.cudaMemsetAsync(memory, 7, 64, stream) == cudaSuccess);
+    unsigned long long id = 0;
+#if CUDART_VERSION >= 13000
+    cudaGraph_t so_far = nullptr;
+    const cudaGraphNode_t *last = nullptr;
+    size_t count = 0;
+    CHECK(r.cudaStreamGetCaptureInfo(stream, &status, &id, &so_far, &last, nullptr, &count) ==
+          cudaSuccess);
+    CHECK(so_far != nullptr);
+    CHECK(count == 1);
+#else
+    CHECK(r.cudaStreamGetCaptureInfo(stream, &status, &id) == cudaSuccess);
+#endif
+    CHECK(id != 0);
+    cudaGraph_t graph = nullptr;
+    CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(graph != nullptr);
+    size_t nodes = 0;
+    CHECK(r.cudaGraphGetNodes(graph, nullptr, &nodes) == cudaSuccess);
+    CHECK(nodes == 1);
+    unsigned char byte = 9;
+    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault) == cudaSuccess);
+    CHECK(byte == 0); // captured work has not run
+    cudaGraphExec_t executable = nullptr;
+    CHECK(r.cudaGraphInstantiateWithFlags(&executable, graph, 0) == cudaSuccess);
+    CHECK(r.cudaGraphLaunch(executable, stream) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault) == cudaSuccess);
+    CHECK(byte == 7);
+    CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
+    CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
+    CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaErrorIllegalState);
+    CHECK(r.cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) ==
+          cudaErrorStreamCaptureUnsupported);
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    CHECK(r.cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
+    CHECK(mode == cudaStreamCaptureModeGlobal);
+    CHECK(r.cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("an unsafe call breaks a capture", "[runtime_stream]") {
+    start();
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    REQUIRE(r.cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    void *memory = nullptr;
+    CHECK(r.cudaMalloc(&memory, 64) == cudaErrorStreamCaptureUnsupported);
+    cudaGraph_t graph = reinterpret_cast<cudaGraph_t>(&memory);
+    CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
+    CHECK(graph == nullptr);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}

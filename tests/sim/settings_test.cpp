@@ -1,0 +1,121 @@
+// What the simulator plays: devices, their properties, versions.
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstring>
+#include <string>
+
+using namespace sim_test;
+
+namespace {
+
+const auto d = cushim::driver();
+
+int attribute(CUdevice_attribute which, CUdevice device = 0) {
+    int value = -1;
+    CHECK(d.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS);
+    return value;
+}
+
+} // namespace
+
+TEST_CASE("without settings there is one device like the recorded one", "[settings]") {
+    start();
+    int count = 0, version = 0;
+    char name[64] = "";
+    std::size_t bytes = 0;
+    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(count == 1);
+    CHECK(d.cuDeviceGetName(name, sizeof name, 0) == CUDA_SUCCESS);
+    CHECK(std::string(name) == "cushim simulated GPU");
+    CHECK(d.cuDeviceTotalMem(&bytes, 0) == CUDA_SUCCESS);
+    CHECK(bytes == std::size_t(8) << 30);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE) == 32);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == 132);
+    CHECK(d.cuDriverGetVersion(&version) == CUDA_SUCCESS);
+    CHECK(version == CUDA_VERSION);
+}
+
+TEST_CASE("devices, names, memory, capability, attributes are set", "[settings]") {
+    start("devices=3; name=Toy GPU; memory=1GiB; cc=8.6; attribute.16=7; attribute.102=unknown");
+    int count = 0, value = 0, major = 0, minor = 0;
+    char name[64] = "";
+    std::size_t bytes = 0;
+    d.cuDeviceGetCount(&count);
+    CHECK(count == 3);
+    CHECK(d.cuDeviceGetName(name, sizeof name, 2) == CUDA_SUCCESS);
+    CHECK(std::string(name) == "Toy GPU");
+    CHECK(d.cuDeviceTotalMem(&bytes, 1) == CUDA_SUCCESS);
+    CHECK(bytes == std::size_t(1) << 30);
+    CHECK(d.cuDeviceComputeCapability(&major, &minor, 0) == CUDA_SUCCESS);
+    CHECK(major == 8);
+    CHECK(minor == 6);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == 7);
+    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 0) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CUuuid first{}, second{};
+    CHECK(d.cuDeviceGetUuid(&first, 0) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetUuid(&second, 1) == CUDA_SUCCESS);
+    CHECK(std::memcmp(&first, &second, sizeof first) != 0);
+}
+
+TEST_CASE("no device, and an initialisation that fails", "[settings]") {
+    sim_control().reset();
+    configure("devices=0");
+    CHECK(d.cuInit(0) == CUDA_ERROR_NO_DEVICE);
+    configure("devices=1;init=803");
+    CHECK(d.cuInit(0) == static_cast<CUresult>(803));
+    int count = 0;
+    CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED);
+    configure("init=0");
+    CHECK(d.cuInit(0) == CUDA_SUCCESS);
+}
+
+TEST_CASE("an older version knows fewer attributes", "[settings]") {
+    start("driver=11040");
+    int version = 0, value = 0;
+    d.cuDriverGetVersion(&version);
+    CHECK(version == 11040);
+    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(119), 0) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(129), 0) ==
+          CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("what is not understood is refused, with its text", "[settings]") {
+    for (const char *wrong :
+         {"devices=17", "devices=-1", "devices=two", "colour=red", "mode", "mode=fast",
+          "memory=5XB", "memory=99999999999999999999", "cc=9", "peers=some", "log=2",
+          "attribute.x=1", "attribute.1=many", "granularity=0", "seed="}) {
+        INFO(wrong);
+        CHECK(sim_control().configure(wrong) == -1);
+        CHECK(std::string(sim_control().problem()).find(wrong) != std::string::npos);
+    }
+    CHECK(sim_control().configure(nullptr) == -1);
+    CHECK(sim_control().configure("") == 0);
+    CHECK(std::string(sim_control().problem()).empty());
+    CHECK(sim_control().configure(" ; devices = 2 ;; ") == 0);
+}
+
+TEST_CASE("the matrix of peers", "[settings]") {
+    start("devices=2;peers=none");
+    int value = 1;
+    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 1) == CUDA_SUCCESS);
+    CHECK(value == 0);
+    CUcontext other = nullptr;
+    d.cuDevicePrimaryCtxRetain(&other, 1);
+    CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    start("devices=2");
+    d.cuDevicePrimaryCtxRetain(&other, 1);
+    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 1) == CUDA_SUCCESS);
+    CHECK(value == 1);
+    CHECK(d.cuCtxEnablePeerAccess(other, 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_SUCCESS);
+    CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    CHECK(d.cuCtxDisablePeerAccess(other) == CUDA_SUCCESS);
+    CHECK(d.cuCtxDisablePeerAccess(other) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    CHECK(d.cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1) ==
+          CUDA_SUCCESS);
+    CHECK(value == 1);
+}

@@ -1,0 +1,296 @@
+// Streams: making and destroying them, what they tell of themselves, whose they are.
+#include "run_order.hpp"
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <thread>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+cushim::DriverTable d() {
+    return cushim::driver();
+}
+
+CUstream garbage() {
+    static long long nothing[64] = {};
+    return reinterpret_cast<CUstream>(nothing);
+}
+
+} // namespace
+
+TEST_CASE("a stream needs a current context, its later calls do not", "[stream]") {
+    start();
+    const CUstream stream = make_stream();
+    const CUevent event = make_event();
+    CUcontext context = nullptr;
+    REQUIRE(d().cuCtxPopCurrent(&context) == CUDA_SUCCESS);
+    CUstream none = nullptr;
+    CHECK(d().cuStreamCreate(&none, 0) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(d().cuStreamCreateWithPriority(&none, 0, 0) == CUDA_ERROR_INVALID_CONTEXT);
+    RunOrder order;
+    CHECK(order.launch(stream, 1) == CUDA_SUCCESS);
+    CHECK(d().cuEventRecord(event, stream) == CUDA_SUCCESS);
+    CHECK(d().cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d().cuStreamQuery(stream) == CUDA_SUCCESS);
+    CUcontext its = nullptr;
+    CHECK(d().cuStreamGetCtx(stream, &its) == CUDA_SUCCESS);
+    CHECK(its == context);
+    // The null streams are those of the current context.
+    for (const CUstream null : {CUstream(nullptr), CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+        CHECK(d().cuStreamSynchronize(null) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(d().cuStreamQuery(null) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(d().cuEventRecord(event, null) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(order.launch(null, 2) == CUDA_ERROR_INVALID_CONTEXT);
+    }
+    destroy(event);
+    destroy(stream);
+}
+
+TEST_CASE("a stream that works answers 600, then 0", "[stream]") {
+    start(adversarial(1));
+    RunOrder order;
+    const CUstream stream = make_stream();
+    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
+    CHECK(d().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+    CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d().cuStreamQuery(stream) == CUDA_SUCCESS);
+    destroy(stream);
+}
+
+TEST_CASE("stream flags and handles are checked", "[stream]") {
+    start();
+    CUstream stream = nullptr;
+    CHECK(d().cuStreamCreate(nullptr, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamCreate(&stream, 2) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamCreate(&stream, 0xffffffffu) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamCreateWithPriority(&stream, 4, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d().cuStreamDestroy(CU_STREAM_LEGACY) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d().cuStreamDestroy(CU_STREAM_PER_THREAD) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(misuses().empty());
+}
+
+TEST_CASE("what is no stream is refused and named", "[stream]") {
+    start();
+    SECTION("garbage") {
+        CHECK(d().cuStreamSynchronize(garbage()) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("is no handle of a stream");
+        CHECK(d().cuStreamDestroy(garbage()) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("is no handle of a stream");
+    }
+    SECTION("another object") {
+        const CUevent event = make_event();
+        CHECK(d().cuStreamQuery(reinterpret_cast<CUstream>(event)) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("a stream was expected, this is event");
+        destroy(event);
+    }
+    SECTION("a destroyed one") {
+        const CUstream stream = make_stream();
+        destroy(stream);
+        RunOrder order;
+        CHECK(order.launch(stream, 1) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("use of a destroyed stream");
+        CHECK(d().cuStreamDestroy(stream) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("use of a destroyed stream");
+    }
+    SECTION("one that went with its context") {
+        const CUstream stream = make_stream();
+        REQUIRE(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+        CHECK(d().cuStreamSynchronize(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        CHECK(d().cuStreamDestroy(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+}
+
+TEST_CASE("null outputs of stream questions are refused", "[stream]") {
+    start();
+    const CUstream stream = make_stream();
+    CHECK(d().cuStreamGetPriority(stream, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamGetFlags(stream, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamGetCtx(stream, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr) ==
+          CUDA_ERROR_INVALID_VALUE);
+#if CUDA_VERSION >= 12000
+    CHECK(d().cuStreamGetId(stream, nullptr) == CUDA_ERROR_INVALID_VALUE);
+#endif
+#if CUDA_VERSION >= 12080
+    CHECK(d().cuStreamGetDevice(stream, nullptr) == CUDA_ERROR_INVALID_VALUE);
+#endif
+    destroy(stream);
+}
+
+TEST_CASE("streams tell their flags, priority, context and number", "[stream]") {
+    start("devices=2");
+    CUcontext context = nullptr, second = nullptr;
+    REQUIRE(d().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    const CUstream blocking = make_stream(), other = make_stream(CU_STREAM_NON_BLOCKING);
+    unsigned int flags = 99;
+    CHECK(d().cuStreamGetFlags(blocking, &flags) == CUDA_SUCCESS);
+    CHECK(flags == CU_STREAM_DEFAULT);
+    CHECK(d().cuStreamGetFlags(other, &flags) == CUDA_SUCCESS);
+    CHECK(flags == CU_STREAM_NON_BLOCKING);
+    CHECK(d().cuStreamGetFlags(nullptr, &flags) == CUDA_SUCCESS);
+    CHECK(flags == CU_STREAM_DEFAULT);
+    int least = 9, greatest = 9;
+    REQUIRE(d().cuCtxGetStreamPriorityRange(&least, &greatest) == CUDA_SUCCESS);
+    const struct {
+        int given, got;
+    } priorities[] = {{0, 0}, {greatest, greatest}, {-1, -1}, {greatest - 7, greatest}, {5, least}};
+    for (const auto &priority : priorities) {
+        CUstream stream = nullptr;
+        REQUIRE(d().cuStreamCreateWithPriority(&stream, 0, priority.given) == CUDA_SUCCESS);
+        int got = 99;
+        CHECK(d().cuStreamGetPriority(stream, &got) == CUDA_SUCCESS);
+        CHECK(got == priority.got);
+        destroy(stream);
+    }
+    REQUIRE(d().cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
+    REQUIRE(d().cuCtxSetCurrent(second) == CUDA_SUCCESS);
+    CUcontext its = nullptr;
+    CHECK(d().cuStreamGetCtx(blocking, &its) == CUDA_SUCCESS);
+    CHECK(its == context);
+    CHECK(d().cuStreamGetCtx(nullptr, &its) == CUDA_SUCCESS);
+    CHECK(its == second);
+#if CUDA_VERSION >= 12000
+    unsigned long long one = 0, two = 0, null = 0;
+    CHECK(d().cuStreamGetId(blocking, &one) == CUDA_SUCCESS);
+    CHECK(d().cuStreamGetId(other, &two) == CUDA_SUCCESS);
+    CHECK(d().cuStreamGetId(nullptr, &null) == CUDA_SUCCESS);
+    CHECK(one != two);
+    CHECK(one != null);
+    CHECK(two != null);
+#endif
+#if CUDA_VERSION >= 12080
+    CUdevice device = 99;
+    CHECK(d().cuStreamGetDevice(blocking, &device) == CUDA_SUCCESS);
+    CHECK(device == 0);
+    CHECK(d().cuStreamGetDevice(nullptr, &device) == CUDA_SUCCESS);
+    CHECK(device == 1);
+#endif
+    REQUIRE(d().cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    CHECK(d().cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    destroy(blocking);
+    destroy(other);
+}
+
+TEST_CASE("stream attributes are kept, checked and copied", "[stream]") {
+    start("devices=2");
+    const CUstream one = make_stream(), two = make_stream();
+    CUstreamAttrValue value{};
+    CHECK(d().cuStreamGetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
+          CUDA_SUCCESS);
+    value.syncPolicy = CU_SYNC_POLICY_YIELD;
+    CHECK(d().cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
+          CUDA_SUCCESS);
+    value.syncPolicy = static_cast<CUsynchronizationPolicy>(77);
+    CHECK(d().cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
+          CUDA_ERROR_INVALID_VALUE);
+    value = {};
+    value.accessPolicyWindow.num_bytes = 4096;
+    value.accessPolicyWindow.hitRatio = 0.5f;
+    CHECK(d().cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value) ==
+          CUDA_SUCCESS);
+    value.accessPolicyWindow.hitRatio = 2;
+    CHECK(d().cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value) ==
+          CUDA_ERROR_INVALID_VALUE);
+    value = {};
+    value.priority = -3;
+    CHECK(d().cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == CUDA_SUCCESS);
+    CHECK(d().cuStreamCopyAttributes(two, one) == CUDA_SUCCESS);
+    CHECK(d().cuStreamGetAttribute(two, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
+          CUDA_SUCCESS);
+    CHECK(value.syncPolicy == CU_SYNC_POLICY_YIELD);
+    CHECK(d().cuStreamGetAttribute(two, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value) ==
+          CUDA_SUCCESS);
+    CHECK(value.accessPolicyWindow.num_bytes == 4096);
+    CHECK(d().cuStreamGetAttribute(two, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == CUDA_SUCCESS);
+    CHECK(value.priority == -3);
+    for (const int unknown : {0, 2, 4, 31, 32, 1000, -1}) {
+        const auto attribute = static_cast<CUstreamAttrID>(unknown);
+        CHECK(d().cuStreamGetAttribute(one, attribute, &value) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d().cuStreamSetAttribute(one, attribute, &value) == CUDA_ERROR_INVALID_VALUE);
+    }
+    destroy(one);
+    destroy(two);
+}
+
+TEST_CASE("every thread has its own per-thread stream", "[stream]") {
+    start("mode=adversarial");
+    CUcontext context = nullptr;
+    REQUIRE(d().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    RunOrder order;
+    REQUIRE(order.launch(CU_STREAM_PER_THREAD, 1) == CUDA_SUCCESS);
+    // The other thread's stream ends with the thread, its work does not.
+    std::thread([&] {
+        CHECK(d().cuCtxSetCurrent(context) == CUDA_SUCCESS);
+        CHECK(d().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
+        CHECK(order.launch(CU_STREAM_PER_THREAD, 2) == CUDA_SUCCESS);
+        CHECK(d().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY);
+        CHECK(order.launch(CU_STREAM_PER_THREAD, 3) == CUDA_SUCCESS);
+    }).join();
+    CHECK(d().cuStreamSynchronize(CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
+    CHECK(order.has(1));
+    CHECK(d().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(order.has(3));
+}
+
+TEST_CASE("a null stream of a per-thread entry point is the thread's own", "[stream]") {
+    start("mode=adversarial");
+    const auto launch =
+        reinterpret_cast<decltype(&cuLaunchHostFunc)>(exported("cuLaunchHostFunc_ptsz"));
+    const auto query = reinterpret_cast<decltype(&cuStreamQuery)>(exported("cuStreamQuery_ptsz"));
+    const auto synchronize =
+        reinterpret_cast<decltype(&cuStreamSynchronize)>(exported("cuStreamSynchronize_ptsz"));
+    REQUIRE(launch != nullptr);
+    REQUIRE(query != nullptr);
+    REQUIRE(synchronize != nullptr);
+    RunOrder order;
+    CHECK(launch(nullptr, RunOrder::note, order.entry(1)) == CUDA_SUCCESS);
+    CHECK(d().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY);
+    CHECK(d().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
+    CHECK(order.has(1));
+    CHECK(launch(nullptr, RunOrder::note, order.entry(2)) == CUDA_SUCCESS);
+    CHECK(query(nullptr) == CUDA_ERROR_NOT_READY);
+    CHECK(synchronize(nullptr) == CUDA_SUCCESS);
+    CHECK(order.has(2));
+}
+
+TEST_CASE("streams of many threads leave nothing behind", "[stream]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    CUcontext context = nullptr;
+    REQUIRE(d().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    RunOrder order;
+    for (int round = 0; round < 5; ++round) {
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 8; ++i) {
+            threads.emplace_back([&, i] {
+                d().cuCtxSetCurrent(context);
+                order.launch(CU_STREAM_PER_THREAD, i);
+            });
+        }
+        for (auto &thread : threads) {
+            thread.join();
+        }
+    }
+    CHECK(d().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(order.ran().size() == 40);
+    CHECK(leaks().empty());
+}
+
+TEST_CASE("a stream that nobody destroys is reported with the call that made it", "[stream]") {
+    start();
+    make_stream();
+    const auto left = leaks();
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].find("stream") != std::string::npos);
+    CHECK(left[0].find("cuStreamCreate") != std::string::npos);
+    allow_leaks();
+}

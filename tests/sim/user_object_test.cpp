@@ -1,0 +1,239 @@
+// User objects: whose references count, and when the destructor runs.
+#include "graph_tools.hpp"
+
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <atomic>
+#include <climits>
+
+using namespace sim_test;
+
+namespace {
+
+// Counts how often it was destroyed, and what a call of the API from there answered.
+struct Target {
+    std::atomic<int> destroyed{0};
+    std::atomic<int> answer{-1};
+    static void CUDA_CB destroy(void *pointer) {
+        auto *target = static_cast<Target *>(pointer);
+        CUgraph graph = nullptr;
+        target->answer = cushim::driver().cuGraphCreate(&graph, 0);
+        ++target->destroyed;
+    }
+};
+
+CUuserObject make_object(Target &target, unsigned int references = 1) {
+    CUuserObject object = nullptr;
+    REQUIRE(d().cuUserObjectCreate(&object, &target, Target::destroy, references,
+                                   CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) == CUDA_SUCCESS);
+    return object;
+}
+
+void move_to(CUgraph graph, CUuserObject object, unsigned int count = 1) {
+    REQUIRE(d().cuGraphRetainUserObject(graph, object, count, CU_GRAPH_USER_OBJECT_MOVE) ==
+            CUDA_SUCCESS);
+}
+
+} // namespace
+
+TEST_CASE("the last reference takes the object along", "[user_object]") {
+    start();
+    Target target;
+    const CUuserObject object = make_object(target, 2);
+    CHECK(d().cuUserObjectRetain(object, 3) == CUDA_SUCCESS);
+    CHECK(d().cuUserObjectRelease(object, 4) == CUDA_SUCCESS);
+    CHECK(target.destroyed == 0);
+    CHECK(leaks().size() == 1);
+    CHECK(d().cuUserObjectRelease(object, 1) == CUDA_SUCCESS);
+    CHECK(target.destroyed == 1);
+    CHECK(target.answer == CUDA_ERROR_NOT_PERMITTED);
+    CHECK(d().cuUserObjectRelease(object, 1) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("destroyed user object");
+    CHECK(target.destroyed == 1);
+}
+
+TEST_CASE("what user objects refuse", "[user_object]") {
+    start();
+    Target target;
+    CUuserObject object = nullptr;
+    constexpr unsigned int flags = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
+    CHECK(d().cuUserObjectCreate(nullptr, &target, Target::destroy, 1, flags) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuUserObjectCreate(&object, &target, nullptr, 1, flags) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuUserObjectCreate(&object, &target, Target::destroy, 0, flags) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuUserObjectCreate(&object, &target, Target::destroy, 1u + INT_MAX, flags) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuUserObjectCreate(&object, &target, Target::destroy, 1, 0) ==
+          CUDA_ERROR_INVALID_VALUE);
+    object = make_object(target);
+    CHECK(d().cuUserObjectRetain(object, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuUserObjectRelease(object, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuUserObjectRetain(nullptr, 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuUserObjectRelease(object, 2) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("release of 2 references of a client that has 1");
+    const CUgraph graph = make_graph();
+    CHECK(d().cuGraphRetainUserObject(graph, object, 0, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphRetainUserObject(graph, object, 1, 2) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphRetainUserObject(nullptr, object, 1, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphRetainUserObject(graph, nullptr, 1, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphRetainUserObject(graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE) ==
+          CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("of a client that has 1");
+    CHECK(d().cuGraphReleaseUserObject(graph, object, 1) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("does not have");
+    CHECK(target.destroyed == 0);
+    CHECK(d().cuUserObjectRelease(object, 1) == CUDA_SUCCESS);
+    destroy(graph);
+}
+
+TEST_CASE("a graph keeps its references until it is destroyed", "[user_object]") {
+    start();
+    Target moved, shared, given_back;
+    const CUgraph graph = make_graph();
+    move_to(graph, make_object(moved));
+    const CUuserObject object = make_object(shared);
+    REQUIRE(d().cuGraphRetainUserObject(graph, object, 2, 0) == CUDA_SUCCESS);
+    CHECK(d().cuUserObjectRelease(object, 1) == CUDA_SUCCESS);
+    const CUuserObject third = make_object(given_back, 3);
+    move_to(graph, third, 3);
+    CHECK(d().cuGraphReleaseUserObject(graph, third, 2) == CUDA_SUCCESS);
+    CHECK(given_back.destroyed == 0);
+    CHECK(d().cuGraphReleaseUserObject(graph, third, 1) == CUDA_SUCCESS);
+    CHECK(given_back.destroyed == 1);
+    CHECK(leaks().size() == 1); // the graph
+    CHECK((moved.destroyed == 0 && shared.destroyed == 0));
+    destroy(graph);
+    CHECK((moved.destroyed == 1 && shared.destroyed == 1 && given_back.destroyed == 1));
+}
+
+TEST_CASE("clones, children and executable graphs have references of their own", "[user_object]") {
+    start();
+    Target target;
+    const CUgraph graph = make_graph(), parent = make_graph();
+    move_to(graph, make_object(target));
+    CUgraph clone = nullptr;
+    CUgraphNode node = nullptr;
+    REQUIRE(d().cuGraphClone(&clone, graph) == CUDA_SUCCESS);
+    REQUIRE(d().cuGraphAddChildGraphNode(&node, parent, nullptr, 0, clone) == CUDA_SUCCESS);
+    const CUgraphExec exec = instantiate(parent);
+    destroy(graph);
+    destroy(clone);
+    CHECK(target.destroyed == 0);
+    SECTION("the executable graph last") {
+        destroy(parent);
+        CHECK(target.destroyed == 0);
+        destroy(exec);
+    }
+    SECTION("the child last") {
+        destroy(exec);
+        CHECK(target.destroyed == 0);
+        CHECK(d().cuGraphDestroyNode(node) == CUDA_SUCCESS);
+        CHECK(target.destroyed == 1);
+        destroy(parent);
+    }
+    CHECK(target.destroyed == 1);
+}
+
+TEST_CASE("an update replaces the references", "[user_object]") {
+    start();
+    Target before, after;
+    const CUgraph one = make_graph(), two = make_graph(), three = make_graph();
+    move_to(one, make_object(before));
+    move_to(two, make_object(after));
+    add_empty(three);
+    const CUgraphExec exec = instantiate(one);
+    destroy(one);
+    CHECK(before.destroyed == 0);
+    CHECK(update(exec, three).status == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    CHECK(before.destroyed == 0);
+    CHECK(update(exec, two).status == CUDA_SUCCESS);
+    CHECK(before.destroyed == 1);
+    destroy(two);
+    CHECK(after.destroyed == 0);
+    destroy(exec);
+    CHECK(after.destroyed == 1);
+    destroy(three);
+}
+
+TEST_CASE("launches in flight keep what they were launched with", "[user_object]") {
+    start(GENERATE(as<std::string>(), "mode=adversarial;seed=1", "mode=adversarial;seed=8"));
+    Target target;
+    RunOrder order;
+    const CUstream stream = make_stream();
+    const CUgraph graph = make_graph();
+    add_note(graph, order, 1);
+    move_to(graph, make_object(target));
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d().cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
+    REQUIRE(d().cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
+    destroy(exec);
+    destroy(graph);
+    CHECK(target.destroyed == 0);
+    CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(order.ran().size() == 2);
+    CHECK(target.destroyed == 1);
+    CHECK(target.answer == CUDA_ERROR_NOT_PERMITTED);
+    destroy(stream);
+}
+
+TEST_CASE("destructors run once in every mode", "[user_object]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    Target targets[8];
+    const CUstream stream = make_stream();
+    for (Target &target : targets) {
+        const CUgraph graph = make_graph();
+        add_empty(graph);
+        move_to(graph, make_object(target));
+        const CUgraphExec exec = instantiate(graph);
+        REQUIRE(d().cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
+        destroy(exec);
+        destroy(graph);
+    }
+    CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    destroy(stream);
+    sim_control().drain();
+    for (const Target &target : targets) {
+        CHECK(target.destroyed == 1);
+    }
+}
+
+TEST_CASE("a launch that fails gives its references back", "[user_object]") {
+    start("mode=adversarial;seed=1");
+    sim_control().register_kernel(
+        "fails", [](const cushim_sim_launch *, void *) { return int(CUDA_ERROR_LAUNCH_FAILED); },
+        nullptr);
+    TestModule module("cushim-sim-image 1\nkernel fails\n");
+    Target target;
+    const CUgraph graph = make_graph();
+    add_kernel(graph, kernel_parameters(module.function("fails")));
+    move_to(graph, make_object(target));
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecDestroy(exec) == CUDA_SUCCESS);
+    destroy(graph);
+    CHECK(target.destroyed == 0);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    sim_control().drain();
+    CHECK(target.destroyed == 1);
+    sim_control().reset();
+}
+
+TEST_CASE("a capture that is thrown away releases what was put into it", "[user_object]") {
+    start();
+    Target target;
+    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+    REQUIRE(d().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+    CUstreamCaptureStatus status{};
+    CUgraph graph = nullptr;
+    using Info2 = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
+                           const CUgraphNode **, size_t *);
+    REQUIRE(entry<Info2>("cuStreamGetCaptureInfo_v2")(stream, &status, nullptr, &graph, nullptr,
+                                                      nullptr) == CUDA_SUCCESS);
+    move_to(graph, make_object(target));
+    CHECK(d().cuStreamQuery(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CHECK(target.destroyed == 0);
+    CHECK(d().cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CHECK(target.destroyed == 1);
+    destroy(stream);
+}

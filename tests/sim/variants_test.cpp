@@ -1,0 +1,173 @@
+// The variants of the simulated driver: which names each has, what each says it is.
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+struct Entry {
+    std::string name;
+    int introduced;
+};
+
+std::vector<Entry> all_entries() {
+    std::vector<Entry> entries;
+    cushim_visit_entry_points(
+        CUSHIM_LIBRARY_DRIVER,
+        [](const cushim_entry_point *entry, void *into) {
+            static_cast<std::vector<Entry> *>(into)->push_back({entry->name, entry->introduced});
+        },
+        &entries);
+    return entries;
+}
+
+// "" where the headers are older than the variant.
+std::string library(const std::string &variant) {
+    const char *path = std::getenv(("SIM_DRIVER_" + variant).c_str());
+    return path != nullptr ? path : "";
+}
+
+template <class Function>
+Function function(const std::string &from, const char *name) {
+    const auto found = reinterpret_cast<Function>(exported(from, name));
+    REQUIRE(found != nullptr);
+    return found;
+}
+
+int version_of(const std::string &from) {
+    int version = -1;
+    CHECK(function<CUresult (*)(int *)>(from, "cuDriverGetVersion")(&version) == CUDA_SUCCESS);
+    return version;
+}
+
+struct Variant {
+    const char *name;
+    int version;
+};
+
+// What differs from "exactly the names up to the version".
+void check_names(const std::string &from, int version, const std::string &lacking) {
+    for (const Entry &entry : all_entries()) {
+        INFO(entry.name << " of " << entry.introduced);
+        const bool expected = entry.introduced <= version && entry.name != lacking;
+        CHECK((exported(from, entry.name.c_str()) != nullptr) == expected);
+    }
+    CHECK(exported(from, CUSHIM_SIM_CONTROL) != nullptr);
+    CHECK(exported(from, "cushim_sim_hooks") != nullptr);
+}
+
+} // namespace
+
+TEST_CASE("a variant has the names of its version, and says so", "[variants]") {
+    const auto variant = GENERATE(values<Variant>({{"CURRENT", CUDA_VERSION},
+                                                   {"12_4", 12040},
+                                                   {"12_0", 12000},
+                                                   {"11_4", 11040},
+                                                   {"11_2", 11020}}));
+    const std::string path = library(variant.name);
+    if (path.empty()) {
+        SKIP("the headers are older than " << variant.name);
+    }
+    check_names(path, variant.version, "");
+    CHECK(version_of(path) == variant.version);
+}
+
+TEST_CASE("how each variant looks names up", "[variants]") {
+    struct Ways {
+        const char *variant;
+        bool first, second;
+    };
+    for (const Ways &ways : {Ways{"CURRENT", true, CUDA_VERSION >= 12000}, Ways{"12_0", true, true},
+                             Ways{"11_4", true, false}, Ways{"11_2", false, false}}) {
+        if (const std::string path = library(ways.variant); !path.empty()) {
+            INFO(ways.variant);
+            CHECK((exported(path, "cuGetProcAddress") != nullptr) == ways.first);
+            CHECK((exported(path, "cuGetProcAddress_v2") != nullptr) == ways.second);
+        }
+    }
+}
+
+TEST_CASE("not a driver: everything but cuInit", "[variants]") {
+    check_names(library("NOT_A_DRIVER"), CUDA_VERSION, "cuInit");
+}
+
+TEST_CASE("a driver that lacks one name", "[variants]") {
+    check_names(library("MISSING_ONE_NAME"), CUDA_VERSION, "cuMemFree_v2");
+}
+
+TEST_CASE("nothing but CUDA's names and the control is exported", "[variants]") {
+    for (const char *name : {"sim_variant_version", "sim_variant_is_stub", "sim_variant_lacks"}) {
+        CHECK(exported(name) == nullptr);
+    }
+}
+
+TEST_CASE("the stub has every name, answers 34, and touches no output", "[variants]") {
+    const std::string stub = library("STUB");
+    check_names(stub, CUDA_VERSION, "");
+    CHECK(function<CUresult (*)(unsigned int)>(stub, "cuInit")(0) == CUDA_ERROR_STUB_LIBRARY);
+    int number = -7;
+    CHECK(function<CUresult (*)(int *)>(stub, "cuDriverGetVersion")(&number) ==
+          CUDA_ERROR_STUB_LIBRARY);
+    CHECK(function<CUresult (*)(int *)>(stub, "cuDeviceGetCount")(&number) ==
+          CUDA_ERROR_STUB_LIBRARY);
+    CHECK(number == -7);
+    const char *text = "before";
+    CHECK(function<CUresult (*)(CUresult, const char **)>(stub, "cuGetErrorName")(
+              CUDA_SUCCESS, &text) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(std::string(text) == "before");
+    void *address = &number;
+    CHECK(function<CUresult (*)(const char *, void **, int, cuuint64_t)>(stub, "cuGetProcAddress")(
+              "cuInit", &address, 11030, 0) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(address == &number);
+    CUdeviceptr memory = 5;
+    CHECK(function<CUresult (*)(CUdeviceptr *, std::size_t)>(stub, "cuMemAlloc_v2")(&memory, 16) ==
+          CUDA_ERROR_STUB_LIBRARY);
+    CHECK(memory == 5);
+}
+
+// What cushim makes of the variants: CUSHIM_DRIVER names another one in each of these.
+
+TEST_CASE("cushim takes the stub for none", "[.stub]") {
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(cushim::load_report().driver.reason == CUSHIM_REASON_LINK_STUB);
+    REQUIRE(cushim::load_report().driver.candidate_count > 0);
+    CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_LINK_STUB);
+}
+
+TEST_CASE("cushim takes a library without cuInit for none", "[.not-a-driver]") {
+    CHECK(static_cast<int>(cushim::driver().cuInit(0)) == 303);
+    REQUIRE(cushim::load_report().driver.candidate_count > 0);
+    CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_NOT_CUDA);
+}
+
+TEST_CASE("cushim answers for the name that is missing", "[.missing-one-name]") {
+    start();
+    CUdeviceptr memory = 0;
+    CHECK(cushim::driver().cuMemFree_v2(memory) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+    int devices = 0;
+    CHECK(cushim::driver().cuDeviceGetCount(&devices) == CUDA_SUCCESS);
+}
+
+TEST_CASE("cushim answers for names that are newer than the driver", "[.old]") {
+    start();
+    const char *version = std::getenv("SIM_EXPECTED_VERSION");
+    REQUIRE(version != nullptr);
+    CHECK(cushim_library_version(CUSHIM_LIBRARY_DRIVER) == std::atoi(version));
+    std::size_t newer = 0;
+    for (const Entry &entry : all_entries()) {
+        cushim_entry_point point{};
+        REQUIRE(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, entry.name.c_str(), &point) == 1);
+        INFO(entry.name);
+        CHECK(point.status == (entry.introduced > std::atoi(version) ? 36 : 0));
+        newer += entry.introduced > std::atoi(version);
+    }
+    CHECK(newer > 0);
+}
