@@ -1,0 +1,40 @@
+/* How many devices the driver named by CUSHIM_DRIVER has, and whether it is the simulated one. Needs no
+ * CUDA header, and links to no CUDA library. */
+#include <cushim_sim.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef int (*init_function)(unsigned int);
+typedef int (*count_function)(int *);
+
+static void *find(void *library, const char *name) {
+    void *address = dlsym(library, name);
+    if (address == NULL) {
+        fprintf(stderr, "no %s\n", name);
+        exit(1);
+    }
+    return address;
+}
+
+int main(void) {
+    const char *path = getenv("CUSHIM_DRIVER");
+    void *driver = path != NULL ? dlopen(path, RTLD_NOW) : NULL;
+    int devices = -1;
+    cushim_sim_control_function control;
+    if (driver == NULL) {
+        fprintf(stderr, "no driver: %s\n", path != NULL ? dlerror() : "CUSHIM_DRIVER is not set");
+        return 1;
+    }
+    *(void **)&control = find(driver, CUSHIM_SIM_CONTROL);
+    init_function init;
+    *(void **)&init = find(driver, "cuInit");
+    count_function count;
+    *(void **)&count = find(driver, "cuDeviceGetCount");
+    if (init(0) != 0 || count(&devices) != 0) {
+        return 1;
+    }
+    printf("interface %d, devices %d\n", control()->interface, devices);
+    return 0;
+}

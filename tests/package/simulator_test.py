@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""The simulated driver as its users get it: installed, by pkg-config and CMake, moved to another place; as
+a Meson subproject. What is installed is that of the outer build, which takes long to make."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import unittest
+
+import consumer
+from consumer import CONSUMERS, arguments, run
+
+consumer.need('pkg-config', 'meson')
+folder = consumer.fresh_folder(__file__)
+stage = folder / 'stage'
+run('meson', 'install', '-C', arguments.outer_build, '--no-rebuild', '--destdir', stage)
+PKG_CONFIG = next(stage.rglob('cushim-sim.pc')).parent
+PREFIX = PKG_CONFIG.parent
+while not (PREFIX / 'include').is_dir():
+    PREFIX = PREFIX.parent
+TOOL = next(stage.rglob('bin/cushim-sim'))
+
+
+def pkg_config(*options):
+    return run('pkg-config', f'--define-variable=prefix={PREFIX}', *options, 'cushim-sim',
+               PKG_CONFIG_PATH=str(PKG_CONFIG)).strip()
+
+
+def paths():
+    return dict(line.split('=', 1) for line in run(TOOL, '--paths').splitlines())
+
+
+def program():
+    path = folder / 'devices'
+    run(*arguments.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', *shlex.split(pkg_config('--cflags')),
+        CONSUMERS / 'simulator/devices.c', '-o', path, '-ldl')
+    return path
+
+
+class Simulator(consumer.ConsumerTest):
+    def test_is_on_no_library_path(self):
+        own = stage.rglob('*cud*.so*')
+        folders = {path.parent.relative_to(PREFIX).as_posix() for path in own}
+        self.assertEqual(len(folders), 1)
+        self.assertRegex(folders.pop(), r'/cushim/sim$')
+        for path in PKG_CONFIG.parent.iterdir():
+            self.assertNotRegex(path.name, r'cuda')
+
+    def test_variables_of_pkg_config(self):
+        for name in ('driver', 'runtime', 'includedir'):
+            self.assertTrue(pathlib.Path(pkg_config(f'--variable={name}')).exists(), name)
+        self.assertEqual(pkg_config('--modversion'), arguments.version)
+        self.assertEqual(pkg_config('--libs'), '')
+        self.assertTrue((pathlib.Path(pkg_config('--variable=includedir')) / 'cushim_sim.h').exists())
+
+    def test_tool_finds_what_was_installed_with_it(self):
+        found = paths()
+        for name in ('driver', 'runtime', 'includedir'):
+            self.assertTrue(os.path.samefile(found[name], pkg_config(f'--variable={name}')), name)
+
+    def test_can_be_moved(self):
+        moved = folder / 'moved'
+        shutil.copytree(PREFIX, moved, symlinks=True)
+        said = run(moved / TOOL.relative_to(PREFIX), '--paths')
+        for line in said.splitlines():
+            self.assertIn(f'={moved}/', line)
+
+    def test_program_without_cushim(self):
+        tested = program()
+        self.assertEqual(run(tested, CUSHIM_DRIVER=pkg_config('--variable=driver')),
+                         'interface 1, devices 1\n')
+        self.assertEqual(run(TOOL, 'run', '--set', 'devices=3', tested), 'interface 1, devices 3\n')
+
+    def test_names_no_path_of_this_machine(self):
+        for path in (PKG_CONFIG / 'cushim-sim.pc', next(stage.rglob('cushim_sim.h'))):
+            text = path.read_text(encoding='utf-8')
+            for place in (arguments.source, arguments.outer_build, folder):
+                self.assertNotIn(str(place), text, path.name)
+
+    @unittest.skipUnless(shutil.which('cmake'), 'cmake is not installed')
+    def test_cmake_project(self):
+        build = folder / 'cmake'
+        headers = [f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}'] if arguments.headers else []
+        said = run('cmake', '-S', CONSUMERS / 'simulator', '-B', build, '-G', 'Ninja',
+                   f'-DCMAKE_PREFIX_PATH={PREFIX}', *headers)
+        self.assertRegex(said, rf'header: {re.escape(str(PREFIX))}/.*/cushim/sim/include')
+        run('cmake', '--build', build)
+        tested = run('ctest', '--test-dir', build, '--output-on-failure')
+        self.assertIn('100% tests passed', tested)
+
+
+class Subproject(unittest.TestCase):
+    """Only set up: building the simulator once more would take minutes."""
+
+    def test_variables(self):
+        project, build = folder / 'subproject/simulator', folder / 'subproject/build'
+        shutil.copytree(CONSUMERS, folder / 'subproject')
+        (project / 'subprojects').mkdir()
+        (project / 'subprojects/cushim').symlink_to(arguments.source)
+        headers = [f'-Dcushim:headers_dir={arguments.headers}'] if arguments.headers else []
+        run('meson', 'setup', build, project, '--buildtype=plain', *headers)
+        targets = json.loads(run('meson', 'introspect', '--targets', build))
+        made = {name for target in targets for name in target['filename']}
+        tests = json.loads(run('meson', 'introspect', '--tests', build))
+        (hello,) = [test for test in tests if test['name'] == 'hello']
+        for name in ('CUSHIM_DRIVER', 'CUSHIM_RUNTIME'):
+            self.assertIn(hello['env'][name], made)
+
+
+if __name__ == '__main__':
+    consumer.main()
