@@ -35,16 +35,28 @@ configure() {
 }
 
 # Everything is built, and a header construct that the generator does not understand is an error.
+# The simulator, which takes as long to build as the rest, only where a stage says so.
 # shellcheck disable=SC2034 # for the scripts that source this
-readonly DEVELOPER_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true)
+readonly DEVELOPER_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true
+    -Dsimulator=disabled)
+# shellcheck disable=SC2034
+readonly SIMULATOR_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true
+    -Dsimulator=enabled)
 
 compile() { meson compile -C "$1"; }
 
-# run_built DIR NAME ARGUMENT...: runs the built program NAME, wherever below DIR Meson put it.
+# built DIR NAME: where the built program NAME is, wherever below DIR Meson put it.
+built() {
+    local program
+    program=$(find "$1" -type f -name "$2" -perm -u+x -print -quit)
+    [[ -n $program ]] || die "$2 was not built in $1"
+    printf '%s\n' "$program"
+}
+
+# run_built DIR NAME ARGUMENT...: runs a built program.
 run_built() {
-    local dir=$1 name=$2 program
+    local program
+    program=$(built "$1" "$2")
     shift 2
-    program=$(find "$dir" -type f -name "$name" -perm -u+x -print -quit)
-    [[ -n $program ]] || die "$name was not built in $dir"
     "$program" "$@"
 }

@@ -62,9 +62,10 @@ check_counts() { # STAGE DIR OPTION...
 }
 
 build_stage() { # STAGE OPTION...
-    local dir=build/ci/$1
+    local dir=build/ci/$1 options=("${DEVELOPER_OPTIONS[@]}")
     shift
-    configure "$dir" --buildtype=debug --default-library=static "${DEVELOPER_OPTIONS[@]}" "$@"
+    [[ -z ${WITH_SIMULATOR:-} ]] || options=("${SIMULATOR_OPTIONS[@]}")
+    configure "$dir" --buildtype=debug --default-library=static "${options[@]}" "$@"
     compile "$dir"
 }
 
@@ -74,7 +75,7 @@ stage_format() {
 
 stage_gcc() {
     try_commands cmake:cmake || note "without CMake one of the package consumers is skipped"
-    CXX=g++ CC=gcc build_stage gcc -Dwerror=true
+    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage gcc -Dwerror=true
     run_suites gcc build/ci/gcc
 }
 
@@ -85,7 +86,7 @@ stage_clang() {
 }
 
 stage_asan() {
-    CXX=g++ CC=gcc build_stage asan -Db_sanitize=address,undefined
+    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage asan -Db_sanitize=address,undefined
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -headers
@@ -145,7 +146,7 @@ stage_matrix() { bash tools/ci/matrix.sh; }
 stage_real() {
     bash tools/ci/real_libraries.sh build/real ||
         skip "real driver libraries cannot be brought to this machine"
-    CXX=g++ CC=gcc build_stage gcc -Dwerror=true
+    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage gcc -Dwerror=true
     CUSHIM_REAL_LIBS=$PWD/build/real run_suites real build/ci/gcc real
 }
 
