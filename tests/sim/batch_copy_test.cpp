@@ -217,7 +217,7 @@ TEST_CASE("the first form of a batch says which copy is wrong", "[batch_copy]") 
 #include <catch2/catch_test_macros.hpp>
 
 TEST_CASE("batches of copies are newer than these headers", "[batch_copy]") {
-    SUCCEED();
+    SKIP("the headers of this build are older");
 }
 
 #endif

@@ -357,7 +357,7 @@ TEST_CASE("an update may change bodies and defaults, not conditions", "[conditio
 #include <catch2/catch_test_macros.hpp>
 
 TEST_CASE("conditional nodes came with CUDA 12.3", "[conditional]") {
-    SUCCEED();
+    SKIP("the headers of this build are older");
 }
 
 #endif
