@@ -40,8 +40,7 @@ configure() {
 readonly DEVELOPER_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true
     -Dsimulator=disabled)
 # shellcheck disable=SC2034
-readonly SIMULATOR_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true
-    -Dsimulator=enabled)
+readonly SIMULATOR_OPTIONS=("${DEVELOPER_OPTIONS[@]/simulator=disabled/simulator=enabled}")
 
 compile() { meson compile -C "$1"; }
 
