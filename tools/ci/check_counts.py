@@ -15,6 +15,7 @@ import sys
 from typing import NamedTuple
 
 EXPECTED = pathlib.Path(__file__).with_name("expected_counts.txt")
+FAILURE_LINES = 25  # of a failed test's output
 
 
 class Counts(NamedTuple):
@@ -93,6 +94,16 @@ def skip_reasons(record):
     return [" ".join(reason.split()) for reason in reasons] or ["no reason given"]
 
 
+def write_failures(path, stage, failures):
+    """Adds what the failed tests said last, for one list at the end of a run of many stages."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for suite, test, record in failures:
+            print(f"-- {stage}: {suite} / {test}: {record['result']}", file=file)
+            for line in output_of(record).strip().splitlines()[-FAILURE_LINES:]:
+                print(f"   {line}", file=file)
+
+
 def suites_by_test(build):
     """Meson's log names the suite only where there are several."""
     known = {}
@@ -156,18 +167,21 @@ def main():
     parser.add_argument("--stage", required=True, help="its lines in expected_counts.txt apply")
     parser.add_argument("--log", default="testlog.json")
     parser.add_argument("--totals", type=pathlib.Path, help="write 'passed failed skipped' here")
+    parser.add_argument("--failures", type=pathlib.Path, help="add failed tests' last lines here")
     parser.add_argument("--update", action="store_true", help="expect from now on what passed")
     arguments = parser.parse_args()
 
     log = arguments.build / "meson-logs" / arguments.log
     records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     known = suites_by_test(arguments.build)
-    suites, total = {}, Counts()
+    suites, total, failures = {}, Counts(), []
     for record in records:
         suite, test = suite_of(record, known)
         counts = counts_of(record)
         suites[suite] = suites.get(suite, Counts()).plus(counts)
         total = total.plus(counts)
+        if counts.failed:
+            failures.append((suite, test, record))
         if counts.skipped:
             for reason in skip_reasons(record):
                 print(f"   skipped in {suite} / {test}: {reason}")
@@ -177,6 +191,8 @@ def main():
     expected = read_expected(arguments.stage)
     for suite, counts in sorted(suites.items()):
         print(f"   {suite:<10} {counts} (expected: {expected.get(suite, '?')})")
+    if arguments.failures:
+        write_failures(arguments.failures, arguments.stage, failures)
     if arguments.totals:
         arguments.totals.parent.mkdir(parents=True, exist_ok=True)
         arguments.totals.write_text(f"{total.passed} {total.failed} {total.skipped}\n")

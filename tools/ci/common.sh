@@ -12,6 +12,10 @@ die() {
 # shellcheck disable=SC2034 # for the scripts that source this
 readonly SKIP_STATUS=77
 
+# What failed tests said last, of all stages of a run.
+# shellcheck disable=SC2034
+readonly FAILURES=build/ci/failures.txt
+
 in_ci() { [[ ${CI:-} == true || ${CI:-} == 1 ]]; }
 
 # version_at_least HAVE WANT

@@ -60,7 +60,7 @@ test_release() { # NAME
         --print-errorlogs --timeout-multiplier 2 --suite loader --suite forward --suite real ||
         status=1
     python3 tools/ci/check_counts.py "$dir" --stage "matrix-$1" \
-        --totals "build/matrix/$1.totals" ${UPDATE_COUNTS:+--update} || status=1
+        --totals "build/matrix/$1.totals" --failures "$FAILURES" ${UPDATE_COUNTS:+--update} || status=1
     return $status
 }
 

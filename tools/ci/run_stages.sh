@@ -33,6 +33,7 @@ ensure_build_tools
 ensure_catch2 native
 ensure_cuda_headers native
 
+rm -f "$FAILURES"
 started=$SECONDS
 results=()
 passed=0 failed=0 skipped=0
@@ -57,6 +58,10 @@ for stage in "${chosen[@]}"; do
     step "stage $stage: $result after $((SECONDS - begin)) s"
 done
 
+if [[ -s $FAILURES ]]; then
+    step "what failed"
+    cat "$FAILURES"
+fi
 step "all stages, $((SECONDS - started)) s"
 printf '%s\n' "${results[@]}"
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"

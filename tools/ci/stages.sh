@@ -58,7 +58,7 @@ check_counts() { # STAGE DIR OPTION...
     local stage=$1 dir=$2
     shift 2
     python3 tools/ci/check_counts.py "$dir" --stage "$stage" --totals "build/ci/$stage.totals" \
-        ${UPDATE_COUNTS:+--update} "$@"
+        --failures "$FAILURES" ${UPDATE_COUNTS:+--update} "$@"
 }
 
 build_stage() { # STAGE OPTION...
@@ -132,9 +132,15 @@ stage_windows() {
         ! in_ci || die "Wine is missing"
         skip "Wine is missing"
     fi
+    trap stop_wine EXIT
     cross_stage windows x86_64-w64-mingw32.ini
 }
 find_wine() { command -v wine64 wine /usr/lib/wine/wine64 >/dev/null; }
+stop_wine() { # the server that tools/cross/cushim-wine keeps
+    local server
+    server=$(command -v wineserver /usr/lib/wine/wineserver wineserver-stable | head -n 1) || return 0
+    WINEPREFIX=${CUSHIM_WINEPREFIX:-$PWD/build/wine} "$server" -k || true
+}
 
 stage_aarch64() {
     need_toolchain aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
