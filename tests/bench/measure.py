@@ -29,15 +29,15 @@ def instructions(program, arguments, **environment):
     return int(re.search(r"Collected : (\d+)", output).group(1))
 
 
-def instructions_per_call(program, *arguments, **environment):
+def instructions_per_call(program, *arguments, calls=51000, **environment):
     """The slope between two lengths of the loop: the call, what it calls, and the loop.
 
     Rounded, since what surrounds the loop differs by some instructions (the digits printed).
     """
-    short, long = 1000, 51000
+    short, long = 1000, calls
     counts = [
-        instructions(program, [*arguments, str(calls), "1"], **environment)
-        for calls in (short, long)
+        instructions(program, [*arguments, str(length), "1"], **environment)
+        for length in (short, long)
     ]
     return round((counts[1] - counts[0]) / (long - short), 1)
 

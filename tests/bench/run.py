@@ -13,6 +13,7 @@ import call_cost
 import first_call
 import machine
 import parsing
+import simulator
 import size
 import startup
 from figures import table, write_json
@@ -27,6 +28,7 @@ GROUPS = {
     "size-gcc": ("size, g++", size.measure_gcc),
     "size-clang": ("size, clang++", size.measure_clang),
     "parsing": ("parsing", parsing.measure),
+    "simulator": ("the simulator, in immediate mode", simulator.measure),
 }
 
 

@@ -48,31 +48,32 @@ def meson_command():
     return running[:-1] if running else ["meson"]
 
 
+def build(folder, compiler, options, targets):
+    """Sets a build folder up, anew where it was set up otherwise, and builds targets in it."""
+    command = [
+        *meson_command(), "setup", str(folder), str(SOURCE),
+        "-Doptimization=2", "-Ddebug=false", "-Db_ndebug=true",
+        "-Dtests=disabled", "-Dtools=disabled", "-Dexamples=disabled", *options,
+    ]
+    stamp = folder / "setup.command"
+    if not stamp.exists() or stamp.read_text() != "\n".join(command):
+        shutil.rmtree(folder, ignore_errors=True)
+        compilers = {"CXX": compiler, "CC": C_COMPILERS[compiler]}
+        call(command, env=clean_environment() | compilers)
+        stamp.write_text("\n".join(command))
+    call([*meson_command(), "compile", "-C", folder, *targets])
+
+
 class Kit:
     """cushim-core by one compiler, as one kind of library."""
 
     def __init__(self, folder, compiler, kind, headers_dir):
         self.folder = folder
         self.library = folder / "src/loader" / f"libcushim-core.{'a' if kind == 'static' else 'so'}"
-        self._configure(compiler, kind, headers_dir)
-        call([*meson_command(), "compile", "-C", folder, "cushim-core"])
+        options = [f"-Ddefault_library={kind}", f"-Dheaders_dir={headers_dir}"]
+        build(folder, compiler, options, ["cushim-core"])
         self.include_flags, self.flags = self._flags(kind)
         self.rows = folder / "include/cushim/rows.json"
-
-    def _configure(self, compiler, kind, headers_dir):
-        command = [
-            *meson_command(), "setup", str(self.folder), str(SOURCE),
-            "-Doptimization=2", "-Ddebug=false", "-Db_ndebug=true",
-            f"-Ddefault_library={kind}", f"-Dheaders_dir={headers_dir}",
-            "-Dtests=disabled", "-Dtools=disabled", "-Dexamples=disabled",
-        ]
-        stamp = self.folder / "setup.command"
-        if stamp.exists() and stamp.read_text() == "\n".join(command):
-            return
-        shutil.rmtree(self.folder, ignore_errors=True)
-        compilers = {"CXX": compiler, "CC": C_COMPILERS[compiler]}
-        call(command, env=clean_environment() | compilers)
-        stamp.write_text("\n".join(command))
 
     def _flags(self, kind):
         """For NVIDIA's headers alone, and with cushim's."""
@@ -97,17 +98,40 @@ class Kit:
         return json.loads(self.rows.read_text())["cuda_version"]
 
 
+class Simulator:
+    """The simulated driver and runtime, as they are installed."""
+
+    include_flags = [f"-I{SOURCE}/tools/simulator"]
+
+    def __init__(self, folder, headers_dir):
+        place = "tools/simulator/variants/current"
+        build(folder, "g++", ["-Dsimulator=enabled", f"-Dheaders_dir={headers_dir}"],
+              [f"{place}/cuda:shared_library", f"{place}/cudart:shared_library"])
+        (runtime,) = (folder / place).glob("libcudart.so.[0-9.]*[0-9]")
+        self.environment = {
+            "CUSHIM_DRIVER": str(folder / place / "libcuda.so.1"),
+            "CUSHIM_RUNTIME": str(runtime),
+        }
+
+
 class Workshop:
-    def __init__(self, build):
-        options = json.loads(call([*meson_command(), "introspect", "--buildoptions", build]))
-        self.headers_dir = next(o["value"] for o in options if o["name"] == "headers_dir")
-        self.folder = build.resolve() / "tests/bench/work"
+    def __init__(self, build_folder):
+        options = json.loads(call([*meson_command(), "introspect", "--buildoptions", build_folder]))
+        options = {option["name"]: option["value"] for option in options}
+        self.headers_dir = options["headers_dir"]
+        self.has_simulator = options["simulator"] != "disabled"
+        self.folder = build_folder.resolve() / "tests/bench/work"
         self.folder.mkdir(parents=True, exist_ok=True)
 
     @functools.cache
     def kit(self, compiler, kind):
         name = f"{C_COMPILERS[compiler]}-{kind}"
         return Kit(self.folder / name, compiler, kind, self.headers_dir)
+
+    @functools.cache
+    def simulator(self):
+        """Half as much to build as all the rest: not where the build folder at hand has none."""
+        return Simulator(self.folder / "gcc-simulator", self.headers_dir)
 
     def program(self, name, compiler, source, flags):
         """Compiles and links one file, with -O2."""

@@ -106,8 +106,12 @@ class Subproject(unittest.TestCase):
         made = {name for target in targets for name in target['filename']}
         tests = json.loads(run('meson', 'introspect', '--tests', build))
         (hello,) = [test for test in tests if test['name'] == 'hello']
+        # "meson test" builds what the tests depend on, and no more.
+        planned = run('ninja', '-C', build, '-n', 'meson-test-prereq')
         for name in ('CUSHIM_DRIVER', 'CUSHIM_RUNTIME'):
-            self.assertIn(hello['env'][name], made)
+            library = hello['env'][name]
+            self.assertIn(library, made)
+            self.assertIn(f'Linking target {pathlib.Path(library).relative_to(build)}', planned)
 
 
 if __name__ == '__main__':

@@ -1,9 +1,12 @@
 // What the adversarial mode is for: programs that lean on luck fail, every time with the same seed.
+#include "graph_tools.hpp"
 #include "run_order.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -11,10 +14,6 @@
 using namespace sim_test;
 
 namespace {
-
-cushim::DriverTable d() {
-    return cushim::driver();
-}
 
 constexpr unsigned int seeds = 32;
 constexpr std::size_t size = 256;
@@ -43,6 +42,58 @@ void take_misuses() {
         expect_misuse("");
     }
 }
+
+// Work that nobody needs, in a stream.
+void queue_harmless(CUstream stream, const Buffer &scratch, int count) {
+    for (int i = 0; i < count; ++i) {
+        REQUIRE(d().cuMemsetD8Async(scratch.address, 1, size, stream) == CUDA_SUCCESS);
+    }
+}
+
+// Two streams, of which one writes what the other one reads.
+struct Race {
+    int before_write, before_read; // harmless operations in the queues
+    bool ordered;                  // by an event
+    bool wait_for_all;             // else for the reader alone
+    bool write_first = true;       // in the order of the calls; the right result is 7 all the same
+
+    // What the reader got.
+    int run() const {
+        Buffer buffer(write_first ? 0 : 7), scratch(0);
+        unsigned char *source = pinned(write_first ? 7 : 9), *result = pinned(0);
+        const CUstream writer = make_stream(CU_STREAM_NON_BLOCKING),
+                       reader = make_stream(CU_STREAM_NON_BLOCKING);
+        const CUevent done = make_event(CU_EVENT_DISABLE_TIMING);
+        const auto write = [&] {
+            queue_harmless(writer, scratch, before_write);
+            REQUIRE(d().cuMemcpyHtoDAsync(buffer.address, source, size, writer) == CUDA_SUCCESS);
+        };
+        const auto read = [&] {
+            queue_harmless(reader, scratch, before_read);
+            REQUIRE(d().cuMemcpyDtoHAsync(result, buffer.address, size, reader) == CUDA_SUCCESS);
+        };
+        write_first ? write() : read();
+        const CUstream first = write_first ? writer : reader,
+                       second = write_first ? reader : writer;
+        REQUIRE(d().cuEventRecord(done, first) == CUDA_SUCCESS);
+        if (ordered) {
+            REQUIRE(d().cuStreamWaitEvent(second, done, 0) == CUDA_SUCCESS);
+        }
+        write_first ? read() : write();
+        REQUIRE((wait_for_all ? d().cuCtxSynchronize() : d().cuStreamSynchronize(reader)) ==
+                CUDA_SUCCESS);
+        const int got = result[size - 1];
+        REQUIRE(d().cuCtxSynchronize() == CUDA_SUCCESS);
+        destroy(done);
+        destroy(writer);
+        destroy(reader);
+        buffer.free();
+        scratch.free();
+        CHECK(d().cuMemFreeHost(source) == CUDA_SUCCESS);
+        CHECK(d().cuMemFreeHost(result) == CUDA_SUCCESS);
+        return got;
+    }
+};
 
 // A producer and a consumer in two streams; what the consumer got.
 int produced_and_consumed(bool with_event) {
@@ -88,6 +139,95 @@ TEST_CASE("a missing wait for an event is caught, and with it all is well", "[ad
     }
     start("mode=immediate");
     CHECK(produced_and_consumed(false) == 7); // there it is never seen
+}
+
+TEST_CASE("of two seeds one catches a missing wait, however much runs before", "[adversarial]") {
+    const int before_write = GENERATE(0, 4, 64), before_read = GENERATE(0, 4, 64);
+    const bool wait_for_all = GENERATE(false, true);
+    INFO(before_write << " before the write, " << before_read
+                      << " before the read, wait for all: " << wait_for_all);
+    for (unsigned int pair = 0; pair < seeds / 2; ++pair) {
+        bool caught = false;
+        for (const unsigned int seed : {2 * pair, 2 * pair + 1}) {
+            start(adversarial(seed));
+            CHECK(Race{before_write, before_read, true, wait_for_all}.run() == 7);
+            start(adversarial(seed));
+            caught |= Race{before_write, before_read, false, wait_for_all}.run() != 7;
+        }
+        INFO("seeds " << 2 * pair << " and " << 2 * pair + 1);
+        CHECK(caught);
+    }
+}
+
+TEST_CASE("what is overwritten while another stream reads it is caught, too", "[adversarial]") {
+    const int before_write = GENERATE(0, 64), before_read = GENERATE(0, 64);
+    const bool wait_for_all = GENERATE(false, true);
+    for (unsigned int first = 0; first < seeds; first += 8) {
+        bool caught = false;
+        for (unsigned int seed = first; seed < first + 8; ++seed) {
+            start(adversarial(seed));
+            CHECK(Race{before_write, before_read, true, wait_for_all, false}.run() == 7);
+            start(adversarial(seed));
+            caught |= Race{before_write, before_read, false, wait_for_all, false}.run() != 7;
+        }
+        CHECK(caught);
+    }
+}
+
+TEST_CASE("a missing edge of a graph is caught, however long the chain before", "[adversarial]") {
+    const int before = GENERATE(1, 64);
+    std::set<unsigned int> caught;
+    for (const bool with_edge : {true, false}) {
+        for (unsigned int seed = 0; seed < 8; ++seed) {
+            start(adversarial(seed));
+            const CUgraph graph = make_graph();
+            RunOrder order;
+            CUgraphNode last = nullptr;
+            for (int i = 0; i < before; ++i) {
+                last = add_note(graph, order, 0, last != nullptr ? Nodes{last} : Nodes{});
+            }
+            const CUgraphNode write = add_note(graph, order, 1, {last});
+            add_note(graph, order, 2, with_edge ? Nodes{write} : Nodes{});
+            const CUgraphExec exec = instantiate(graph);
+            run(exec);
+            const auto ran = order.ran();
+            const bool legal = std::find(ran.begin(), ran.end(), 1) < //
+                               std::find(ran.begin(), ran.end(), 2);
+            CHECK((legal || !with_edge));
+            if (!legal) {
+                caught.insert(seed / 2);
+            }
+            destroy(exec);
+            destroy(graph);
+        }
+    }
+    CHECK(caught.size() == 4); // every pair of seeds
+}
+
+TEST_CASE("a loop in which a program waits for work that it does not name comes to its end",
+          "[adversarial]") {
+    start(adversarial(GENERATE(0u, 1u, 2u, 6u, 7u)) + ";stall=0");
+    const int way = GENERATE(0, 1, 2);
+    const CUstream named = make_stream(CU_STREAM_NON_BLOCKING),
+                   other = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUevent never = make_event();
+    std::atomic<bool> ran{false};
+    const auto set = [](void *flag) { static_cast<std::atomic<bool> *>(flag)->store(true); };
+    REQUIRE(d().cuLaunchHostFunc(other, set, &ran) == CUDA_SUCCESS);
+    while (!ran) {
+        if (way == 0) { // work of its own, waited for
+            REQUIRE(d().cuLaunchHostFunc(
+                        named, [](void *) {}, nullptr) == CUDA_SUCCESS);
+            REQUIRE(d().cuStreamSynchronize(named) == CUDA_SUCCESS);
+        } else if (way == 1) {
+            REQUIRE(d().cuStreamQuery(named) == CUDA_SUCCESS);
+        } else {
+            REQUIRE(d().cuEventQuery(never) == CUDA_SUCCESS);
+        }
+    }
+    destroy(never);
+    destroy(named);
+    destroy(other);
 }
 
 TEST_CASE("an asynchronous copy reads pinned memory as late as it can", "[adversarial]") {
@@ -172,7 +312,7 @@ TEST_CASE("an order is the same on every platform", "[adversarial]") {
         REQUIRE(order.launch(streams.back(), 2 * i + 1) == CUDA_SUCCESS);
     }
     REQUIRE(d().cuCtxSynchronize() == CUDA_SUCCESS);
-    CHECK(order.ran() == std::vector{2, 6, 4, 0, 5, 1, 7, 3});
+    CHECK(order.ran() == std::vector{6, 7, 4, 5, 0, 1, 2, 3});
     for (const CUstream stream : streams) {
         destroy(stream);
     }

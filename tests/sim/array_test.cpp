@@ -151,7 +151,7 @@ TEST_CASE("handles of arrays that are none", "[array]") {
     const CUstream stream = new_stream();
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CHECK(cu.cuArray3DGetDescriptor(&wide, reinterpret_cast<CUarray>(stream)) == no_handle);
-    expect_misuse("a array was expected, this is stream");
+    expect_misuse("an array was expected, this is stream");
     release(stream);
 }
 
@@ -383,8 +383,37 @@ TEST_CASE("arrays without memory", "[array]") {
     CHECK(cu.cuArrayGetSparseProperties(&tiles, plain) == invalid);
     CHECK(free_memory() == 8 * GiB - 64 * 64);
     char local[16] = {};
-    CHECK(cu.cuMemcpyHtoA(deferred, 0, local, 16) == CUDA_ERROR_LAUNCH_FAILED);
+    // The source has been read when the call returns: only later calls hear that the device has failed.
+    CHECK(cu.cuMemcpyHtoA(deferred, 0, local, 16) == good);
+    CHECK(cu.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
     expect_misuse("copy of an array that has no memory");
+    REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(leaks().empty());
+}
+
+TEST_CASE("a failed context answers for its arrays", "[array]") {
+    constexpr auto failed = CUDA_ERROR_LAUNCH_FAILED;
+    start();
+    const CUarray deferred = create(describe(64, 64, 0, u8, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
+    const CUarray plain = create(describe(64, 64, 0));
+    char local[16] = {};
+    REQUIRE(cu.cuMemcpyHtoA(deferred, 0, local, 16) == good);
+    REQUIRE(cu.cuCtxSynchronize() == failed);
+    expect_misuse("copy of an array that has no memory");
+    CUDA_ARRAY_DESCRIPTOR flat{};
+    CUDA_ARRAY3D_DESCRIPTOR wide{};
+    CUarray plane = nullptr;
+    CHECK(cu.cuArrayDestroy(deferred) == failed); // and it is gone
+    CHECK(leaks().size() == 1);
+    CHECK(cu.cuArrayGetDescriptor(&flat, plain) == failed);
+    CHECK(cu.cuArrayGetDescriptor(nullptr, plain) == failed);
+    CHECK(cu.cuArrayGetDescriptor(&flat, nullptr) == no_handle);
+    CHECK(cu.cuArray3DGetDescriptor(&wide, plain) == failed);
+    CHECK(cu.cuArrayGetDescriptor(&flat, deferred) == failed);
+    CHECK(cu.cuArrayGetPlane(&plane, plain, 0) == failed);
+    CHECK(cu.cuMemcpyHtoA(plain, 0, local, 16) == failed);
+    CHECK(cu.cuMemcpyHtoA(nullptr, 0, local, 16) == failed);
+    CHECK(cu.cuMipmappedArrayCreate(nullptr, &wide, 1) == failed);
     REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
 }

@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,9 +46,9 @@ TEST_CASE("calls are listed exactly: order, arguments, status", "[log]") {
     d.cuMemFree(0);
     const std::vector<std::string> expected = {
         "cuMemAlloc_v2(" + hex(reinterpret_cast<std::uint64_t>(&p)) + ", 4096) = 0",
-        "cuMemsetD32_v2(" + std::to_string(p) + ", 7, 16) = 0",
+        "cuMemsetD32_v2(" + hex(p) + ", 7, 16) = 0",
         "cuDeviceGet(" + hex(reinterpret_cast<std::uint64_t>(&device)) + ", -1) = 101",
-        "cuMemFree_v2(" + std::to_string(p) + ") = 0",
+        "cuMemFree_v2(" + hex(p) + ") = 0",
     };
     CHECK(calls() == expected);
     sim_control().clear_calls();
@@ -97,4 +98,41 @@ TEST_CASE("what fails by a planned fault is listed with its code", "[log]") {
     d.cuDeviceGetCount(&count);
     REQUIRE(calls().size() == 1);
     CHECK(calls()[0].find(") = 999") != std::string::npos);
+}
+
+TEST_CASE("text that a call reads is listed as text", "[log]") {
+    start();
+    sim_control().log_calls(1);
+    CUdevice device = 0;
+    const std::string place = hex(reinterpret_cast<std::uint64_t>(&device));
+    const auto look_up = [&](const char *bus) {
+        sim_control().clear_calls();
+        d.cuDeviceGetByPCIBusId(&device, bus);
+        REQUIRE(calls().size() == 1);
+        return calls()[0];
+    };
+    CHECK(look_up("0000:00:06.0") == "cuDeviceGetByPCIBusId(" + place + ", \"0000:00:06.0\") = 0");
+    CHECK(look_up("a \"b\" \\ \n") ==
+          "cuDeviceGetByPCIBusId(" + place + R"(, "a \"b\" \\ \x0a") = 1)");
+    CHECK(look_up(nullptr) == "cuDeviceGetByPCIBusId(" + place + ", 0x0) = 1");
+    const std::string listed = look_up(std::string(1000, 'x').c_str());
+    CHECK(listed.find("xxx...\") = ") != std::string::npos);
+    CHECK(listed.size() < 200);
+}
+
+TEST_CASE("each thread has a number of its own, even when it comes after another", "[log]") {
+    start();
+    sim_control().log_calls(1);
+    std::set<std::uint64_t> threads;
+    for (int i = 0; i < 4; ++i) {
+        std::thread([] {
+            int count = 0;
+            d.cuDeviceGetCount(&count);
+        }).join();
+    }
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        threads.insert(call.thread);
+    }
+    CHECK(threads == std::set<std::uint64_t>{1, 2, 3, 4});
 }

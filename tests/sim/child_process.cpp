@@ -6,12 +6,15 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <spawn.h>
+#include <sstream>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +49,18 @@ std::vector<char *> pointers_to(std::vector<std::string> &texts) {
     }
     pointers.push_back(nullptr);
     return pointers;
+}
+
+// What starts it once more: its file, after the emulator that Meson runs it with, if any.
+std::vector<std::string> this_program() {
+    std::vector<std::string> words;
+    const char *wrapper = std::getenv("MESON_EXE_WRAPPER");
+    std::istringstream rest(wrapper != nullptr ? wrapper : "");
+    for (std::string word; rest >> word;) {
+        words.push_back(word);
+    }
+    words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+    return words;
 }
 
 } // namespace
@@ -122,10 +137,11 @@ Child::Child(const std::string &test_case, const std::string &settings) : channe
     close(ends[1]);
     REQUIRE(inherited >= 0);
     std::vector<std::string> environment = environment_of_child(inherited, settings);
-    std::vector<std::string> arguments = {"child", test_case};
+    std::vector<std::string> arguments = this_program();
+    arguments.push_back(test_case);
     pid_t process = 0;
-    const int failed = posix_spawn(&process, "/proc/self/exe", nullptr, nullptr,
-                                   pointers_to(arguments).data(), pointers_to(environment).data());
+    const int failed = posix_spawnp(&process, arguments.front().c_str(), nullptr, nullptr,
+                                    pointers_to(arguments).data(), pointers_to(environment).data());
     close(inherited);
     REQUIRE(failed == 0);
     process_ = process;
@@ -161,6 +177,23 @@ void Child::kill_unnoticed() {
     ::kill(process_, SIGKILL);
     siginfo_t info;
     waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOWAIT);
+}
+
+Outcome run_alone(const std::string &test_case, const std::string &settings) {
+    std::string command = "CUSHIM_SIM='" + settings + "' exec";
+    for (const std::string &word : this_program()) {
+        command += " '" + word + "'";
+    }
+    std::FILE *pipe = popen((command + " '" + test_case + "' 2>&1 >/dev/null").c_str(), "re");
+    REQUIRE(pipe != nullptr);
+    Outcome outcome{0, ""};
+    char bytes[4096];
+    while (const std::size_t got = std::fread(bytes, 1, sizeof bytes, pipe)) {
+        outcome.errors.append(bytes, got);
+    }
+    const int status = pclose(pipe);
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return outcome;
 }
 
 std::size_t open_descriptors() {

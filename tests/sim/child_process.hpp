@@ -69,6 +69,13 @@ class Child {
     Channel channel_;
 };
 
+// What came of a hidden test case in a process of its own that has no channel.
+struct Outcome {
+    int status;         // of its exit, or 128 and the signal that ended it
+    std::string errors; // what it wrote to standard error
+};
+Outcome run_alone(const std::string &test_case, const std::string &settings);
+
 // How many descriptors this process has open.
 std::size_t open_descriptors();
 bool is_open(int fd);

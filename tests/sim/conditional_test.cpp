@@ -36,6 +36,7 @@ CUgraphNodeParams conditional(CUgraphConditionalHandle handle, CUgraphConditiona
     parameters.conditional.handle = handle;
     parameters.conditional.type = type;
     parameters.conditional.size = size;
+    parameters.conditional.ctx = current();
     return parameters;
 }
 
@@ -299,6 +300,13 @@ TEST_CASE("what conditional nodes refuse", "[conditional]") {
     CHECK(answer(handle, static_cast<CUgraphConditionalNodeType>(3), 1, graph) ==
           CUDA_ERROR_INVALID_VALUE);
     CHECK(answer(handle, if_type, 1, other) == CUDA_ERROR_INVALID_VALUE);
+    CUgraphNodeParams nowhere = conditional(handle, if_type, 1);
+    nowhere.conditional.ctx = nullptr; // is not the current one
+    CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
+    nowhere.conditional.ctx = garbage<CUcontext>();
+    CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
+    expect_misuse("is no handle");
+    CHECK(nodes_of(graph).empty());
     CHECK(try_instantiate(graph) == CUDA_ERROR_INVALID_VALUE); // a handle without a node
     CHECK(answer(handle, if_type, 2, graph) == CUDA_SUCCESS);
     CHECK(answer(handle, if_type, 1, graph) == CUDA_ERROR_INVALID_VALUE); // one node only

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -131,7 +132,7 @@ TEST_CASE("flags that only a capture understands are refused outside of one", "[
           CUDA_ERROR_ILLEGAL_STATE);
     CHECK(d().cuEventRecordWithFlags(event, nullptr, 2) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuStreamWaitEvent(nullptr, event, CU_EVENT_WAIT_EXTERNAL) ==
-          CUDA_ERROR_INVALID_VALUE);
+          CUDA_ERROR_ILLEGAL_STATE);
     CHECK(d().cuStreamWaitEvent(nullptr, event, 2) == CUDA_ERROR_INVALID_VALUE);
     destroy(event);
 }
@@ -167,20 +168,107 @@ TEST_CASE("the time between events is the work between them", "[event]") {
     destroy(stream);
 }
 
+TEST_CASE("times are the same in every mode, and in every run", "[event]") {
+    std::set<std::vector<float>> seen;
+    for (const auto &mode : all_modes()) {
+        for (int run = 0; run < 4; ++run) {
+            start(mode);
+            RunOrder order;
+            const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
+                           two = make_stream(CU_STREAM_NON_BLOCKING);
+            const CUevent begin = make_event(), end = make_event(), other = make_event();
+            std::vector<float> times;
+            for (int round = 0; round < 20; ++round) {
+                for (int i = 0; i < 5; ++i) {
+                    REQUIRE(order.launch(two, i) == CUDA_SUCCESS); // beside it
+                }
+                REQUIRE(d().cuEventRecord(begin, one) == CUDA_SUCCESS);
+                for (int i = 0; i < 9; ++i) {
+                    REQUIRE(order.launch(one, i) == CUDA_SUCCESS);
+                }
+                REQUIRE(d().cuEventRecord(other, two) == CUDA_SUCCESS);
+                if (round % 2 == 1) {
+                    REQUIRE(d().cuStreamWaitEvent(one, other, 0) == CUDA_SUCCESS);
+                }
+                REQUIRE(d().cuEventRecord(end, one) == CUDA_SUCCESS);
+                REQUIRE(d().cuCtxSynchronize() == CUDA_SUCCESS);
+                float time = 0;
+                CHECK(d().cuEventElapsedTime(&time, begin, end) == CUDA_SUCCESS);
+                times.push_back(time);
+                CHECK(d().cuEventElapsedTime(&time, begin, other) == CUDA_SUCCESS);
+                times.push_back(time);
+            }
+            seen.insert(times);
+            destroy(begin);
+            destroy(end);
+            destroy(other);
+            destroy(one);
+            destroy(two);
+        }
+    }
+    REQUIRE(seen.size() == 1);
+    const auto near = [](float time, float expected) {
+        return time > expected - 0.0001f && time < expected + 0.0001f;
+    };
+    const std::vector<float> &times = *seen.begin();
+    CHECK(near(times[0], 0.1f));  // its own stream's work, and nothing else
+    CHECK(near(times[1], 0.05f)); // five operations beside the record itself
+    CHECK(near(times[2], 0.11f)); // the wait is one more
+}
+
+TEST_CASE("time goes on with what comes after what: events, the host, the legacy stream",
+          "[event]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
+                   two = make_stream(CU_STREAM_NON_BLOCKING), blocking = make_stream();
+    const CUevent first = make_event(), second = make_event();
+    const auto time_between = [&] {
+        float time = -1;
+        CHECK(d().cuEventElapsedTime(&time, first, second) == CUDA_SUCCESS);
+        return time;
+    };
+    // A stream that did nothing so far waits for one that did much.
+    for (int i = 0; i < 10; ++i) {
+        REQUIRE(order.launch(one, i) == CUDA_SUCCESS);
+    }
+    REQUIRE(d().cuEventRecord(first, one) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamWaitEvent(two, first, 0) == CUDA_SUCCESS);
+    REQUIRE(d().cuEventRecord(second, two) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamSynchronize(two) == CUDA_SUCCESS);
+    CHECK(time_between() > 0);
+    // What is queued after the host has waited comes later than what it waited for.
+    REQUIRE(d().cuEventRecord(second, blocking) == CUDA_SUCCESS);
+    REQUIRE(d().cuEventSynchronize(second) == CUDA_SUCCESS);
+    CHECK(time_between() > 0);
+    // The legacy stream comes after blocking streams, done or not.
+    for (int i = 0; i < 20; ++i) {
+        REQUIRE(order.launch(blocking, i) == CUDA_SUCCESS);
+    }
+    REQUIRE(d().cuEventRecord(first, blocking) == CUDA_SUCCESS);
+    REQUIRE(d().cuEventRecord(second, nullptr) == CUDA_SUCCESS);
+    REQUIRE(d().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(time_between() > 0);
+    destroy(first);
+    destroy(second);
+    destroy(one);
+    destroy(two);
+    destroy(blocking);
+}
+
 TEST_CASE("times that cannot be told", "[event]") {
     start("devices=2");
     const CUevent never = make_event(), untimed = make_event(CU_EVENT_DISABLE_TIMING),
                   good = make_event();
     REQUIRE(d().cuEventRecord(untimed, nullptr) == CUDA_SUCCESS);
     REQUIRE(d().cuEventRecord(good, nullptr) == CUDA_SUCCESS);
-    float time = -1;
+    float time = 0;
     CHECK(d().cuEventElapsedTime(&time, never, good) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(d().cuEventElapsedTime(&time, good, never) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(d().cuEventElapsedTime(&time, untimed, good) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(d().cuEventElapsedTime(&time, good, untimed) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(d().cuEventElapsedTime(&time, good, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(d().cuEventElapsedTime(nullptr, good, good) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(time == -1);
     destroy(never);
     destroy(untimed);
     destroy(good);

@@ -1,6 +1,7 @@
 // External semaphores: timelines and binary ones, over real descriptors.
 #include "child_process.hpp"
 #include "sim.hpp"
+#include "vmm_tools.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -133,8 +134,31 @@ TEST_CASE("what is no semaphore cannot be imported as one", "[external]") {
     }
     SECTION("nothing") {
         const auto description = described(-1, type);
-        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_UNKNOWN);
+        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) ==
+              (type == timeline ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNKNOWN));
     }
+}
+
+TEST_CASE("a descriptor of physical memory serves as a semaphore", "[external]") {
+    start();
+    const auto &d = cushim::driver();
+    constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    const auto memory = create_memory(default_granularity, on_device(0, as_fd));
+    int fd = -1;
+    REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, as_fd, 0) == CUDA_SUCCESS);
+    const auto description = described(fd, GENERATE(binary, timeline));
+    CUexternalSemaphore semaphore = nullptr;
+    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_SUCCESS);
+    expect_misuse("memory is imported as a semaphore");
+    CHECK_FALSE(is_open(fd));
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
+    signal.params.fence.value = wait.params.fence.value = 1;
+    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    end(semaphore);
+    release_physical(memory);
 }
 
 TEST_CASE("a semaphore's import checks its arguments before it takes anything", "[external]") {

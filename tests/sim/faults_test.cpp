@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <set>
+#include <string>
 #include <thread>
 
 using namespace sim_test;
@@ -59,13 +61,13 @@ TEST_CASE("a sticky fault fires from then on", "[faults]") {
     CHECK(allocate_and_free() == CUDA_SUCCESS);
 }
 
-TEST_CASE("a fault instead of the call leaves its outputs alone and does nothing", "[faults]") {
+TEST_CASE("a fault instead of the call poisons its outputs and does nothing", "[faults]") {
     start();
     auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
     sim_control().plan_fault(&planned);
     CUdeviceptr p = 1234;
     CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(p == 1234);
+    CHECK(p == 0xbdbdbdbdbdbdbdbd);
     CHECK(leaks().empty());
 }
 
@@ -103,6 +105,71 @@ TEST_CASE("a seeded probability gives the same calls each time, and other seeds 
     CHECK(first.find('.') != std::string::npos);
 }
 
+TEST_CASE("one seed draws the same beyond the first call", "[faults]") {
+    const auto pattern = [](std::uint64_t seed) {
+        start("fault=cuMemAlloc:0:2:p=0.3:sticky:seed=" + std::to_string(seed));
+        std::string calls;
+        for (int i = 0; i < 20; ++i) {
+            calls += allocate_and_free() == CUDA_SUCCESS ? '.' : 'x';
+        }
+        return calls;
+    };
+    std::set<std::size_t> first_failures;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const std::string calls = pattern(seed);
+        INFO(seed << ": " << calls);
+        CHECK(calls == pattern(seed));
+        const std::size_t first = calls.find('x');
+        first_failures.insert(first);
+        // Sticky: from the first on all fail.
+        CHECK((first == std::string::npos || calls.find('.', first) == std::string::npos));
+    }
+    CHECK(first_failures.size() > 3); // not only the first draw counts
+}
+
+TEST_CASE("a probability that is not sticky fires once", "[faults]") {
+    start();
+    auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
+    planned.probability = 0.5;
+    planned.seed = 3;
+    const auto number = sim_control().plan_fault(&planned);
+    int failed = 0;
+    for (int i = 0; i < 100; ++i) {
+        failed += allocate_and_free() == CUDA_SUCCESS ? 0 : 1;
+    }
+    CHECK(failed == 1);
+    CHECK(sim_control().fault_fired(number) == 1);
+}
+
+TEST_CASE("a base name stands for all versions, and for the per-thread twins", "[faults]") {
+    start();
+    auto planned = fault("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(sim_control().plan_fault(&planned) != 0);
+    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
+    planned = fault("cuStreamQuery", CUDA_ERROR_UNKNOWN);
+    planned.sticky = 1;
+    const auto number = sim_control().plan_fault(&planned);
+    CHECK(d.cuStreamQuery(nullptr) == CUDA_ERROR_UNKNOWN);
+    CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
+    CHECK(sim_control().fault_fired(number) == 2);
+    // The whole name is that one alone.
+    sim_control().clear_faults();
+    planned = fault("cuStreamQuery_ptsz", CUDA_ERROR_UNKNOWN);
+    CHECK(sim_control().plan_fault(&planned) != 0);
+    CHECK(d.cuStreamQuery(nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
+}
+
+TEST_CASE("names of the runtime are known before it is loaded", "[faults]") {
+    start();
+    for (const char *known : {"cudaMalloc", "cudaMemcpyAsync", "cudaMemcpyAsync_ptsz"}) {
+        auto planned = fault(known, 2);
+        CHECK(sim_control().plan_fault(&planned) != 0);
+    }
+    CHECK(sim_control().configure("fault=cudaMallocc:1:2") == -1);
+    CHECK(sim_control().configure("fault=cuda:1:2") == -1);
+}
+
 TEST_CASE("'*' stands for every entry point, and an unknown name is refused", "[faults]") {
     start();
     auto planned = fault("cuNoSuchThing", 1);
@@ -126,6 +193,23 @@ TEST_CASE("a delayed call takes its time and lets others pass", "[faults]") {
     CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
     CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(50));
     CHECK(count == 1);
+}
+
+TEST_CASE("others go on while a call is delayed", "[faults]") {
+    start("fault=cuDeviceGetCount:1:0:delay=300000");
+    std::atomic<bool> back{false};
+    std::thread caller([&] {
+        int count = 0;
+        d.cuDeviceGetCount(&count);
+        back = true;
+    });
+    int passed = 0;
+    while (!back) {
+        CHECK(allocate_and_free() == CUDA_SUCCESS);
+        ++passed;
+    }
+    caller.join();
+    CHECK(passed > 10);
 }
 
 TEST_CASE("a hanging call waits to be released while others go on", "[faults]") {
@@ -177,7 +261,34 @@ TEST_CASE("faults can be planned by a setting, for child processes", "[faults]")
     CHECK(d.cuMemAlloc(&q, 64) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuMemFree(p) == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());
-    CHECK(sim_control().configure("fault=cuMemAlloc_v2:2") == -1);
-    CHECK(sim_control().configure("fault=cuNothing:1:2") == -1);
-    CHECK(sim_control().configure("fault=cuMemAlloc_v2:1:2:never") == -1);
+    for (const char *wrong :
+         {"fault=cuMemAlloc_v2:2", "fault=cuNothing:1:2", "fault=cuMemAlloc_v2:1:2:never",
+          "fault=cuMemAlloc:1:2:hang:after", "fault=cuMemAlloc:1:2:delay",
+          "fault=cuMemAlloc:1:2:delay=x", "fault=cuMemAlloc:1:2:p=0", "fault=cuMemAlloc:1:2:p=1.5",
+          "fault=cuMemAlloc:1:2:p=.5", "fault=cuMemAlloc:1:2:p=0.",
+          "fault=cuMemAlloc:1:2:seed=", "fault=cuMemAlloc:1:2:"}) {
+        INFO(wrong);
+        CHECK(sim_control().configure(wrong) == -1);
+    }
+}
+
+TEST_CASE("the text of a fault says all that a plan can", "[faults]") {
+    start("fault=cuMemAlloc:2:2:sticky;fault=cuDeviceGetCount:1:999:p=1;"
+          "fault=cuMemsetD8:1:0:delay=20000:sticky");
+    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
+    int count = 0;
+    CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(d.cuMemsetD8(0, 0, 0) == d.cuMemsetD8(0, 0, 0));
+    CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(40));
+    configure("fault=cuDeviceGetAttribute:1:0:hang");
+    std::thread caller([] {
+        int value = 0;
+        d.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    sim_control().release_hangs();
+    caller.join();
 }

@@ -3,6 +3,7 @@
 
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include <cstring>
 #include <string>
 
 using namespace sim_test;
@@ -51,6 +52,36 @@ TEST_CASE("an update takes over all parameters", "[graph_update]") {
     CHECK(order.ran().back() == 13);
     destroy(exec);
     destroy(first.graph);
+}
+
+TEST_CASE("an update that is not tried has no problem to tell of", "[graph_update]") {
+    start();
+    const CUgraph graph = make_graph();
+    const CUgraphExec exec = instantiate(graph);
+    using First = CUresult(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
+    auto *first = entry<First>("cuGraphExecUpdate");
+    const auto first_abi = [&](CUgraphExec of, CUgraph from) {
+        CUgraphNode node = garbage<CUgraphNode>();
+        CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_ERROR;
+        CHECK(first(of, from, &node, &result) == CUDA_ERROR_INVALID_VALUE);
+        CHECK((node == nullptr && result == CU_GRAPH_EXEC_UPDATE_SUCCESS));
+    };
+    first_abi(exec, nullptr);
+    first_abi(nullptr, graph);
+#if CUDA_VERSION >= 12000
+    const auto second_abi = [](CUgraphExec of, CUgraph from) {
+        CUgraphExecUpdateResultInfo info;
+        std::memset(static_cast<void *>(&info), 0x5a, sizeof info);
+        CHECK(d().cuGraphExecUpdate(of, from, &info) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
+        CHECK((info.errorNode == nullptr && info.errorFromNode == nullptr));
+    };
+    second_abi(exec, nullptr);
+    second_abi(nullptr, graph);
+#endif
+    CHECK(first(exec, graph, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    destroy(exec);
+    destroy(graph);
 }
 
 TEST_CASE("an update does not reach launches in flight", "[graph_update]") {

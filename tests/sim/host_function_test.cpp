@@ -30,30 +30,38 @@ void CUDA_CB note_call(CUstream stream, CUresult status, void *called) {
     ++noted.times;
 }
 
-void fail_next(const char *entry, int code) {
-    cushim_sim_fault fault{};
-    fault.entry = entry;
-    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
-    fault.code = code;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
-}
-
-// What calls of the API answered to a host function.
+// What calls of the API answered to a host function: those that are refused, those that are not.
 struct Answers {
     CUstream stream;
     CUevent event;
-    std::vector<CUresult> all;
-    CUresult any_time = CUDA_ERROR_UNKNOWN;
+    std::vector<CUresult> refused, answered;
+    CUresult own_stream = CUDA_ERROR_UNKNOWN;
 };
 
 void CUDA_CB call_back_in(void *user) {
     auto &answers = *static_cast<Answers *>(user);
     CUdeviceptr memory = 0;
-    answers.all = {d().cuMemAlloc(&memory, 4), d().cuStreamSynchronize(answers.stream),
-                   d().cuEventRecord(answers.event, answers.stream),
-                   d().cuStreamQuery(answers.stream), d().cuCtxSynchronize()};
+    answers.refused = {d().cuMemAlloc(&memory, 4), d().cuStreamSynchronize(answers.stream),
+                       d().cuEventSynchronize(answers.event), d().cuCtxSynchronize(),
+                       // These streams are of a current context.
+                       d().cuStreamQuery(nullptr), d().cuStreamQuery(CU_STREAM_PER_THREAD),
+                       d().cuEventRecord(answers.event, CU_STREAM_LEGACY)};
     int version = 0;
-    answers.any_time = d().cuDriverGetVersion(&version);
+    answers.answered = {d().cuStreamQuery(answers.stream),
+                        d().cuEventRecord(answers.event, answers.stream),
+                        d().cuDriverGetVersion(&version)};
+    CUresult recorded = CUDA_ERROR_NOT_READY;
+    while (recorded == CUDA_ERROR_NOT_READY) {
+        recorded = d().cuEventQuery(answers.event);
+        std::this_thread::yield();
+    }
+    answers.answered.push_back(recorded);
+}
+
+// What the stream that it runs in answers.
+void CUDA_CB call_back_in_own(void *user) {
+    auto &answers = *static_cast<Answers *>(user);
+    answers.own_stream = d().cuStreamQuery(answers.stream);
 }
 
 void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
@@ -62,22 +70,32 @@ void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
 
 } // namespace
 
-TEST_CASE("a host function may not call the API", "[host]") {
+TEST_CASE("a host function may ask and record, and make no other call of the API", "[host]") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Answers answers{make_stream(), make_event(), {}};
+    const CUstream runs_in = make_stream(CU_STREAM_NON_BLOCKING);
+    Answers answers{make_stream(), make_event(), {}, {}};
     if (GENERATE(false, true)) {
-        REQUIRE(d().cuLaunchHostFunc(answers.stream, call_back_in, &answers) == CUDA_SUCCESS);
+        REQUIRE(d().cuLaunchHostFunc(runs_in, call_back_in, &answers) == CUDA_SUCCESS);
     } else {
-        REQUIRE(d().cuStreamAddCallback(answers.stream, call_back_in_status, &answers, 0) ==
-                CUDA_SUCCESS);
+        REQUIRE(d().cuStreamAddCallback(runs_in, call_back_in_status, &answers, 0) == CUDA_SUCCESS);
     }
-    REQUIRE(d().cuStreamSynchronize(answers.stream) == CUDA_SUCCESS);
-    CHECK(answers.all == std::vector<CUresult>(5, CUDA_ERROR_NOT_PERMITTED));
-    CHECK(answers.any_time == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamSynchronize(runs_in) == CUDA_SUCCESS);
+    CHECK(answers.refused == std::vector<CUresult>(7, CUDA_ERROR_NOT_PERMITTED));
+    CHECK(answers.answered == std::vector<CUresult>(4, CUDA_SUCCESS));
     // The thread may again.
-    CHECK(d().cuStreamQuery(answers.stream) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(answers.stream) == CUDA_SUCCESS);
+    destroy(runs_in);
     destroy(answers.stream);
     destroy(answers.event);
+}
+
+TEST_CASE("the stream in which a host function runs is not ready", "[host]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    Answers answers{make_stream(), nullptr, {}, {}};
+    REQUIRE(d().cuLaunchHostFunc(answers.stream, call_back_in_own, &answers) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamSynchronize(answers.stream) == CUDA_SUCCESS);
+    CHECK(answers.own_stream == CUDA_ERROR_NOT_READY);
+    destroy(answers.stream);
 }
 
 TEST_CASE("host functions and callbacks are checked", "[host]") {
@@ -120,13 +138,15 @@ TEST_CASE("behind a failure callbacks run, and are told, and host functions do n
     CHECK(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
 }
 
-TEST_CASE("a planned failure of a callback itself keeps it from running", "[host]") {
-    start();
+TEST_CASE("a callback is told of a failure that is planned for its own work", "[host]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUresult failure = GENERATE(CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     Called called;
-    fail_next("cuStreamAddCallback", CUDA_ERROR_LAUNCH_FAILED);
+    fail_next("cuStreamAddCallback", failure);
     CHECK(d().cuStreamAddCallback(nullptr, note_call, &called, 0) == CUDA_SUCCESS);
-    CHECK(d().cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(called.times == 0);
+    CHECK(d().cuCtxSynchronize() == failure);
+    CHECK(called.times == 1);
+    CHECK(called.status == failure);
     CHECK(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
 }
 
@@ -174,7 +194,7 @@ TEST_CASE("the lock is free while a host function runs", "[host]") {
     CHECK(meeting.status == CUDA_SUCCESS);
 }
 
-#if CUDA_VERSION >= 13010
+#if CUDA_VERSION >= 13020
 TEST_CASE("a host function has a mode in which its thread waits", "[host]") {
     start();
     RunOrder order;

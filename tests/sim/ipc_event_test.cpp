@@ -1,4 +1,5 @@
 // IPC events as one process sees them; two_processes_test.cpp has the rest.
+#include "run_order.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>

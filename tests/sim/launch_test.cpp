@@ -1,13 +1,15 @@
-// Launches: arguments, limits, contexts, attributes, in every mode; what registered kernels see and do.
+// Launches, in every mode: what registered kernels see and do, and what becomes of a launch meanwhile.
 #include "images.hpp"
+#include "launch_tools.hpp"
 
 #include <catch2/generators/catch_generators_range.hpp>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <numeric>
-#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,11 +41,6 @@ int add(const cushim_sim_launch *launch, void *) {
     return 0;
 }
 
-int count_runs(const cushim_sim_launch *, void *runs) {
-    ++*static_cast<int *>(runs);
-    return 0;
-}
-
 int fail_with(const cushim_sim_launch *, void *status) {
     return *static_cast<int *>(status);
 }
@@ -72,40 +69,6 @@ struct Seen {
     }
 };
 
-CUresult launch(CUfunction function, std::array<unsigned int, 3> grid,
-                std::array<unsigned int, 3> block, unsigned int shared = 0,
-                CUstream stream = nullptr, void **parameters = nullptr, void **extra = nullptr) {
-    return d().cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                              shared, stream, parameters, extra);
-}
-
-CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> attributes,
-                     std::array<unsigned int, 3> grid = {1, 1, 1}, CUstream stream = nullptr) {
-    CUlaunchConfig config{};
-    config.gridDimX = grid[0];
-    config.gridDimY = grid[1];
-    config.gridDimZ = grid[2];
-    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-    config.hStream = stream;
-    config.attrs = attributes.data();
-    config.numAttrs = static_cast<unsigned int>(attributes.size());
-    return d().cuLaunchKernelEx(&config, function, nullptr, nullptr);
-}
-
-CUlaunchAttribute attribute(int id) {
-    CUlaunchAttribute attribute{};
-    attribute.id = static_cast<CUlaunchAttributeID>(id);
-    return attribute;
-}
-
-CUlaunchAttribute cluster(unsigned int x, unsigned int y, unsigned int z) {
-    CUlaunchAttribute made = attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-    made.value.clusterDim.x = x;
-    made.value.clusterDim.y = y;
-    made.value.clusterDim.z = z;
-    return made;
-}
-
 std::vector<std::string> idle_kernels() {
     std::vector<std::string> lines;
     sim_control().idle_kernels(
@@ -115,18 +78,6 @@ std::vector<std::string> idle_kernels() {
         &lines);
     return lines;
 }
-
-class Stream {
-  public:
-    Stream() { REQUIRE(d().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS); }
-    ~Stream() { CHECK(d().cuStreamDestroy(stream_) == CUDA_SUCCESS); }
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
-    operator CUstream() const { return stream_; }
-
-  private:
-    CUstream stream_ = nullptr;
-};
 
 } // namespace
 
@@ -222,116 +173,6 @@ TEST_CASE("a kernel sees its launch exactly", "[launch]") {
         CHECK(launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra) ==
               CUDA_ERROR_INVALID_VALUE);
     }
-}
-
-TEST_CASE("what is missing of the arguments is refused at once", "[launch]") {
-    start();
-    const LoadedModule module;
-    const CUfunction function = module.function("add");
-    CUdeviceptr pointer = 0;
-    void *parameters[] = {&pointer, &pointer, nullptr, &pointer};
-    const auto with = [&](void **kernel_parameters, void **extra) {
-        return launch(function, {1, 1, 1}, {1, 1, 1}, 0, nullptr, kernel_parameters, extra);
-    };
-    CHECK(with(parameters, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(with(nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    parameters[2] = &pointer;
-    CHECK(with(parameters, nullptr) == CUDA_SUCCESS);
-    std::size_t size = 28;
-    unsigned char buffer[32] = {};
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                     CU_LAUNCH_PARAM_END};
-    CHECK(with(parameters, extra) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(with(nullptr, extra) == CUDA_SUCCESS);
-    void *without_size[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, without_size) == CUDA_ERROR_INVALID_VALUE);
-    void *without_buffer[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, without_buffer) == CUDA_ERROR_INVALID_VALUE);
-    void *unknown[] = {reinterpret_cast<void *>(std::uintptr_t(77)), buffer, CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, unknown) == CUDA_ERROR_INVALID_VALUE);
-    void *nothing[] = {CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, nothing) == CUDA_ERROR_INVALID_VALUE);
-}
-
-TEST_CASE("limits of a launch are checked at once", "[launch]") {
-    start();
-    const LoadedModule module(R"(cushim-sim-image 1
-kernel k
-kernel bounded max_threads=256
-kernel greedy registers=128
-kernel sharing shared=1024
-)");
-    const CUfunction k = module.function("k");
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
-    for (int i = 0; i < 3; ++i) {
-        std::array<unsigned int, 3> zero{1, 1, 1};
-        zero[static_cast<std::size_t>(i)] = 0;
-        CHECK(launch(k, zero, {1, 1, 1}) == CUDA_ERROR_INVALID_VALUE);
-        CHECK(launch(k, {1, 1, 1}, zero) == CUDA_ERROR_INVALID_VALUE);
-    }
-    CHECK(launch(k, {2147483647, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
-    CHECK(launch(k, {2147483648U, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 65536, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 65536}, {1, 1, 1}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 1}, {1024, 1, 1}) == CUDA_SUCCESS);
-    CHECK(launch(k, {1, 1, 1}, {2048, 1, 1}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 1}, {1024, 2, 1}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 1}, {65536, 65536, 64}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 64}) == CUDA_SUCCESS);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 65}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 48 << 10) == CUDA_SUCCESS);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, (48 << 10) + 1) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 1 << 20) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, ~0U) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuFuncSetAttribute(k, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10) ==
-          CUDA_SUCCESS);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 100 << 10) == CUDA_SUCCESS);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, (100 << 10) + 1) == CUDA_ERROR_INVALID_VALUE);
-    const CUfunction sharing = module.function("sharing");
-    CHECK(launch(sharing, {1, 1, 1}, {1, 1, 1}, 47 << 10) == CUDA_SUCCESS);
-    CHECK(launch(sharing, {1, 1, 1}, {1, 1, 1}, 48 << 10) == CUDA_ERROR_INVALID_VALUE);
-    const CUfunction bounded = module.function("bounded");
-    CHECK(launch(bounded, {1, 1, 1}, {256, 1, 1}) == CUDA_SUCCESS);
-    CHECK(launch(bounded, {1, 1, 1}, {257, 1, 1}) == CUDA_ERROR_INVALID_VALUE);
-    const CUfunction greedy = module.function("greedy");
-    CHECK(launch(greedy, {1, 1, 1}, {512, 1, 1}) == CUDA_SUCCESS);
-    CHECK(launch(greedy, {1, 1, 1}, {513, 1, 1}) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-}
-
-TEST_CASE("what is no function is not launched", "[launch]") {
-    start();
-    CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_HANDLE);
-    static long long nothing[64] = {};
-    CHECK(launch(reinterpret_cast<CUfunction>(nothing), {1, 1, 1}, {1, 1, 1}) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle of a function");
-    const LoadedModule module;
-    CHECK(launch(reinterpret_cast<CUfunction>(module.get()), {1, 1, 1}, {1, 1, 1}) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("a function was expected, this is module");
-}
-
-TEST_CASE("a launch into a stream of another context is refused", "[launch]") {
-    start("devices=2");
-    CUcontext first = nullptr, second = nullptr;
-    REQUIRE(d().cuCtxGetCurrent(&first) == CUDA_SUCCESS);
-    REQUIRE(d().cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
-    {
-        const LoadedModule module;
-        const CUfunction function = module.function("nothing");
-        REQUIRE(d().cuCtxSetCurrent(second) == CUDA_SUCCESS);
-        const Stream other;
-        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, other) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("used in another context");
-        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("used in another context");
-        REQUIRE(d().cuCtxSetCurrent(first) == CUDA_SUCCESS);
-        const Stream own;
-        REQUIRE(d().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
-        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, own) == CUDA_SUCCESS);
-        CHECK(d().cuStreamSynchronize(own) == CUDA_SUCCESS);
-    }
-    CHECK(d().cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
 }
 
 TEST_CASE("a kernel without a host function computes nothing, and is named", "[launch]") {
@@ -435,80 +276,6 @@ TEST_CASE("memory that a queued kernel was given is not to be freed", "[launch]"
     CHECK(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
 }
 
-TEST_CASE("a cooperative launch fits the device at one time", "[launch]") {
-    start();
-    std::optional<LoadedModule> module(std::in_place);
-    const CUfunction function = module->function("nothing");
-    int blocks = 0, multiprocessors = 0;
-    REQUIRE(d().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 1024, 0) ==
-            CUDA_SUCCESS);
-    REQUIRE(d().cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                     0) == CUDA_SUCCESS);
-    const auto most = static_cast<unsigned int>(blocks * multiprocessors);
-    const auto cooperative = [&](unsigned int grid, CUfunction f = nullptr) {
-        return d().cuLaunchCooperativeKernel(f ? f : function, grid, 1, 1, 1024, 1, 1, 0, nullptr,
-                                             nullptr);
-    };
-    CHECK(cooperative(most) == CUDA_SUCCESS);
-    CHECK(cooperative(most + 1) == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
-    CHECK(cooperative(0) == CUDA_ERROR_INVALID_VALUE);
-    CUlaunchAttribute attribute_of = attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-    attribute_of.value.cooperative = 1;
-    CHECK(launch_with(function, {attribute_of}, {most * 64, 1, 1}) ==
-          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
-    attribute_of.value.cooperative = 0;
-    CHECK(launch_with(function, {attribute_of}, {most * 64, 1, 1}) == CUDA_SUCCESS);
-    module.reset();
-    start("attribute.95=0"); // CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
-    const LoadedModule again;
-    CHECK(cooperative(1, again.function("nothing")) == CUDA_ERROR_NOT_SUPPORTED);
-}
-
-TEST_CASE("attributes of a launch are checked", "[launch]") {
-    start();
-    const LoadedModule module;
-    const CUfunction function = module.function("nothing");
-    CHECK(launch_with(function, {}) == CUDA_SUCCESS);
-    CHECK(launch_with(function, {attribute(0), attribute(CU_LAUNCH_ATTRIBUTE_PRIORITY)}) ==
-          CUDA_SUCCESS);
-    CHECK(launch_with(function, {attribute(99)}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch_with(function, {attribute(-1)}) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(launch_with(function, {attribute(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)}) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CUlaunchConfig config{};
-    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-    config.numAttrs = 1;
-    CHECK(d().cuLaunchKernelEx(&config, function, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuLaunchKernelEx(nullptr, function, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
-}
-
-TEST_CASE("clusters divide the grid and fit the device", "[launch]") {
-    start();
-    std::optional<LoadedModule> module(
-        std::in_place, "cushim-sim-image 1\nkernel free\nkernel fixed cluster=2,1,1\n");
-    const CUfunction free = module->function("free"), fixed = module->function("fixed");
-    constexpr auto invalid_cluster_size = static_cast<CUresult>(912);
-    CHECK(launch_with(free, {cluster(2, 1, 1)}, {4, 1, 1}) == CUDA_SUCCESS);
-    CHECK(launch_with(free, {cluster(2, 1, 1)}, {5, 1, 1}) == invalid_cluster_size);
-    CHECK(launch_with(free, {cluster(0, 1, 1)}, {4, 1, 1}) == invalid_cluster_size);
-    CHECK(launch_with(free, {cluster(8, 1, 1)}, {16, 1, 1}) == CUDA_SUCCESS);
-    CHECK(launch_with(free, {cluster(16, 1, 1)}, {16, 1, 1}) == invalid_cluster_size);
-#if CUDA_VERSION >= 12000
-    CHECK(d().cuFuncSetAttribute(free, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) ==
-          CUDA_SUCCESS);
-    CHECK(launch_with(free, {cluster(16, 1, 1)}, {16, 1, 1}) == CUDA_SUCCESS);
-#endif
-    CHECK(launch(fixed, {4, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
-    CHECK(launch(fixed, {3, 1, 1}, {1, 1, 1}) == invalid_cluster_size);
-    CHECK(launch_with(fixed, {cluster(4, 1, 1)}, {4, 1, 1}) == invalid_cluster_size);
-    CHECK(launch_with(fixed, {cluster(2, 1, 1)}, {4, 1, 1}) == CUDA_SUCCESS);
-    module.reset();
-    start("cc=8.0;attribute.120=0"); // CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH
-    const LoadedModule older;
-    CHECK(launch_with(older.function("nothing"), {cluster(1, 1, 1)}) == CUDA_ERROR_NOT_SUPPORTED);
-}
-
 TEST_CASE("a launch records the event that its attributes name", "[launch]") {
     start("mode=adversarial;seed=1");
     const LoadedModule module;
@@ -574,48 +341,6 @@ TEST_CASE("a graph does not launch the kernel of a module that is gone", "[launc
     expect_misuse("whose object was destroyed");
     CHECK(d().cuGraphExecDestroy(exec) == CUDA_SUCCESS);
     CHECK(d().cuGraphDestroy(graph) == CUDA_SUCCESS);
-}
-
-TEST_CASE("a cooperative launch on several devices is one on each", "[launch]") {
-    start("devices=2");
-    CUcontext contexts[2] = {};
-    REQUIRE(d().cuCtxGetCurrent(&contexts[0]) == CUDA_SUCCESS);
-    REQUIRE(d().cuDevicePrimaryCtxRetain(&contexts[1], 1) == CUDA_SUCCESS);
-    int runs = 0;
-    sim_control().register_kernel("nothing", count_runs, &runs);
-    CUstream streams[2] = {};
-    CUmodule modules[2] = {};
-    CUDA_LAUNCH_PARAMS list[2] = {};
-    for (int i = 0; i < 2; ++i) {
-        REQUIRE(d().cuCtxSetCurrent(contexts[i]) == CUDA_SUCCESS);
-        REQUIRE(d().cuStreamCreate(&streams[i], 0) == CUDA_SUCCESS);
-        REQUIRE(d().cuModuleLoadData(&modules[i], vector_image) == CUDA_SUCCESS);
-        REQUIRE(d().cuModuleGetFunction(&list[i].function, modules[i], "nothing") == CUDA_SUCCESS);
-        list[i].gridDimX = list[i].gridDimY = list[i].gridDimZ = 1;
-        list[i].blockDimX = list[i].blockDimY = list[i].blockDimZ = 1;
-        list[i].hStream = streams[i];
-    }
-    const auto all = [&](unsigned int count, unsigned int flags) {
-        return d().cuLaunchCooperativeKernelMultiDevice(list, count, flags);
-    };
-    CHECK(all(2, 0) == CUDA_SUCCESS);
-    CHECK(all(2, 3) == CUDA_SUCCESS);
-    CHECK(all(2, 4) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(all(0, 0) == CUDA_ERROR_INVALID_VALUE);
-    list[1].gridDimX = 2;
-    CHECK(all(2, 0) == CUDA_ERROR_INVALID_VALUE);
-    list[1].gridDimX = 1;
-    list[1].hStream = nullptr;
-    CHECK(all(2, 0) == CUDA_ERROR_INVALID_VALUE);
-    list[1] = list[0];
-    CHECK(all(2, 0) == CUDA_ERROR_INVALID_VALUE); // the same device twice
-    for (int i = 0; i < 2; ++i) {
-        CHECK(d().cuStreamSynchronize(streams[i]) == CUDA_SUCCESS);
-        CHECK(d().cuModuleUnload(modules[i]) == CUDA_SUCCESS);
-        CHECK(d().cuStreamDestroy(streams[i]) == CUDA_SUCCESS);
-    }
-    CHECK(runs == 4);
-    CHECK(d().cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
 }
 
 TEST_CASE("the functions of before CUDA 4 put a launch together", "[launch]") {

@@ -167,7 +167,7 @@ TEST_CASE("a library's variables are found by name", "[library]") {
           CUDA_ERROR_NOT_FOUND);
     void *function = nullptr;
     CHECK(d().cuLibraryGetUnifiedFunction(&function, library.get(), "missing") ==
-          CUDA_ERROR_NOT_FOUND);
+          CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_CASE("a kernel is launched as a function, in the stream's context", "[library]") {

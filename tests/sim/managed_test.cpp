@@ -255,7 +255,8 @@ TEST_CASE("managed memory of a stream", "[managed]") {
     CHECK(attach(managed + 16, 0, CU_MEM_ATTACH_GLOBAL) == invalid);
     CHECK(attach(device, 0, CU_MEM_ATTACH_GLOBAL) == invalid);
     CHECK(attach(0, 0, CU_MEM_ATTACH_GLOBAL) == invalid);
-    CHECK(attach(managed, 0, 0) == invalid); // the measured driver crashes
+    CHECK(attach(managed, 0, 0) == invalid);
+    expect_misuse("cuStreamAttachMemAsync without a flag");
     CHECK(attach(managed, 0, 3) == invalid);
     CHECK(cu.cuStreamAttachMemAsync(nullptr, managed, 0, CU_MEM_ATTACH_SINGLE) == invalid);
     {

@@ -105,7 +105,7 @@ inline std::size_t free_memory() {
 class WithoutContext {
   public:
     WithoutContext() { REQUIRE(cu.cuCtxPopCurrent(&context_) == good); }
-    ~WithoutContext() { cu.cuCtxPushCurrent(context_); }
+    ~WithoutContext() { cu.cuCtxSetCurrent(context_); }
     WithoutContext(const WithoutContext &) = delete;
     WithoutContext &operator=(const WithoutContext &) = delete;
 

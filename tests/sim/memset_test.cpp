@@ -71,7 +71,10 @@ TEST_CASE("memsets that are refused, and those that are not", "[memset]") {
     CHECK(cu.cuMemsetD32(d + 2, 1, 4) == invalid);
     CHECK(cu.cuMemsetD32(d, 1, size / 4) == good);
     CHECK(cu.cuMemsetD32(d, 1, size / 4 + 1) == invalid);
-    CHECK(cu.cuMemsetD32(d, 1, std::size_t(1) << 62) == invalid); // the real one overflows
+    CHECK(cu.cuMemsetD32(d, 1, std::size_t(1) << 62) == good); // as many bytes as none
+    expect_misuse("more than there are addresses");
+    CHECK(cu.cuMemsetD16(d, 1, (std::size_t(1) << 63) + size) == invalid); // twice what is there
+    expect_misuse("more than there are addresses");
     CHECK(cu.cuMemsetD8(as_device(pinned), 1, 16) == good);
     CHECK(cu.cuMemsetD8(as_device(own.data()), 1, 16) == good);
     CHECK(cu.cuMemsetD8(managed, 1, 16) == good);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ostream>
 #include <string>
+#include <utility>
 
 using namespace sim_test;
 
@@ -204,6 +205,45 @@ TEST_CASE("what is found can be called, the right one", "[resolve]") {
     CHECK(reinterpret_cast<CUresult (*)(unsigned int *, unsigned int *)>(address)(
               &narrow, &narrow) == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(narrow == 7);
+}
+
+namespace {
+
+template <class... Arguments>
+CUresult first_abi(const char *name, Arguments... arguments) {
+    const auto function = reinterpret_cast<CUresult (*)(Arguments...)>(exported(name));
+    REQUIRE(function != nullptr);
+    return function(arguments...);
+}
+
+} // namespace
+
+TEST_CASE("some of the first ABI look at an argument before they refuse", "[resolve]") {
+    start();
+    constexpr auto refused = CUDA_ERROR_INVALID_CONTEXT;
+    unsigned int out = 7;
+    const auto poisoned = [&] { return std::exchange(out, 7u) == 0xbdbdbdbd; };
+    char byte = 0;
+    CHECK(first_abi("cuDeviceTotalMem", &out, 99) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(poisoned());
+    CHECK(first_abi("cuDeviceTotalMem", &out, 0) == refused);
+    CHECK(poisoned());
+    CHECK(first_abi("cuModuleGetGlobal", &out, &out, CUmodule(nullptr), "name") ==
+          CUDA_ERROR_INVALID_HANDLE);
+    CHECK(poisoned());
+    CHECK(first_abi("cuGraphicsResourceGetMappedPointer", &out, &out,
+                    CUgraphicsResource(nullptr)) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(poisoned());
+    const auto no_stream = reinterpret_cast<CUstream>(&byte);
+    const auto copy_result = [&] {
+        return first_abi("cuMemcpyHtoDAsync", 1u, static_cast<const void *>(&byte), 1u, no_stream);
+    };
+    CHECK(first_abi("cuMemFree", 16u) == refused);
+    CHECK(copy_result() == refused);
+    REQUIRE(cushim::driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    CHECK(first_abi("cuMemFree", 16u) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(copy_result() == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle of a stream");
 }
 
 TEST_CASE("a driver that is told to be an older one finds no newer names", "[resolve]") {

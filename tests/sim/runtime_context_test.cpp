@@ -108,7 +108,18 @@ TEST_CASE("a device can be initialised without choosing it", "[runtime_context]"
     CHECK(primary_active(1));
     CHECK(current() == nullptr);
     CHECK(r.cudaInitDevice(2, 0, 0) == cudaErrorInvalidDevice);
-    CHECK(r.cudaInitDevice(0, 0, 0x80) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("the own device is current once it is initialised", "[runtime_context]") {
+    begin("devices=2");
+    CHECK(r.cudaInitDevice(0, cudaDeviceScheduleYield, 0x80) == cudaSuccess); // no such flag
+    CHECK(primary_active(0));
+    CUdevice device = -1;
+    REQUIRE(d.cuCtxGetDevice(&device) == CUDA_SUCCESS);
+    CHECK(device == 0);
+    unsigned int flags = 0;
+    CHECK(d.cuCtxGetFlags(&flags) == CUDA_SUCCESS);
+    CHECK((flags & CU_CTX_SCHED_MASK) == 0); // they were not said to be valid
 }
 #endif
 
@@ -209,6 +220,7 @@ TEST_CASE("a reset of a device that others retain through the driver", "[runtime
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(d.cuMemAlloc(&address, 64) == CUDA_SUCCESS);
     CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
 }
 
 TEST_CASE("flags of a device", "[runtime_context]") {
@@ -219,7 +231,7 @@ TEST_CASE("flags of a device", "[runtime_context]") {
     CHECK((flags & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(d.cuCtxGetFlags(&flags) == CUDA_SUCCESS);
-    CHECK((flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_BLOCKING_SYNC);
+    CHECK(flags == (CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST)); // which the runtime always does
     CHECK(r.cudaSetDeviceFlags(0xffff) == cudaErrorInvalidValue);
     CHECK(r.cudaGetDeviceFlags(nullptr) == cudaErrorInvalidValue);
 }

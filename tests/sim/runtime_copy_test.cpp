@@ -242,6 +242,35 @@ TEST_CASE("rectangles of an array: offsets in bytes and rows", "[runtime_copy]")
                                      cudaMemcpyHostToDevice) == cudaErrorInvalidMemcpyDirection);
 }
 
+TEST_CASE("nothing can be copied in any way, also in a wrong one", "[runtime_copy]") {
+    start();
+    const auto no_kind = static_cast<cudaMemcpyKind>(99);
+    const Memory memory(64);
+    char local[64] = {};
+    CHECK(r.cudaMemcpy(memory.get(), local, 64, no_kind) == cudaErrorInvalidMemcpyDirection);
+    CHECK(r.cudaMemcpy(memory.get(), local, 0, no_kind) == cudaSuccess);
+    CHECK(r.cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyHostToDevice) == cudaSuccess);
+    CHECK(r.cudaMemcpyAsync(memory.get(), local, 64, no_kind, nullptr) ==
+          cudaErrorInvalidMemcpyDirection);
+    CHECK(r.cudaMemcpyAsync(memory.get(), local, 0, no_kind, nullptr) == cudaSuccess);
+    CHECK(r.cudaMemcpy2D(memory.get(), 1, local, 1, 10, 1, cudaMemcpyHostToDevice) ==
+          cudaErrorInvalidPitchValue);
+    CHECK(r.cudaMemcpy2D(memory.get(), 1, local, 1, 10, 0, cudaMemcpyHostToDevice) == cudaSuccess);
+    CHECK(r.cudaMemcpy2D(memory.get(), 1, local, 1, 0, 10, no_kind) == cudaSuccess);
+    CHECK(r.cudaMemcpy2DAsync(memory.get(), 1, local, 1, 10, 0, no_kind, nullptr) == cudaSuccess);
+    cudaMemcpy3DParms copy{};
+    CHECK(r.cudaMemcpy3D(&copy) == cudaSuccess);
+    CHECK(r.cudaMemcpy3DAsync(&copy, nullptr) == cudaSuccess);
+    copy.extent = {1, 1, 0};
+    copy.kind = no_kind;
+    CHECK(r.cudaMemcpy3D(&copy) == cudaSuccess);
+    copy.extent.depth = 1;
+    CHECK(r.cudaMemcpy3D(&copy) == cudaErrorInvalidMemcpyDirection);
+    copy.kind = cudaMemcpyHostToDevice;
+    CHECK(r.cudaMemcpy3D(&copy) == cudaErrorInvalidValue); // neither end is there
+    CHECK(r.cudaMemcpy3D(nullptr) == cudaErrorInvalidValue);
+}
+
 TEST_CASE("bytes of an array run on over its rows", "[runtime_copy]") {
     start();
     const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {4, 8, 0});
@@ -262,8 +291,20 @@ TEST_CASE("bytes of an array run on over its rows", "[runtime_copy]") {
     CHECK(Bytes(back.begin(), back.begin() + 50) == Bytes(source.begin(), source.begin() + 50));
     CHECK(r.cudaMemcpyToArray(array.get(), 0, 3, source.data(), 33, cudaMemcpyHostToDevice) ==
           cudaErrorInvalidValue);
-    CHECK(r.cudaMemcpyToArray(array.get(), 32, 0, source.data(), 1, cudaMemcpyHostToDevice) ==
-          cudaErrorInvalidValue);
+    // Behind the end of a row begins the next.
+    CHECK(r.cudaMemcpyToArray(array.get(), 32, 1, source.data() + 7, 1, cudaMemcpyHostToDevice) ==
+          cudaSuccess);
+    CHECK(r.cudaMemcpyFromArray(back.data(), array.get(), 70, 0, 1, cudaMemcpyDeviceToHost) ==
+          cudaSuccess);
+    CHECK(r.cudaMemcpyFromArray(back.data(), array.get(), 0, 2, 1, cudaMemcpyDeviceToHost) ==
+          cudaSuccess);
+    CHECK(back[0] == source[7]);
+    for (const std::size_t offset : {std::size_t(128), ~std::size_t(0)}) {
+        CHECK(r.cudaMemcpyToArray(array.get(), offset, 0, source.data(), 1,
+                                  cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    }
+    CHECK(r.cudaMemcpyToArray(array.get(), 32, ~std::size_t(0), source.data(), 1,
+                              cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
 }
 

@@ -189,7 +189,11 @@ TEST_CASE("limits, cache and priorities of the current context", "[runtime_devic
     CHECK(value == 8192);
     CHECK(r.cudaDeviceGetLimit(&value, cudaLimitStackSize) == cudaSuccess);
     CHECK(value == 8192);
-    CHECK(r.cudaDeviceGetLimit(&value, static_cast<cudaLimit>(99)) == cudaErrorUnsupportedLimit);
+    for (const int limit :
+         {7, 99, -1}) { // the driver has a seventh, and another answer to what is none
+        CHECK(r.cudaDeviceGetLimit(&value, static_cast<cudaLimit>(limit)) == cudaErrorInvalidValue);
+        CHECK(r.cudaDeviceSetLimit(static_cast<cudaLimit>(limit), 1) == cudaErrorInvalidValue);
+    }
     CHECK(r.cudaDeviceSetCacheConfig(cudaFuncCachePreferL1) == cudaSuccess);
     cudaFuncCache cache = cudaFuncCachePreferNone;
     CHECK(r.cudaDeviceGetCacheConfig(&cache) == cudaSuccess);

@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <cstdint>
 #include <string>
 #include <thread>
 
@@ -128,15 +129,26 @@ TEST_CASE("a fault of queued work shows in every later call", "[runtime_errors]"
     CHECK(r.cudaFree(more) == cudaSuccess);
 }
 
-TEST_CASE("not ready is an answer, and noted like an error", "[runtime_errors]") {
+TEST_CASE("not ready is an answer, and no error to be noted", "[runtime_errors]") {
     start("mode=adversarial;seed=1");
     cudaStream_t stream = nullptr;
     REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
     void *memory = nullptr;
     REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
     REQUIRE(r.cudaMemsetAsync(memory, 0, 64, stream) == cudaSuccess);
-    const cudaError_t queried = r.cudaStreamQuery(stream);
-    CHECK(r.cudaGetLastError() == queried);
+    cudaEvent_t event = nullptr;
+    REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
+    CHECK(r.cudaStreamQuery(stream) == cudaErrorNotReady);
+    REQUIRE(r.cudaEventRecord(event, stream) == cudaSuccess);
+    CHECK(r.cudaEventQuery(event) == cudaErrorNotReady);
+    CHECK(r.cudaPeekAtLastError() == cudaSuccess);
+    // An earlier one stays.
+    CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
+    REQUIRE(r.cudaMemsetAsync(memory, 0, 64, stream) == cudaSuccess);
+    CHECK(r.cudaStreamQuery(stream) == cudaErrorNotReady);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
     CHECK(r.cudaStreamQuery(stream) == cudaSuccess);
     CHECK(r.cudaFree(memory) == cudaSuccess);
@@ -157,7 +169,7 @@ TEST_CASE("faults of runtime calls: instead, after, once", "[runtime_errors]") {
     REQUIRE(number != 0);
     void *memory = nullptr;
     CHECK(r.cudaMalloc(&memory, 64) == cudaErrorMemoryAllocation);
-    CHECK(memory == nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(memory) == 0xbdbdbdbdbdbdbdbd); // who uses it is caught
     CHECK(sim_control().fault_fired(number) == 1);
     CHECK(r.cudaGetLastError() == cudaErrorMemoryAllocation);
     CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);

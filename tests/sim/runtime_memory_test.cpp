@@ -44,6 +44,10 @@ TEST_CASE("device memory: no bytes, no memory, double free", "[runtime_memory]")
     void *memory = &memory;
     CHECK(r.cudaMalloc(&memory, 0) == cudaSuccess);
     CHECK(memory == nullptr);
+    memory = &memory;
+    CHECK(r.cudaMallocManaged(&memory, 0, cudaMemAttachGlobal) == cudaSuccess);
+    CHECK(memory == nullptr);
+    CHECK(r.cudaMallocManaged(nullptr, 0, cudaMemAttachGlobal) == cudaErrorInvalidValue);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(r.cudaMalloc(nullptr, 0) == cudaErrorInvalidValue);
     CHECK(r.cudaMalloc(&memory, std::size_t(1) << 40) == cudaErrorMemoryAllocation);
@@ -83,7 +87,13 @@ TEST_CASE("pitched memory", "[runtime_memory]") {
     CHECK(found[pitch + 99] == 0x5a);
     CHECK(found[2 * pitch + 99] == 0x5a);
     CHECK(found[100] == 0); // between the rows
-    CHECK(r.cudaMemset2D(memory, 50, 0, 100, 3) == cudaErrorInvalidPitchValue);
+    CHECK(r.cudaMemset2D(memory, 50, 0, 100, 3) == cudaErrorInvalidValue);
+    CHECK(r.cudaMemset2D(memory, 50, 0x77, 100, 1) == cudaSuccess); // a row alone needs no pitch
+    CHECK(found[99] == 0x77);
+    CHECK(r.cudaMemset2D(memory, 50, 0, 100, 0) == cudaSuccess);
+    CHECK(r.cudaMemset3D({memory, 4, 4, 4}, 0x11, {8, 1, 1}) == cudaSuccess);
+    CHECK(found[7] == 0x11);
+    CHECK(r.cudaMemset3D({memory, 4, 4, 2}, 0, {4, 4, 2}) == cudaErrorInvalidValue);
     CHECK(r.cudaFree(memory) == cudaSuccess);
     CHECK(r.cudaMallocPitch(&memory, &pitch, 0, 3) == cudaSuccess);
     CHECK(memory == nullptr);

@@ -84,14 +84,53 @@ TEST_CASE("an older version knows fewer attributes", "[settings]") {
 }
 
 TEST_CASE("what is not understood is refused, with its text", "[settings]") {
-    for (const char *wrong :
-         {"devices=17", "devices=-1", "devices=two", "colour=red", "mode", "mode=fast",
-          "memory=5XB", "memory=99999999999999999999", "cc=9", "peers=some", "log=2",
-          "attribute.x=1", "attribute.1=many", "granularity=0", "seed="}) {
+    for (const char *wrong : {"devices=17",
+                              "devices=-1",
+                              "devices=two",
+                              "colour=red",
+                              "mode",
+                              "mode=fast",
+                              "memory=5XB",
+                              "memory=99999999999999999999",
+                              "cc=9",
+                              "peers=some",
+                              "log=2",
+                              "attribute.x=1",
+                              "attribute.1=many",
+                              "attribute.16.1=1",
+                              "attribute.0.x=1",
+                              "attribute=1",
+                              "name.16=x",
+                              "name.x=x",
+                              "name.0=",
+                              "memory.0=0",
+                              "memory.1=lots",
+                              "budget.0.1=1",
+                              "cc.0=9",
+                              "peers=0-0",
+                              "peers=0",
+                              "peers=0-1-2",
+                              "peers=0-16",
+                              "peers=0-1,",
+                              "peers.0=all",
+                              "granularity=0",
+                              "granularity=5",
+                              "memory=0",
+                              "report=maybe",
+                              "seed="}) {
         INFO(wrong);
         CHECK(sim_control().configure(wrong) == -1);
         CHECK(std::string(sim_control().problem()).find(wrong) != std::string::npos);
     }
+    // None of them has changed anything.
+    CHECK(sim_control().configure("devices=2") == 0);
+    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
+    int value = 0;
+    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 1) == CUDA_SUCCESS);
+    CHECK(value == 1);
+    std::size_t bytes = 0;
+    CHECK(d.cuDeviceTotalMem(&bytes, 0) == CUDA_SUCCESS);
+    CHECK(bytes == std::size_t(8) << 30);
     CHECK(sim_control().configure(nullptr) == -1);
     CHECK(sim_control().configure("") == 0);
     CHECK(std::string(sim_control().problem()).empty());
@@ -106,7 +145,7 @@ TEST_CASE("the matrix of peers", "[settings]") {
     CUcontext other = nullptr;
     d.cuDevicePrimaryCtxRetain(&other, 1);
     CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    start("devices=2");
+    start("devices=2"); // which forgets all that was
     d.cuDevicePrimaryCtxRetain(&other, 1);
     CHECK(d.cuDeviceCanAccessPeer(&value, 0, 1) == CUDA_SUCCESS);
     CHECK(value == 1);
@@ -118,4 +157,14 @@ TEST_CASE("the matrix of peers", "[settings]") {
     CHECK(d.cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1) ==
           CUDA_SUCCESS);
     CHECK(value == 1);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+}
+
+TEST_CASE("nothing starts with settings that are not understood", "[settings]") {
+    CHECK(sim_control().configure("mode=adverserial") == -1);
+    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+    int count = 0;
+    CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED);
+    configure("mode=adversarial");
+    CHECK(d.cuInit(0) == CUDA_SUCCESS);
 }

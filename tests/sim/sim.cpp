@@ -60,7 +60,7 @@ const cushim_sim &find_control() {
         stop(driver_file() + " is not the simulated driver");
     }
     const cushim_sim *control = function();
-    if (control->interface != CUSHIM_SIM_INTERFACE) {
+    if (control->interface_version != CUSHIM_SIM_INTERFACE) {
         stop(driver_file() + " has another control interface");
     }
     return *control;
@@ -108,11 +108,16 @@ void start(const std::string &settings) {
     CUcontext context = nullptr;
     REQUIRE(cushim::driver().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
     REQUIRE(cushim::driver().cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    expectations().own_leak.clear();
+    const auto retained = leaks();
+    REQUIRE(retained.size() == 1);
+    expectations().own_leak = retained.front();
 }
 
 std::vector<std::string> leaks() {
     std::vector<std::string> lines;
     sim_control().leaks(add_line, &lines);
+    std::erase(lines, expectations().own_leak);
     return lines;
 }
 

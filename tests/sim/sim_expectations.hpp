@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace sim_test {
@@ -9,6 +10,7 @@ namespace sim_test {
 struct Expectations {
     std::vector<std::size_t> taken; // indices of misuses that the test case expected
     bool leaks_allowed = false;
+    std::string own_leak; // what start() retains
 };
 Expectations &expectations();
 

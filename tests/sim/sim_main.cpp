@@ -8,6 +8,10 @@
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -44,18 +48,53 @@ void check_misuses() {
     }
 }
 
+// The process's; 0 where they cannot be counted.
+std::ptrdiff_t open_descriptors() {
+#ifdef __linux__
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+#else
+    return 0;
+#endif
+}
+
+// The simulator's own go with its reset. Not in a child that reports at its exit what it did.
+void check_descriptors(std::ptrdiff_t before) {
+    const char *settings = std::getenv("CUSHIM_SIM");
+    if (settings != nullptr && *settings != '\0') {
+        return;
+    }
+    sim_control().reset();
+    if (const std::ptrdiff_t left = open_descriptors() - before; left > 0) {
+        FAIL_CHECK("the test case leaves " << left << " open descriptors behind");
+    }
+}
+
 class CleanSimulator final : public Catch::EventListenerBase {
   public:
     using EventListenerBase::EventListenerBase;
 
-    // Once for every path through the sections of a test case.
-    void testCasePartialStarting(const Catch::TestCaseInfo &, std::uint64_t) override {
-        depth_ = 0;
-        expectations() = {};
-        sim_control().reset();
+    // Set on the machine, it would hide devices; set to nothing, all of them.
+    void testRunStarting(const Catch::TestRunInfo &) override {
+#ifdef _WIN32
+        _putenv("CUDA_VISIBLE_DEVICES=");
+#else
+        unsetenv("CUDA_VISIBLE_DEVICES");
+#endif
     }
 
-    void sectionStarting(const Catch::SectionInfo &) override { ++depth_; }
+    // Once for every path through the sections of a test case.
+    void testCasePartialStarting(const Catch::TestCaseInfo &info, std::uint64_t) override {
+        depth_ = 0;
+        is_child_ = info.isHidden();
+        expectations() = {};
+        sim_control().reset();
+        descriptors_ = open_descriptors();
+    }
+
+    void sectionStarting(const Catch::SectionInfo &) override {
+        ++depth_;
+    }
 
     // The outermost section is the test case itself. What it owned is gone by then, and a failure still
     // counts as its own.
@@ -63,11 +102,16 @@ class CleanSimulator final : public Catch::EventListenerBase {
         if (--depth_ == 0 && stats.assertions.failed == 0) {
             check_leaks();
             check_misuses();
+            if (!is_child_) { // what a child process says at its exit comes after this
+                check_descriptors(descriptors_);
+            }
         }
     }
 
   private:
     int depth_ = 0;
+    std::ptrdiff_t descriptors_ = 0;
+    bool is_child_ = false;
 };
 CATCH_REGISTER_LISTENER(CleanSimulator)
 

@@ -199,6 +199,7 @@ TEST_CASE("addresses, flags and counts are checked at once", "[stream_memory]") 
 
     CUstreamBatchMemOpParams one = write_operation(a, 1);
     CHECK(d().cuStreamBatchMemOp(nullptr, 1, nullptr, 0) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("cuStreamBatchMemOp of a null list");
     CHECK(d().cuStreamBatchMemOp(nullptr, 1, &one, 1) == CUDA_ERROR_INVALID_VALUE);
     std::vector<CUstreamBatchMemOpParams> many(257, one);
     CHECK(d().cuStreamBatchMemOp(nullptr, 257, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);

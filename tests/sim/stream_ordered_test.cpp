@@ -396,6 +396,20 @@ TEST_CASE("a failed allocation leaves nothing behind", "[stream_ordered]") {
     CHECK(stream.synchronize() == good);
 }
 
+TEST_CASE("memory whose free is planned to fail is gone all the same", "[stream_ordered]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    CUdeviceptr memory = 0;
+    REQUIRE(cushim::driver().cuMemAllocAsync(&memory, 64, nullptr) == CUDA_SUCCESS);
+    cushim_sim_fault fault{};
+    fault.entry = "cuMemFreeAsync";
+    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
+    fault.code = CUDA_ERROR_UNKNOWN;
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    CHECK(cushim::driver().cuMemFreeAsync(memory, nullptr) == CUDA_SUCCESS);
+    CHECK(cushim::driver().cuCtxSynchronize() == CUDA_ERROR_UNKNOWN);
+    CHECK(leaks().empty());
+}
+
 TEST_CASE("a reset of the device ends its stream-ordered memory", "[stream_ordered]") {
     start(GENERATE(from_range(all_modes())));
     std::size_t before = 0, after = 0, total = 0;
@@ -414,6 +428,7 @@ TEST_CASE("a reset of the device ends its stream-ordered memory", "[stream_order
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(d.cuMemGetInfo(&after, &total) == good);
     CHECK(after == before);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
 TEST_CASE("captured allocations belong to the graph", "[stream_ordered]") {

@@ -80,10 +80,30 @@ TEST_CASE("what user objects refuse", "[user_object]") {
     CHECK(d().cuGraphRetainUserObject(graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE) ==
           CUDA_ERROR_INVALID_VALUE);
     expect_misuse("of a client that has 1");
-    CHECK(d().cuGraphReleaseUserObject(graph, object, 1) == CUDA_ERROR_INVALID_VALUE);
-    expect_misuse("does not have");
+    CHECK(d().cuGraphReleaseUserObject(graph, object, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphReleaseUserObject(nullptr, object, 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphReleaseUserObject(graph, nullptr, 1) == CUDA_ERROR_INVALID_VALUE);
     CHECK(target.destroyed == 0);
     CHECK(d().cuUserObjectRelease(object, 1) == CUDA_SUCCESS);
+    destroy(graph);
+}
+
+TEST_CASE("a graph gives back no more references than it has", "[user_object]") {
+    start();
+    Target target;
+    const CUuserObject object = make_object(target, 2);
+    const CUgraph graph = make_graph();
+    // Of none, as the driver does, nothing is released.
+    CHECK(d().cuGraphReleaseUserObject(graph, object, 2) == CUDA_SUCCESS);
+    expect_misuse("release of 2 references of a graph that has 0");
+    CHECK(target.destroyed == 0);
+    move_to(graph, object);
+    CHECK(d().cuGraphReleaseUserObject(graph, object, 2) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("release of 2 references of a graph that has 1");
+    CHECK(d().cuUserObjectRelease(object, 1) == CUDA_SUCCESS);
+    CHECK(target.destroyed == 0);
+    CHECK(d().cuGraphReleaseUserObject(graph, object, 1) == CUDA_SUCCESS);
+    CHECK(target.destroyed == 1);
     destroy(graph);
 }
 

@@ -75,6 +75,29 @@ inline std::uint32_t read(CUdeviceptr address) {
     return value;
 }
 
+inline CUresult set_access(CUdeviceptr address, std::size_t size, CUmemAccess_flags flags,
+                           int device = 0) {
+    const auto access = grant(device, flags);
+    return cushim::driver().cuMemSetAccess(address, size, &access, 1);
+}
+
+inline unsigned long long access_of(CUdeviceptr address, int device = 0) {
+    const CUmemLocation where = grant(device).location;
+    unsigned long long flags = 99;
+    REQUIRE(cushim::driver().cuMemGetAccess(&flags, &where, address) == CUDA_SUCCESS);
+    return flags;
+}
+
+inline CUresult try_write(CUdeviceptr address) {
+    const std::uint32_t value = 1;
+    return cushim::driver().cuMemcpyHtoD(address, &value, sizeof value);
+}
+
+inline CUresult try_read(CUdeviceptr address) {
+    std::uint32_t value = 0;
+    return cushim::driver().cuMemcpyDtoH(&value, address, sizeof value);
+}
+
 // Memory that is reserved, mapped and accessible, and is taken down at the end of the scope.
 class Mapped {
   public:

@@ -5,6 +5,9 @@
  * needs no other link to the simulator. Child processes are set up by the environment variable
  * CUSHIM_SIM, which takes the text that configure() takes.
  *
+ * A call that fails leaves bytes 0xbd in its outputs: handles, addresses and numbers that nobody can take for
+ * good ones. Left out are lists, what the call reads, too, and what real drivers are known to answer.
+ *
  * Threads: every function may be called from any thread. Pointers that a function returns stay valid
  * until the next reset(), unless it says otherwise. C11 and C++.
  */
@@ -23,11 +26,13 @@ extern "C" {
 /* One finished call of an entry point, as the client made it: calls that the simulated runtime makes
  * of the driver are not listed. */
 typedef struct cushim_sim_call {
-    uint64_t number;       /* counts from 1 after every reset */
-    uint64_t thread;       /* counts from 1, in order of the threads' first calls */
-    const char *name;      /* the exported name */
-    const char *arguments; /* "0x7f0000001000, 4096": pointers in hexadecimal, structures as "{}" */
-    int status;            /* what it returned; 0 where it does not return a status */
+    uint64_t number;  /* counts from 1 after every reset */
+    uint64_t thread;  /* counts from 1, in order of the threads' first listed calls */
+    const char *name; /* the exported name */
+    const char *
+        arguments; /* "0x7f0000001000, 4096": pointers and device addresses in hexadecimal, text that
+                              the call reads in quotes, structures as "{}" */
+    int status;    /* what it returned; 0 where it does not return a status */
 } cushim_sim_call;
 
 /* What a launched kernel sees. The pointers are valid during the launch. */
@@ -46,20 +51,23 @@ typedef struct cushim_sim_launch {
  * Returns 0, or the CUresult that the stream fails with. */
 typedef int (*cushim_sim_kernel)(const cushim_sim_launch *launch, void *user);
 
-/* Receives one line of text. */
+/* Receives one line of text. May make calls. */
 typedef void (*cushim_sim_line)(const char *line, void *user);
 
 /* What a fault does when its turn comes. */
 typedef enum cushim_sim_fault_kind {
     CUSHIM_SIM_FAULT_INSTEAD = 0, /* the call does nothing and returns the code */
-    CUSHIM_SIM_FAULT_AFTER = 1,   /* the call does its work, then returns the code */
-    CUSHIM_SIM_FAULT_DELAY = 2,   /* the call waits for `delay_us`, then does its work */
-    CUSHIM_SIM_FAULT_HANG = 3,    /* the call waits until release_hangs(), then does its work */
-    CUSHIM_SIM_FAULT_ASYNC = 4 /* the work that the call queues fails with the code when it runs */
+    CUSHIM_SIM_FAULT_AFTER =
+        1, /* the call does its work, outputs included, then returns the code */
+    CUSHIM_SIM_FAULT_DELAY = 2, /* the call waits for `delay_us`, then does its work */
+    CUSHIM_SIM_FAULT_HANG = 3,  /* the call waits until release_hangs(), then does its work */
+    CUSHIM_SIM_FAULT_ASYNC = 4  /* the work that the call queues fails with the code when it runs */
 } cushim_sim_fault_kind;
 
 typedef struct cushim_sim_fault {
-    const char *entry; /* exported name; "*" stands for every one */
+    const char *
+        entry; /* exported name; a name without _v2, _ptsz, _ptds stands for all of these; "*" for every
+                          entry point */
     cushim_sim_fault_kind kind;
     int code;           /* CUresult or cudaError_t */
     uint64_t nth;       /* fires at the Nth call of that entry from now on; 0: at the next */
@@ -80,7 +88,7 @@ typedef struct cushim_sim_semaphore {
 } cushim_sim_semaphore;
 
 typedef struct cushim_sim {
-    int interface; /* CUSHIM_SIM_INTERFACE; a test refuses another one */
+    int interface_version; /* CUSHIM_SIM_INTERFACE; a test refuses another one */
 
     /* Forgets all objects, memory, faults, settings and calls, and starts anew from CUSHIM_SIM, as in a
      * process that has not called cuInit. No other thread may be inside a call. */
@@ -88,12 +96,14 @@ typedef struct cushim_sim {
 
     /* Settings as text, the same as in the variable CUSHIM_SIM: "key=value;key=value". Those of
      * devices count until cuInit, others at once. Returns 0, or -1 at the first that is not
-     * understood, with its text in problem(). cushim_sim.h's end lists the keys. */
+     * understood, with its text in problem(): until a text is understood, cuInit then fails with 999, and
+     * says why on standard error. cushim_sim.h's end lists the keys. */
     int (*configure)(const char *settings);
     const char *(*problem)(void);
 
     /* The host's view of `size` bytes of device memory, or null where they are not one allocation
-     * that lives. Not valid after the memory is freed. Does not wait for work that is queued. */
+     * that lives. Not valid after the memory is freed. Does not wait for work that is queued. In a
+     * kernel's host function: null, too, where the kernel's device cannot access it. */
     void *(*view)(uint64_t device_address, size_t size);
 
     /* Registers what a kernel of this name does, in whatever image it is: a cubin, PTX, or the text form,
@@ -114,10 +124,14 @@ typedef struct cushim_sim {
     int (*call_at)(size_t index, cushim_sim_call *call);
     void (*clear_calls)(void);
 
-    /* A line for everything that lives still: objects, memory, mappings. Returns the number of lines. */
+    /* A line for everything that lives still: objects, memory, mappings; and for what was not undone: retains of
+     * primary contexts, pushed contexts, peer access of living contexts, exported descriptors that are open.
+     * What the runtime does for itself is left out. Returns the number of lines. */
     size_t (*leaks)(cushim_sim_line line, void *user);
     /* A line for every misuse since the reset: use after free, double free, wrong context, memory
-     * freed while queued work needs it, bytes written past an allocation. Returns the number of lines. */
+     * freed while queued work needs it, bytes written before or past an allocation, a kernel that runs with a
+     * pointer to freed memory or to what its device cannot access. A kernel's pointers are its arguments of 8
+     * bytes that lie in such memory: addresses are not used again. Returns the number of lines. */
     size_t (*misuses)(cushim_sim_line line, void *user);
 
     /* Adversarial and threaded mode: runs all queued work that can run; returns how many operations
@@ -144,6 +158,10 @@ typedef struct cushim_sim {
     /* A line for every kernel that was launched and computed nothing, since no host function is
      * registered under its name. Returns the number of lines. */
     size_t (*idle_kernels)(cushim_sim_line line, void *user);
+
+    /* A line for what may make a run differ from the next: queued work that ran by itself in adversarial
+     * mode since no call was made for long (see the setting stall). Returns the number of lines. */
+    size_t (*notes)(cushim_sim_line line, void *user);
 } cushim_sim;
 
 /* The text form of an image, taken wherever the driver takes a cubin, a fatbin or PTX:
@@ -167,25 +185,36 @@ typedef const cushim_sim *(*cushim_sim_control_function)(void);
 #define CUSHIM_SIM_CONTROL "cushim_sim_control"
 
 /* Settings:
- *   devices=N            number of devices, 0 to 16; default 1
+ *   devices=N            number of devices, 0 to 16; default 1. Of these a process sees what the variable
+ *                        CUDA_VISIBLE_DEVICES leaves it, in that order, as drivers read it: "2,0", or
+ *                        "GPU-63757368-696d-2d73-696d-2d6770752d00" and beginnings of it that name one; the list
+ *                        ends at the first entry that names none, and one that names a device twice is empty
  *   name=TEXT            device name
  *   memory=SIZE          of each device, as 512MiB or 8GiB; default 8GiB
  *   budget=SIZE          of each device, that may be allocated before out-of-memory; default: memory
  *   cc=M.N               compute capability; default 9.0
- *   peers=all|none       which devices can access each other; default all
+ *   peers=all|none|A-B,C-D,...   which devices can access each other; default all
  *   driver=VERSION       what cuDriverGetVersion answers, as 12040; default: the variant's own
  *   init=CODE            what cuInit answers; default 0
  *   granularity=SIZE     of virtual memory management; default 2MiB
  *   attribute.N=VALUE    device attribute number N; "unknown" makes it one that this driver lacks
+ *   name.D= memory.D= budget.D= cc.D= attribute.D.N=   the same of device D alone, whatever is said of all.
+ *                        Devices are counted from 0, those that a process does not see, too
  *   mode=immediate|threaded|adversarial   when queued work runs; default immediate
- *   seed=N               of the adversarial order; default 1
+ *   seed=N               of the adversarial order; default 1. Seeds 2N and 2N+1 rank the streams the opposite
+ *                        way round: where two streams race, each comes first in one of the two. Most seeds put
+ *                        off what nobody waits for; of 8 in a row from a multiple of 8 on, two do not
  *   stall=N              adversarial mode: milliseconds without a call that queues or waits, after which queued
- *                        work runs by itself, in the seed's order; default 1000, 0 for never
+ *                        work runs by itself, in the seed's order, which notes() tells; default 10000, 0 for never
  *   patience=N           milliseconds that a call waits for queued work while nothing moves, before it reports
  *                        a deadlock and fails with 702; default 60000
- *   fault=ENTRY:NTH:CODE[:KIND]  plans a fault; KIND instead, after, async; may be given repeatedly
+ *   fault=ENTRY:NTH:CODE[:KIND][:OPTION]...   plans a fault; may be given repeatedly. KIND: instead (where none is
+ *                        given), after, async, hang, delay=MICROSECONDS. OPTION: sticky, p=PROBABILITY (in place
+ *                        of NTH, as p=0.1), seed=N. "fault=cuMemAlloc:3:2:sticky": from the third allocation on,
+ *                        all are out of memory
  *   log=0|1              list calls
- *   report=0|1           at exit, print leaks and misuses to standard error; default 0
+ *   report=0|1|fail      at exit, print leaks, misuses and notes to standard error; with fail the process
+ *                        ends with status 1 where there are leaks or misuses; default 0
  *   abort=0|1            abort at the first misuse, with its text on standard error; default 0
  */
 

@@ -36,7 +36,47 @@ WIDE = 3020
 # Deprecated entry points are exported, too.
 QUIET = ["#ifdef __GNUC__", '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"', "#endif"]
 
-Row = collections.namedtuple("Row", "export base abi per_thread introduced result types number")
+# Parameters that point at several values, or at what a call reads, too.
+LISTS_AND_INPUTS = frozenset("""
+    args attributes attrs attrsIdxs capabilities ctxCreateParams data dataSizes dependencies
+    dependentNodes device_arr dptrs dsts edgeData extra from functions instantiateParams iterator
+    jitOptions jitOptionsValues kernelParams kernels launchParamsList libraryOptionValues
+    libraryOptions location nbGroups nodes numDependencies numDependentNodes numEdges numNodes
+    numRootNodes opList optionValues options pBorderColor pDependencies pDependentNodes
+    pNumDependencies pNumDependentNodes pNumRootNodes pRootNodes paramArray paramsArray
+    prefetchLocIdxs prefetchLocs resources result rootNodes shareData sizes srcs tensorMap to
+    """.split())
+# The same for functions in which others have a parameter of that name that is an output.
+INPUTS_OF = {
+    "cuThreadExchangeStreamCaptureMode": ["mode"], "cudaThreadExchangeStreamCaptureMode": ["mode"],
+    "cuGraphAddMemAllocNode": ["nodeParams"], "cudaGraphAddMemAllocNode": ["nodeParams"],
+    "cuGraphAddNode": ["nodeParams"], "cudaGraphAddNode": ["nodeParams"],
+    "cuGraphNodeSetParams": ["nodeParams"], "cudaGraphNodeSetParams": ["nodeParams"],
+    "cuGraphExecNodeSetParams": ["nodeParams"], "cudaGraphExecNodeSetParams": ["nodeParams"],
+    "cudaMemPoolImportPointer": ["exportData"], "cudaLogsDumpToMemory": ["size"],
+}
+# Outputs that say what failed, and those of which the recordings show that a call that fails leaves them
+# alone, or writes null.
+OUTPUTS_OF_FAILURES = {
+    "cuStreamEndCapture": ["phGraph"], "cudaStreamEndCapture": ["pGraph"],
+    "cuGraphExecUpdate": ["resultInfo", "hErrorNode_out", "updateResult_out"],
+    "cudaGraphExecUpdate": ["resultInfo", "hErrorNode_out", "updateResult_out"],
+    "cuGraphInstantiate": ["phErrorNode"], "cudaGraphInstantiate": ["pErrorNode"],
+    "cuMemcpyBatchAsync": ["failIdx"], "cudaMemcpyBatchAsync": ["failIdx"],
+    "cuMemcpy3DBatchAsync": ["failIdx"], "cudaMemcpy3DBatchAsync": ["failIdx"],
+    "cuGetProcAddress": ["pfn", "symbolStatus"],
+    "cudaGetDriverEntryPoint": ["funcPtr", "driverStatus"],
+    "cudaGetDriverEntryPointByVersion": ["funcPtr", "driverStatus"],
+    "cuFuncGetParamInfo": ["paramOffset", "paramSize"],
+    "cuKernelGetParamInfo": ["paramOffset", "paramSize"],
+    "cuArrayGetDescriptor": ["pArrayDescriptor"], "cuArray3DGetDescriptor": ["pArrayDescriptor"],
+    "cuArrayGetMemoryRequirements": ["memoryRequirements"],
+}
+# T * and void * *, neither of constants nor of text or bytes.
+POINTER = re.compile(r"(?!const\b)(?!(?:char|void) \*$)[^*]+\*(?: \*)?")
+
+Row = collections.namedtuple(
+    "Row", "export base abi per_thread introduced result types names number")
 
 
 def rows_of(description, library):
@@ -45,7 +85,8 @@ def rows_of(description, library):
         name = EXPORT.fullmatch(row["export"])
         rows.append(Row(
             row["export"], name["base"], int(name["abi"] or 1), name["per_thread"] or "",
-            row["introduced"], row["result"], [p["type"] for p in row["parameters"]], number))
+            row["introduced"], row["result"], [p["type"] for p in row["parameters"]],
+            [p["name"] for p in row["parameters"]], number))
     return rows
 
 
@@ -126,6 +167,23 @@ def functions_header(library, rows):
     return lines + [f"}} // namespace {library.key}", "} // namespace sim"]
 
 
+def is_output(row, index):
+    """Whether the call writes one value there, which means nothing when it fails."""
+    name = row.names[index]
+    return (POINTER.fullmatch(row.types[index]) is not None and name not in LISTS_AND_INPUTS
+            and name not in INPUTS_OF.get(row.base, ())
+            and name not in OUTPUTS_OF_FAILURES.get(row.base, ()))
+
+
+def argument(library, bodies, row, index):
+    """How an export hands on an argument."""
+    if row.types[index] == "CUdeviceptr":
+        return f"sim::address(a{index})"
+    is_simulated = row.result == library.status and bodies.simulated(row)
+    kind = "output" if is_simulated and is_output(row, index) else "argument"
+    return f"sim::{kind}(a{index})"
+
+
 def body_of(library, bodies, row):
     name = bodies.simulated(row)
     if name is not None:
@@ -139,7 +197,7 @@ def body_of(library, bodies, row):
 def export(library, bodies, row):
     """One exported function."""
     count = len(row.types)
-    listed = ", ".join(f"sim::argument(a{i})" for i in range(count))
+    listed = ", ".join(argument(library, bodies, row, i) for i in range(count))
     lines = [f'extern "C" SIM_EXPORT {row.result} {library.convention} '
              f'{row.export}({parameters(row) or "void"}) {{']
     if count:
@@ -159,6 +217,15 @@ def exports_source(library, bodies, rows):
     for row in rows:
         lines += export(library, bodies, row)
     return lines
+
+
+def names_of(rows):
+    """The exported and the base names, as a table of texts."""
+    names = sorted({name for row in rows for name in (row.export, row.base)})
+    return ["", "namespace sim {", "extern const char *const runtime_names[];",
+            "extern const unsigned int runtime_name_count;", "const char *const runtime_names[] = {",
+            *(f'    "{name}",' for name in names), "};",
+            f"const unsigned int runtime_name_count = {len(names)};", "} // namespace sim"]
 
 
 def rows_source(library, bodies, rows, first):
@@ -213,7 +280,11 @@ def write_exports(options):
     bodies = Bodies(rows, defined_in(options.sources))
     first = len(description["tables"]["driver"]["rows"]) if options.library == "runtime" else 0
     write(options.exports, exports_source(library, bodies, rows))
-    write(options.table, rows_source(library, bodies, rows, first))
+    table = rows_source(library, bodies, rows, first)
+    if options.library == "driver":
+        # Faults may be planned of the runtime before it is loaded.
+        table += names_of(rows_of(description, "runtime"))
+    write(options.table, table)
 
 
 def write_symbols(options):

@@ -23,7 +23,6 @@ CUDA_ARRAY3D_DESCRIPTOR widened(const CUDA_ARRAY_DESCRIPTOR &narrow) {
 }
 
 void create_array(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *description) {
-    poison(array);
     potentially_unsafe_call();
     Context &context = current_context();
     require(array != nullptr && description != nullptr);
@@ -37,12 +36,27 @@ std::uintptr_t place_of(const MipmappedArray &array) {
     return array.place;
 }
 
-// Waits for queued work that uses it, then ends it.
+// Waits for queued work that uses it, then ends it: also where its context has failed, which is answered.
 template <class T>
-void end_array(T *handle) {
+CUresult end_array(T *handle) {
     potentially_unsafe_call();
     wait_until_unused(place_of(checked(handle))); // gives up the lock
-    Registry::get().destroy(&checked(handle));
+    T &array = checked(handle);
+    const CUresult failed = array.context->sticky;
+    Registry::get().destroy(&array);
+    return failed;
+}
+
+// An array of a context that has not failed. As measured, the current one's failure is told before anything is
+// said of the handle.
+const Array &usable_array(CUarray handle) {
+    require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    if (const Context *current = current_or_null()) {
+        check_still_usable(current);
+    }
+    const Array &array = checked(handle);
+    check_usable(*array.context);
+    return array;
 }
 
 #if CUDA_VERSION >= 11010
@@ -104,7 +118,7 @@ CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAl
 }
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
-    const CUDA_ARRAY3D_DESCRIPTOR &wide = checked(hArray).descriptor;
+    const CUDA_ARRAY3D_DESCRIPTOR &wide = usable_array(hArray).descriptor;
     require(pArrayDescriptor != nullptr);
     pArrayDescriptor->Width = wide.Width;
     pArrayDescriptor->Height = wide.Height;
@@ -114,7 +128,7 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarra
 }
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
-    const Array &array = checked(hArray);
+    const Array &array = usable_array(hArray);
     require(pArrayDescriptor != nullptr);
     *pArrayDescriptor = array.descriptor;
     return CUDA_SUCCESS;
@@ -127,14 +141,12 @@ CUresult cuArrayDestroy(CUarray hArray) {
         misuse("cuArrayDestroy of a level of " + array.whole->describe());
         return CUDA_SUCCESS;
     }
-    end_array(hArray);
-    return CUDA_SUCCESS;
+    return end_array(hArray);
 }
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                 const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                 unsigned int numMipmapLevels) {
-    poison(pHandle);
     potentially_unsafe_call();
     Context &context = current_context();
     require(pHandle != nullptr && pMipmappedArrayDesc != nullptr);
@@ -144,7 +156,6 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
 
 CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
                                   unsigned int level) {
-    poison(pLevelArray);
     const MipmappedArray &whole = checked(hMipmappedArray);
     require(pLevelArray != nullptr && level < whole.levels.size());
     *pLevelArray = whole.levels[level];
@@ -152,16 +163,13 @@ CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmap
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
-    end_array(hMipmappedArray);
-    return CUDA_SUCCESS;
+    return end_array(hMipmappedArray);
 }
 
 #if CUDA_VERSION >= 11020
 // No array of the supported formats has planes.
-CUresult cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx) {
-    poison(pPlaneArray);
-    checked(hArray);
-    static_cast<void>(planeIdx);
+CUresult cuArrayGetPlane(CUarray *, CUarray hArray, unsigned int) {
+    usable_array(hArray);
     return CUDA_ERROR_INVALID_VALUE;
 }
 #endif

@@ -1,5 +1,6 @@
 // The rules of stream capture, and what a stream that captures does with its work.
 #include "core/capture.hpp"
+#include "core/call.hpp"
 #include "core/graph_memory.hpp"
 #include "core/graph_nodes.hpp"
 #include "core/stream.hpp"
@@ -136,6 +137,9 @@ bool is_joined(const Capture &capture) {
 Node &capture_node(Stream &stream, NodeContent content) {
     Capture &capture = *stream.capture;
     check_valid(capture);
+    if (Call *call = Call::current()) {
+        content.work.fault = call->take_async_fault(); // for when the graph runs
+    }
     std::vector<Edge> &frontier = capture.frontiers[&stream];
     Node &node = add_node(*capture.graph, std::move(content), frontier);
     frontier.assign(1, {&node, {}});
@@ -184,12 +188,11 @@ bool capture_event_wait(Stream &stream, Event &event) {
     if (!from && !event.recorded) {
         return true; // there is nothing to wait for
     }
-    require(into || from->graph != nullptr); // recorded in a capture that has ended
-    if (!from || from->graph == nullptr) {
+    if (!from || from->graph == nullptr) { // recorded outside, or in a capture that is over
         if (into) {
             invalidate(*into);
         }
-        refuse(CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+        refuse(from ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     }
     check_valid(*from);
     if (into && into != from) {

@@ -3,6 +3,7 @@
 #include "core/context.hpp"
 #include "core/device.hpp"
 #include "core/misuse.hpp"
+#include "core/open_calls.hpp"
 #include "core/work.hpp"
 #include "driver_functions.hpp"
 
@@ -15,12 +16,16 @@ constexpr std::size_t known_limits = 9; // of driver 580
 
 CUresult create(CUcontext *pctx, unsigned int flags, CUdevice dev) {
     require(pctx != nullptr);
-    poison(pctx);
     check_context_flags(flags);
     Context &context = create_context(dev, flags);
     context_stack().push_back(&context);
     *pctx = &context;
     return CUDA_SUCCESS;
+}
+
+void pop() {
+    context_stack().pop_back();
+    note_pops(context_stack().size());
 }
 
 // Null stands for the current one.
@@ -67,8 +72,9 @@ CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, uns
 CUresult cuCtxDestroy_v2(CUcontext ctx) {
     Context &context = checked_context(ctx);
     require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
+    require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED); // another thread does
     if (current_or_null() == &context) {
-        context_stack().pop_back();
+        pop();
     }
     tear_down(context);
     return CUDA_SUCCESS;
@@ -85,6 +91,7 @@ CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags) {
 CUresult cuCtxDetach(CUcontext ctx) {
     Context &context = checked_context(ctx);
     require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
+    require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     if (--context.attached > 0) {
         return CUDA_SUCCESS;
     }
@@ -93,14 +100,16 @@ CUresult cuCtxDetach(CUcontext ctx) {
 
 CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
     require(ctx != nullptr);
-    context_stack().push_back(&checked_context(ctx));
+    Context &context = checked_context(ctx);
+    context_stack().push_back(&context);
+    note_push(context, context_stack().size());
     return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
     Context *top = current_or_null();
     require(top != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-    context_stack().pop_back();
+    pop();
     if (pctx != nullptr) {
         *pctx = top;
     }
@@ -110,10 +119,11 @@ CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
 CUresult cuCtxSetCurrent(CUcontext ctx) {
     auto &stack = context_stack();
     Context *next = ctx == nullptr ? nullptr : &checked_context(ctx);
-    if (!stack.empty()) {
-        stack.pop_back();
-    }
-    if (next != nullptr) {
+    if (next == nullptr && !stack.empty()) {
+        pop();
+    } else if (next != nullptr && !stack.empty()) {
+        stack.back() = next; // whoever pushed what was there has to pop it still
+    } else if (next != nullptr) {
         stack.push_back(next);
     }
     return CUDA_SUCCESS;

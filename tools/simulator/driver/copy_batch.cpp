@@ -51,6 +51,7 @@ void submit_batch(Stream &stream, std::vector<Entry> entries, const char *what) 
     if (settings().mode == Mode::adversarial) {
         std::reverse(works.begin(), works.end());
     }
+    const InUse in_use(stream);
     for (Work &work : works) {
         submit(stream, std::move(work));
     }

@@ -1,7 +1,6 @@
 // Devices: how many, which, and what they are.
 #include "core/device.hpp"
 #include "core/refusal.hpp"
-#include "core/settings.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -20,10 +19,19 @@ void copy_text(char *target, int length, const std::string &text) {
     target[count] = '\0';
 }
 
-std::string pci_bus_id(CUdevice dev) {
+std::string pci_bus_id(const Device &device) {
     char text[16];
-    std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", 0, dev, pci_device);
+    std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", 0, device.place, pci_device);
     return text;
+}
+
+CUdevice device_on_bus(unsigned int bus) {
+    for (CUdevice candidate = 0; candidate < device_count(); ++candidate) {
+        if (static_cast<unsigned int>(device(candidate).place) == bus) {
+            return candidate;
+        }
+    }
+    refuse(CUDA_ERROR_INVALID_DEVICE);
 }
 
 int attribute(CUdevice dev, CUdevice_attribute which) {
@@ -46,24 +54,21 @@ CUresult cuDeviceGetCount(int *count) {
 }
 
 CUresult cuDeviceGetName(char *name, int len, CUdevice dev) {
-    device(dev);
-    copy_text(name, len, settings().name);
+    copy_text(name, len, device_name(dev));
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev) {
-    device(dev);
+    const int place = device(dev).place;
     require(uuid != nullptr);
-    char bytes[sizeof uuid->bytes] = "cushim-sim-gpu-";
-    bytes[sizeof bytes - 1] = static_cast<char>(dev);
-    std::memcpy(uuid->bytes, bytes, sizeof bytes);
+    write_uuid(place, uuid->bytes);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev) {
     device(dev);
     require(bytes != nullptr);
-    *bytes = settings().memory;
+    *bytes = device_memory(dev);
     return CUDA_SUCCESS;
 }
 
@@ -77,8 +82,8 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
     device(dev);
     require(major != nullptr && minor != nullptr);
-    *major = settings().cc_major;
-    *minor = settings().cc_minor;
+    *major = device_capability(dev).major;
+    *minor = device_capability(dev).minor;
     return CUDA_SUCCESS;
 }
 
@@ -103,8 +108,7 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev) {
 }
 
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
-    device(dev);
-    const std::string id = pci_bus_id(dev);
+    const std::string id = pci_bus_id(device(dev));
     require(len > static_cast<int>(id.size())); // never cut, as a name is
     copy_text(pciBusId, len, id);
     return CUDA_SUCCESS;
@@ -118,10 +122,8 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
         domain = 0;
         require(std::sscanf(pciBusId, "%x:%x.%x", &bus, &slot, &function) >= 2);
     }
-    const bool exists = domain == 0 && slot == pci_device && function == 0 &&
-                        bus < static_cast<unsigned int>(device_count());
-    require(exists, CUDA_ERROR_INVALID_DEVICE);
-    *dev = static_cast<CUdevice>(bus);
+    require(domain == 0 && slot == pci_device && function == 0, CUDA_ERROR_INVALID_DEVICE);
+    *dev = device_on_bus(bus);
     return CUDA_SUCCESS;
 }
 

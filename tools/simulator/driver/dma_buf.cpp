@@ -2,6 +2,7 @@
 // of the range's size, but not of its bytes: nothing of the simulation could reach them by DMA.
 #include "device.hpp"
 #include "driver_functions.hpp"
+#include "open_calls.hpp"
 #include "virtual_memory.hpp"
 
 #include <cstring>
@@ -48,6 +49,7 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t si
     platform::File file = platform::File::create(size);
     require(file.valid(), CUDA_ERROR_OUT_OF_MEMORY);
     const int descriptor = static_cast<int>(file.release());
+    note_export(descriptor);
     std::memcpy(handle, &descriptor, sizeof descriptor);
     return CUDA_SUCCESS;
 #endif

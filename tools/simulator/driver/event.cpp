@@ -38,9 +38,7 @@ void begin_record(Event &event, const Ticket &operation) {
 }
 
 void begin_wait(const Event &event, const Ticket &operation) {
-    if (event.recorded && !event.recorded->done) {
-        operation->after.push_back(event.recorded);
-    }
+    come_after(*operation, event.recorded);
     if (event.shared) {
         operation->work.ready = [shared = event.shared, number = event.shared->newest()] {
             return shared->reached(number);
@@ -85,9 +83,9 @@ Work event_wait_work(Event &event, const char *what) {
     return work;
 }
 
-bool event_done(Event &event) {
-    return finished(event.recorded) &&
-           (!event.shared || event.shared->reached(event.shared->newest()));
+bool event_done(const Event &event) {
+    const auto shared = event.shared; // the event may be destroyed meanwhile
+    return finished(event.recorded) && (!shared || shared->reached(shared->newest()));
 }
 
 } // namespace sim
@@ -109,7 +107,7 @@ Event &usable_event(CUevent handle) {
 
 CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, const char *what) {
     require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0);
-    Stream &stream = stream_of(stream_handle);
+    Stream &stream = stream_of_caller(stream_handle);
     Event &event = usable_event(handle);
     require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
     const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
@@ -121,24 +119,24 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     return CUDA_SUCCESS;
 }
 
-// A time needs a record that was done, of an event that takes the time.
-CUresult timed(Event &event) {
+// The newest record, of an event that takes the time.
+Ticket timed_record(Event &event) {
     require((event.flags & CU_EVENT_DISABLE_TIMING) == 0, CUDA_ERROR_INVALID_HANDLE);
     refuse_captured(event);
     require(event.recorded != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    return event_done(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    return event.recorded;
 }
 
 CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
     require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE); // as measured
     Event &start = usable_event(start_handle), &end = usable_event(end_handle);
     require(start.context->device == end.context->device, CUDA_ERROR_INVALID_HANDLE);
-    const CUresult started = timed(start), ended = timed(end);
-    if (started != CUDA_SUCCESS || ended != CUDA_SUCCESS) {
+    const Ticket first = timed_record(start), last = timed_record(end);
+    const bool started = finished(first), ended = finished(last);
+    if (!started || !ended) {
         return CUDA_ERROR_NOT_READY;
     }
-    const auto difference =
-        static_cast<std::int64_t>(end.recorded->time_ns - start.recorded->time_ns);
+    const auto difference = static_cast<std::int64_t>(last->time_ns - first->time_ns);
     *milliseconds = static_cast<float>(static_cast<double>(difference) / 1e6);
     return CUDA_SUCCESS;
 }
@@ -146,7 +144,6 @@ CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) 
 } // namespace
 
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
-    poison(phEvent);
     Context &context = current_context();
     require(phEvent != nullptr && (Flags & ~create_flags) == 0);
     const bool interprocess = (Flags & CU_EVENT_INTERPROCESS) != 0;
@@ -185,7 +182,7 @@ CUresult cuEventQuery(CUevent hEvent) {
     if (!event_done(event)) {
         return CUDA_ERROR_NOT_READY;
     }
-    check_usable(context);
+    check_still_usable(&context);
     return take_error(context);
 }
 
@@ -201,7 +198,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
         wait_until([&] { return shared->reached(newest); }, "cuEventSynchronize");
     }
     release_unused_pool_memory();
-    check_usable(context);
+    check_still_usable(&context);
     return take_error(context);
 }
 
@@ -220,7 +217,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     Stream &stream = stream_of(hStream);
     Event &event = usable_event(hEvent);
     const bool external = (Flags & CU_EVENT_WAIT_EXTERNAL) != 0;
-    require(!external || stream.capture != nullptr);
+    require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
     if (!external && capture_event_wait(stream, event)) {
         return CUDA_SUCCESS;
     }
@@ -247,8 +244,9 @@ CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
     Event &event = usable_event(hEvent);
     refuse_capturing(context);
     refuse_captured(event);
-    add_barrier(context, enqueue(legacy_stream(context), event_wait_work(event, "cuCtxWaitEvent"),
-                                 {}, false));
+    Stream &stream = legacy_stream(context);
+    const InUse in_use(stream);
+    add_barrier(context, enqueue(stream, event_wait_work(event, "cuCtxWaitEvent"), {}, false));
     return CUDA_SUCCESS;
 }
 #endif

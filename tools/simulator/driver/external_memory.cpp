@@ -96,7 +96,6 @@ namespace sim::driver {
 
 CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
                                 const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc) {
-    poison(extMem_out);
     Context &context = current_context();
     require(extMem_out != nullptr && memHandleDesc != nullptr);
     check_descriptor(*memHandleDesc);
@@ -113,7 +112,6 @@ CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
 
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,
                                          const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc) {
-    poison(devPtr);
     ExternalMemory &memory = usable_import(extMem);
     require(devPtr != nullptr && bufferDesc != nullptr);
     require(bufferDesc->flags == 0 && all_zero(bufferDesc->reserved));
@@ -125,7 +123,6 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory e
 CUresult cuExternalMemoryGetMappedMipmappedArray(
     CUmipmappedArray *mipmap, CUexternalMemory extMem,
     const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *mipmapDesc) {
-    poison(mipmap);
     ExternalMemory &memory = usable_import(extMem);
     require(mipmap != nullptr && mipmapDesc != nullptr && all_zero(mipmapDesc->reserved));
     const CUDA_ARRAY3D_DESCRIPTOR &description = mipmapDesc->arrayDesc;

@@ -6,6 +6,7 @@
 #include "core/misuse.hpp"
 #include "core/node_work.hpp"
 #include "core/stream.hpp"
+#include "core/virtual_memory.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -37,6 +38,23 @@ void check_descriptor(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC &description, CU
             device_attribute(device, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED) != 0,
         CUDA_ERROR_NOT_SUPPORTED);
     require(description.flags == 0 && all_zero(description.reserved));
+#ifndef _WIN32
+    // As measured: only a timeline's descriptor is looked at so early.
+    require(type != importable_timeline || description.handle.fd >= 0);
+#endif
+}
+
+// The state of a semaphore that came as a file. Measured: a descriptor of memory serves as one, too. It has
+// no state to share, so that nobody else sees its signals.
+Shared<SemaphoreState> state_in(platform::File file) {
+    const bool memory = physical_memory_size(file) != 0;
+    auto state = Shared<SemaphoreState>::open(std::move(file));
+    if (!state && memory) {
+        misuse("memory is imported as a semaphore");
+        state = Shared<SemaphoreState>::create();
+    }
+    require(static_cast<bool>(state), CUDA_ERROR_UNKNOWN);
+    return state;
 }
 
 // One batch of signals or of waits: their handles live, their parameters are in order.
@@ -189,12 +207,10 @@ namespace sim::driver {
 
 CUresult cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
                                    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc) {
-    poison(extSem_out);
     Context &context = current_context();
     require(extSem_out != nullptr && semHandleDesc != nullptr);
     check_descriptor(*semHandleDesc, context.device);
-    auto state = Shared<SemaphoreState>::open(duplicate_of(semHandleDesc->handle));
-    require(static_cast<bool>(state), CUDA_ERROR_UNKNOWN);
+    auto state = state_in(duplicate_of(semHandleDesc->handle));
     take_over(semHandleDesc->handle); // unlike memory's, it stays the client's on a refusal
     *extSem_out =
         Registry::get().make<ExternalSemaphore>(context, semHandleDesc->type, std::move(state));

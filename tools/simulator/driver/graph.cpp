@@ -242,7 +242,6 @@ namespace sim::driver {
 
 CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
     require(phGraph != nullptr);
-    poison(phGraph);
     require(flags == 0);
     *phGraph = &make_graph();
     return CUDA_SUCCESS;
@@ -262,7 +261,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
 
 CUresult cuGraphDestroyNode(CUgraphNode hNode) {
     Node &node = node_of(hNode);
-    require(!node.graph->capturing);
+    require(!node.graph->capturing, CUDA_ERROR_ILLEGAL_STATE);
     require(!has_memory_nodes(*node.graph), CUDA_ERROR_NOT_SUPPORTED);
     destroy_node(node);
     run_user_destructors();
@@ -271,7 +270,6 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode) {
 
 CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
     require(phGraphClone != nullptr);
-    poison(phGraphClone);
     const Graph &original = graph_of(originalGraph);
     Graph &clone = make_graph();
     try {

@@ -25,6 +25,7 @@ void add_references(References &references, const Graph &graph) {
 
 // Throws a PlanProblem, too.
 Exec &instantiate(CUgraph handle, unsigned long long flags) {
+    potentially_unsafe_call();
     Context &context = current_context();
     Graph &graph = graph_of(handle);
     require((flags & ~known_flags) == 0);
@@ -66,7 +67,6 @@ namespace {
 
 CUresult with_flags(CUgraphExec *output, CUgraph graph, unsigned long long flags) {
     require(output != nullptr);
-    poison(output);
     try {
         *output = &instantiate(graph, flags);
     } catch (const PlanProblem &problem) {
@@ -80,7 +80,6 @@ CUresult with_flags(CUgraphExec *output, CUgraph graph, unsigned long long flags
 CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
                                char *logBuffer, size_t bufferSize) {
     require(phGraphExec != nullptr);
-    poison(phGraphExec);
     CUgraphNode wrong = nullptr;
     std::string log;
     CUresult status = CUDA_SUCCESS;
@@ -113,7 +112,6 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
 CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
     require(phGraphExec != nullptr && instantiateParams != nullptr);
-    poison(phGraphExec);
     CUDA_GRAPH_INSTANTIATE_PARAMS &parameters = *instantiateParams;
     parameters.hErrNode_out = nullptr;
     parameters.result_out = CUDA_GRAPH_INSTANTIATE_ERROR;

@@ -8,6 +8,7 @@
 #include "core/graph_nodes.hpp"
 #include "core/misuse.hpp"
 #include "core/plan.hpp"
+#include "core/stream.hpp"
 #include "driver_functions.hpp"
 
 #include <set>
@@ -51,6 +52,9 @@ void run_condition(const Conditional &condition, const std::vector<std::shared_p
 
 // Works that a body may have run at once, and never wait.
 void run_step(const Step &step, Stream &stream) {
+    if (step.enabled && step.content.work.fault != CUDA_SUCCESS) {
+        throw Fault{step.content.work.fault};
+    }
     if (step.content.condition) {
         run_condition(*step.content.condition, step.plans, stream);
     } else if (!step.plans.empty()) {
@@ -75,6 +79,7 @@ Work condition_work(const Step &step) {
     Work work;
     work.type = conditional_node;
     work.what = "conditional node";
+    work.fault = step.content.work.fault;
     for (const auto &body : step.plans) {
         for_each_step(*body, [&](const Step &inner) {
             const auto &uses = inner.content.work.uses;
@@ -120,6 +125,11 @@ std::vector<Ticket> enqueue_plan(Stream &stream, const Plan &plan,
         if (step.content.condition) {
             tickets[i] = enqueue(stream, condition_work(step), std::move(after), false);
         } else if (!step.plans.empty()) {
+            if (step.content.work.fault != CUDA_SUCCESS) { // of the call that was captured
+                Work failing = empty_work("child graph node");
+                failing.fault = step.content.work.fault;
+                after = {enqueue(stream, std::move(failing), std::move(after), false)};
+            }
             tickets[i] = join(stream, enqueue_plan(stream, *step.plans.front(), after));
         } else {
             tickets[i] =
@@ -167,6 +177,7 @@ std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, bool
         require(memory.allocated.count(allocation) != 0 || allocation->outstanding());
     }
     for (const auto &allocation : memory.allocated) {
+        allocation->reserve();
         allocation->set_outstanding(memory.freed.count(allocation) == 0);
     }
     for (const auto &allocation : memory.freed) {
@@ -272,11 +283,14 @@ void capture_launch(const Exec &exec, Stream &stream) {
 void launch_graph(Exec &exec, Stream &stream) {
     check_objects(*exec.plan);
     if (stream.capture) {
+        // Measured: not the 901 that other work is told once the capture is invalidated.
+        require(stream.capture->active(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         capture_launch(exec, stream);
         return;
     }
     refuse_implicit(stream);
     check_usable(*stream.context);
+    const InUse in_use(stream);
     // Both may be replaced or go while operations run.
     const std::shared_ptr<const Plan> plan = exec.plan;
     const std::shared_ptr<References> references = exec.references;

@@ -5,7 +5,9 @@
 #include "core/graph_nodes.hpp"
 #include "core/memory.hpp"
 #include "core/misuse.hpp"
+#include "core/poison.hpp"
 #include "core/stream.hpp"
+#include "core/virtual_memory.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -18,7 +20,8 @@ namespace {
 struct Usage {
     std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
 };
-constexpr std::uint64_t reservation = std::uint64_t(2) << 20;
+// Memory is reserved in pieces of this size, and the device counts as used whole pieces, too.
+constexpr std::uint64_t reservation = std::uint64_t(32) << 20;
 
 std::uint64_t rounded(std::uint64_t bytes) {
     return (bytes + reservation - 1) / reservation * reservation;
@@ -50,25 +53,25 @@ std::shared_ptr<GraphAllocation> outstanding_allocation(CUdeviceptr address, con
     return allocation;
 }
 
-std::uint64_t *attribute(Usage &usage, CUgraphMem_attribute name) {
+std::uint64_t attribute(const Usage &usage, CUgraphMem_attribute name) {
     switch (name) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-        return &usage.used;
+        return usage.used;
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
-        return &usage.used_high;
+        return usage.used_high;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
-        return &usage.reserved;
+        return usage.reserved;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
-        return &usage.reserved_high;
+        return usage.reserved_high;
     }
     refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 void check_pool(const CUmemPoolProps &pool) {
     require(pool.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-            pool.handleTypes == CU_MEM_HANDLE_TYPE_NONE &&
             pool.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-    static_cast<void>(device(pool.location.id));
+    static_cast<void>(visible_device(pool.location));
+    require(pool.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 void check_access(const CUmemAccessDesc *access, std::size_t count) {
@@ -77,7 +80,7 @@ void check_access(const CUmemAccessDesc *access, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         require(access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
                 access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-        static_cast<void>(device(access[i].location.id));
+        static_cast<void>(visible_device(access[i].location));
     }
 }
 
@@ -93,7 +96,7 @@ GraphAllocation::GraphAllocation(int its_device, std::size_t its_size)
 }
 
 GraphAllocation::~GraphAllocation() {
-    end_use();
+    end_all_uses();
     allocations().erase(address);
     if (Range *range = range_of(*this)) {
         AddressSpace::get().remove(*range);
@@ -109,12 +112,10 @@ void GraphAllocation::set_outstanding(bool on) {
     }
 }
 
-void GraphAllocation::begin_use() {
-    Range *range = range_of(*this);
-    if (range == nullptr || in_use_) {
+void GraphAllocation::reserve() {
+    if (reserved_++ != 0) {
         return;
     }
-    in_use_ = range->usable = true;
     Usage &usage = usages()[device];
     usage.used += size;
     usage.used_high = std::max(usage.used_high, usage.used);
@@ -122,15 +123,25 @@ void GraphAllocation::begin_use() {
     usage.reserved_high = std::max(usage.reserved_high, usage.reserved);
 }
 
-void GraphAllocation::end_use() {
-    if (!in_use_) {
-        return;
+void GraphAllocation::begin_use() {
+    if (Range *range = range_of(*this)) {
+        range->usable = true;
     }
-    in_use_ = false;
+}
+
+void GraphAllocation::end_use() {
+    if (reserved_ != 0 && --reserved_ == 0) {
+        usages()[device].used -= size;
+    }
     if (Range *range = range_of(*this)) {
         range->usable = false;
     }
-    usages()[device].used -= size;
+}
+
+void GraphAllocation::end_all_uses() {
+    while (reserved_ != 0) {
+        end_use();
+    }
 }
 
 std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size) {
@@ -243,6 +254,7 @@ void restart_graph_memory() {
     }
     for (const auto &allocation : kept) {
         allocation->set_outstanding(false);
+        allocation->end_all_uses();
     }
     kept.clear();
     usages().clear();
@@ -284,7 +296,7 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
     const int ordinal = sim::device(device).ordinal;
     require(value != nullptr);
-    *static_cast<cuuint64_t *>(value) = *attribute(usages()[ordinal], attr);
+    *static_cast<cuuint64_t *>(value) = rounded(attribute(usages()[ordinal], attr));
     return CUDA_SUCCESS;
 }
 

@@ -62,7 +62,6 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
     require(phGraph != nullptr);
-    poison(phGraph);
     *phGraph = node_of(hNode, CU_GRAPH_NODE_TYPE_GRAPH).graphs.front();
     return CUDA_SUCCESS;
 }
@@ -72,7 +71,6 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
                                         CUcontext ctx, unsigned int defaultLaunchValue,
                                         unsigned int flags) {
     require(pHandle_out != nullptr);
-    poison(pHandle_out);
     Graph &graph = graph_of(hGraph);
     require((flags & ~static_cast<unsigned int>(CU_GRAPH_COND_ASSIGN_DEFAULT)) == 0);
     if (ctx != nullptr) {

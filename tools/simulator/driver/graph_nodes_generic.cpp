@@ -1,4 +1,5 @@
 // Nodes of any type by one structure, with conditional nodes, which come in no other way.
+#include "core/context.hpp"
 #include "core/graph_memory.hpp"
 #include "core/graph_nodes.hpp"
 #include "driver_functions.hpp"
@@ -128,6 +129,7 @@ NodeContent condition_content(const Graph &graph, const CUDA_CONDITIONAL_NODE_PA
     content.condition = find_condition(p.handle);
     require(content.condition != nullptr && !content.condition->used &&
             within(graph, *content.condition->graph));
+    static_cast<void>(checked_context(p.ctx));
     content.condition->used = true;
     content.condition->type = static_cast<int>(type);
     content.condition->size = p.size;

@@ -1,6 +1,7 @@
 // Makes plans of graphs: checks their structure and finds an order in which their nodes can run.
 #include "core/graph_memory.hpp"
 #include "core/graph_nodes.hpp"
+#include "core/misuse.hpp"
 #include "core/plan.hpp"
 
 #include <algorithm>
@@ -69,8 +70,8 @@ std::vector<Step> steps_of(const Graph &graph) {
     return steps;
 }
 
-// What is freed was allocated before, where the same graph does both.
-void check_frees(const Plan &plan) {
+// What is freed was allocated before, where the same graph does both. The driver takes it as it is.
+void note_early_frees(const Plan &plan) {
     // What is allocated before each step, in order.
     std::vector<std::vector<const GraphAllocation *>> allocated(plan.steps.size());
     const bool any = std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step &step) {
@@ -91,8 +92,8 @@ void check_frees(const Plan &plan) {
         const GraphAllocation *own = step.content.allocation.get();
         if (step.type() == CU_GRAPH_NODE_TYPE_MEM_FREE && own->graph == step.node->graph &&
             !std::binary_search(here.begin(), here.end(), own)) {
-            throw PlanProblem{invalid_structure, CUDA_ERROR_INVALID_VALUE, step.node,
-                              "a free node that does not come after its allocation node"};
+            misuse("a free node that does not come after its allocation node: " +
+                   step.node->describe());
         }
         if (step.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
             here.insert(std::upper_bound(here.begin(), here.end(), own), own);
@@ -113,7 +114,7 @@ std::shared_ptr<Plan> plan_of(const Graph &graph, Rules &rules) {
         throw PlanProblem{invalid_structure, CUDA_ERROR_INVALID_VALUE,
                           plan->steps[static_cast<std::size_t>(stuck)].node, "a cycle"};
     }
-    check_frees(*plan);
+    note_early_frees(*plan);
     for (Step &step : plan->steps) {
         check_node(*step.node, rules);
         Rules inner = rules;
@@ -146,9 +147,9 @@ bool has_work_of_kernels(const Graph &graph) {
 std::shared_ptr<Plan> make_plan(const Graph &graph, unsigned long long flags) {
     Rules rules;
     rules.device_launch = (flags & device_launch_flag) != 0;
-    if (graph.capturing || graph.owner != nullptr) {
-        throw PlanProblem{error, CUDA_ERROR_INVALID_VALUE, nullptr,
-                          "a graph that belongs to a capture or a node"};
+    if (graph.owner != nullptr) {
+        throw PlanProblem{error, CUDA_ERROR_NOT_SUPPORTED, nullptr,
+                          "a graph that belongs to a node"};
     }
     auto plan = plan_of(graph, rules);
     if (rules.device_launch && !has_work_of_kernels(graph)) {

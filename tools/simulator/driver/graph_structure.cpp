@@ -155,7 +155,7 @@ void remove_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to
                   std::size_t count) {
     const Graph &graph = graph_of(handle);
     require(count == 0 || (from != nullptr && to != nullptr));
-    require(!has_memory_nodes(graph));
+    require(!has_memory_nodes(graph), CUDA_ERROR_NOT_SUPPORTED);
     for (std::size_t i = 0; i < count; ++i) {
         remove_edge(pair_at(graph, from, to, i), data_at(data, i));
     }
@@ -284,7 +284,6 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
 CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
                                 CUgraph hClonedGraph) {
     require(phNode != nullptr);
-    poison(phNode);
     const Node &original = node_of(hOriginalNode);
     for (Node *node : graph_of(hClonedGraph).nodes) {
         if (node->original == &original) {

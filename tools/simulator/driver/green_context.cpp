@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -187,7 +188,6 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGrou
 
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
                                    unsigned int nbResources) {
-    poison(phDesc);
     require(phDesc != nullptr && resources != nullptr && nbResources != 0);
     Share all = share_of(resources[0]);
     for (unsigned int i = 1; i < nbResources; ++i) {
@@ -203,15 +203,11 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *res
 
 CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
                           unsigned int flags) {
-    poison(phCtx);
-    sim::device(dev);
+    Device &on = device(dev);
     require(phCtx != nullptr && flags == CU_GREEN_CTX_DEFAULT_STREAM);
     const Share share = checked(desc, CUDA_ERROR_INVALID_VALUE).share;
     require(share.device == dev);
-    CUcontext primary = nullptr;
-    const CUresult retained = driver::cuDevicePrimaryCtxRetain(&primary, dev);
-    require(retained == CUDA_SUCCESS, retained);
-    *phCtx = Registry::get().make<GreenContext>(*primary, share);
+    *phCtx = Registry::get().make<GreenContext>(retain_primary(on), share);
     return CUDA_SUCCESS;
 }
 
@@ -221,13 +217,13 @@ CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
         misuse("its green context is destroyed before " + stream->describe());
         end_stream(*stream);
     }
-    const CUdevice device = green.context->device;
+    Device &on = device(green.context->device);
     Registry::get().destroy(&green);
-    return driver::cuDevicePrimaryCtxRelease_v2(device);
+    release_primary(on);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx) {
-    poison(pContext);
     const GreenContext &green = green_context(hCtx);
     require(pContext != nullptr);
     *pContext = green.context;
@@ -269,20 +265,26 @@ CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
     Event &event = checked(hEvent);
     refuse_capturing(green);
     refuse_captured(event);
+    const std::vector<Stream *> streams = streams_of(green);
+    std::deque<InUse> in_use;
+    for (Stream *stream : streams) {
+        in_use.emplace_back(*stream);
+    }
     const Ticket ticket = enqueue(legacy_stream(*green.context),
                                   event_wait_work(event, "cuGreenCtxWaitEvent"), {}, false);
-    for (Stream *stream : streams_of(green)) {
+    for (Stream *stream : streams) {
         enqueue(*stream, {}, {ticket});
     }
-    std::erase_if(green.barriers, [](const Ticket &barrier) { return barrier->done; });
-    green.barriers.push_back(ticket);
+    if (Registry::get().find(hCtx) == hCtx) { // it may have been destroyed meanwhile
+        std::erase_if(green.barriers, [](const Ticket &barrier) { return barrier->done; });
+        green.barriers.push_back(ticket);
+    }
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12050
 CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
                                 int priority) {
-    poison(phStream);
     GreenContext &green = green_context(greenCtx);
     require(phStream != nullptr && flags == CU_STREAM_NON_BLOCKING);
     const ContextScope scope(*green.context);

@@ -35,7 +35,7 @@ CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
     return CUDA_SUCCESS;
 }
 
-#if CUDA_VERSION >= 13010
+#if CUDA_VERSION >= 13020
 CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
     require(syncMode <= CU_HOST_TASK_SPINWAIT);
     Stream &stream = stream_of(hStream);

@@ -35,8 +35,7 @@ Range *range_of_kind(std::uintptr_t address, Memory memory, const char *what) {
     Range *range = AddressSpace::get().find(address);
     if (range == nullptr) {
         // A context takes its memory with it: who frees that has the answer in the status.
-        const Context *context = current_or_null();
-        require(context == nullptr || !context->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        require(!current_has_ended(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         AddressSpace::get().report_freed(address, what);
         return nullptr;
     }
@@ -75,7 +74,6 @@ const Range &mapped_range(const void *host) {
 namespace sim::driver {
 
 CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
-    poison(pp);
     potentially_unsafe_call();
     current_context();
     require(pp != nullptr && (Flags & ~allocation_flags) == 0);
@@ -84,7 +82,6 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
 }
 
 CUresult cuMemAllocHost_v2(void **pp, size_t bytesize) {
-    poison(pp);
     potentially_unsafe_call();
     current_context();
     require(pp != nullptr);
@@ -102,7 +99,6 @@ CUresult cuMemFreeHost(void *p) {
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags) {
-    poison(pdptr);
     current_context();
     require(pdptr != nullptr && Flags == 0);
     require(mapped_range(p).memory != Memory::managed);

@@ -11,7 +11,6 @@
 namespace sim::driver {
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
-    poison(pHandle);
     current_context();
     require(pHandle != nullptr);
     const Event &exported = checked(event);
@@ -25,7 +24,6 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
 }
 
 CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
-    poison(phEvent);
     Context &context = current_context();
     require(phEvent != nullptr);
     const auto inside = unsealed<IpcEventHandle>(handle, CUDA_ERROR_MAP_FAILED);

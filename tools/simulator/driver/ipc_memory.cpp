@@ -253,7 +253,6 @@ bool can_export_ipc(const Range &range) noexcept {
 namespace sim::driver {
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
-    poison(pHandle);
     current_context();
     require(pHandle != nullptr);
     Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(dptr));
@@ -266,7 +265,6 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
 }
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags) {
-    poison(pdptr);
     Context &context = current_context();
     require(pdptr != nullptr && Flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     const auto inside = unsealed<IpcMemoryHandle>(handle, CUDA_ERROR_INVALID_VALUE);

@@ -165,7 +165,6 @@ CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
 }
 
 CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
-    poison(hmod);
     require(hmod != nullptr);
     *hmod = function_of(hfunc).module;
     return CUDA_SUCCESS;
@@ -194,6 +193,7 @@ CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOff
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                               size_t *paramSize) {
+    current_context();
     give_parameter(checked(kernel).code, paramIndex, paramOffset, paramSize);
     return CUDA_SUCCESS;
 }
@@ -214,7 +214,6 @@ CUresult cuFuncLoad(CUfunction function) {
 
 #if CUDA_VERSION >= 12000
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
-    poison(pFunc);
     require(pFunc != nullptr);
     Function &function = function_in(checked(kernel), current_context());
     function.loaded = true;
@@ -248,7 +247,6 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
 
 #if CUDA_VERSION >= 12050
 CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
-    poison(pLib);
     require(pLib != nullptr);
     *pLib = checked(kernel).library;
     return CUDA_SUCCESS;

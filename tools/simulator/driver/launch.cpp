@@ -4,18 +4,20 @@
 #include "core/context.hpp"
 #include "core/host_function_scope.hpp"
 #include "core/host_kernels.hpp"
-#include "core/memory.hpp"
+#include "core/kernel_memory.hpp"
 #include "core/misuse.hpp"
 #include "core/stream.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
+#include <memory_resource>
+#include <utility>
 
 namespace sim {
 namespace {
 
-using Arguments = std::vector<std::vector<std::byte>>;
+using Arguments = KernelArguments;
 
 Arguments copy_each(const ImageKernel &code, void **parameters) {
     Arguments arguments;
@@ -53,47 +55,41 @@ Arguments copy_packed(const ImageKernel &code, void **extra) {
     return arguments;
 }
 
-// Addresses of memory among the arguments: freeing it before the kernel ran is a misuse.
-std::vector<CUdeviceptr> addresses_in(const Arguments &arguments) {
-    std::vector<CUdeviceptr> found;
-    for (const std::vector<std::byte> &argument : arguments) {
-        for (std::size_t at = 0; at + sizeof(CUdeviceptr) <= argument.size();
-             at += sizeof(CUdeviceptr)) {
-            CUdeviceptr address = 0;
-            std::memcpy(&address, argument.data() + at, sizeof address);
-            if (AddressSpace::get().find(static_cast<std::uintptr_t>(address)) != nullptr) {
-                found.push_back(address);
-            }
-        }
-    }
-    return found;
-}
-
 // A launch as queued work keeps it: the code may go with its module before.
 struct Queued {
-    KernelLaunch launch;
-    std::shared_ptr<const Image> image;
-    const ImageKernel *code;
+    Queued(KernelLaunch &&given, const ImageKernel &its_code)
+        : launch(std::move(given)), image(image_of(*launch.function)), code(its_code) {}
 
-    bool is_alive() const { return Registry::get().find(launch.function) == launch.function; }
+    const KernelLaunch launch;
+    const std::shared_ptr<const Image> image;
+    const ImageKernel &code;
 };
+
+bool is_alive(const Object *callable) {
+    return Registry::get().find(callable) == callable;
+}
 
 void run_kernel(const Queued &queued, CUstream_st &stream) {
     const KernelLaunch &launch = queued.launch;
-    const std::string &name = queued.code->name;
-    if (!queued.is_alive()) {
+    const std::string &name = queued.code.name;
+    if (!is_alive(launch.function)) {
         misuse("kernel " + name + " runs after its module was unloaded");
         throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
     }
+    check_pointers(launch.arguments, name, *stream.context);
     const HostKernel kernel = host_kernel(name);
     if (kernel.function == nullptr) {
         return;
     }
-    std::vector<const void *> pointers;
-    std::vector<std::size_t> sizes;
-    for (const std::vector<std::byte> &argument : launch.arguments) {
-        pointers.push_back(argument.data());
-        sizes.push_back(argument.size());
+    // Takes no memory but this for kernels with up to 32 parameters.
+    alignas(std::max_align_t) std::byte storage[512];
+    std::pmr::monotonic_buffer_resource buffer(storage, sizeof storage);
+    const std::pmr::polymorphic_allocator<> memory(&buffer);
+    std::pmr::vector<const void *> pointers(launch.arguments.size(), memory);
+    std::pmr::vector<std::size_t> sizes(launch.arguments.size(), memory);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+        pointers[i] = launch.arguments[i].data();
+        sizes[i] = launch.arguments[i].size();
     }
     cushim_sim_launch seen{};
     seen.kernel = name.c_str();
@@ -106,6 +102,7 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
     seen.parameter_count = static_cast<unsigned int>(sizes.size());
     int status = 0;
     {
+        const KernelScope in_kernel(*stream.context);
         const HostFunctionScope scope; // no call of the API comes from a kernel
         status = kernel.function(&seen, kernel.user);
     }
@@ -115,11 +112,11 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
 }
 
 // For unload_module().
-void note_launch(const Queued &queued, const Ticket &operation) {
-    if (!queued.is_alive()) {
+void note_launch(Object *callable, const Ticket &operation) {
+    if (!is_alive(callable)) {
         return; // a graph that outlived its kernels: told when it runs
     }
-    Function &function = function_in(*queued.launch.function, *operation->stream->context);
+    Function &function = function_in(*callable, *operation->stream->context);
     function.loaded = true;
     auto &launches = function.launches;
     const auto is_over = [](const std::weak_ptr<Operation> &launch) {
@@ -132,18 +129,25 @@ void note_launch(const Queued &queued, const Ticket &operation) {
     launches.push_back(operation);
 }
 
-Work make_work(const LaunchTarget &target, KernelLaunch launch, const char *what) {
+// Without what a graph node shows of it: that is another copy of all arguments.
+Work make_work(const LaunchTarget &target, KernelLaunch &&launch, const char *what) {
     check_launch(target, launch);
     Work work;
     work.type = CU_GRAPH_NODE_TYPE_KERNEL;
     work.what = what;
     work.uses = addresses_in(launch.arguments);
+    work.enqueued = [callable = launch.function](const Ticket &operation) {
+        note_launch(callable, operation);
+    };
+    auto queued = std::make_shared<const Queued>(std::move(launch), target.code);
+    work.run = [queued = std::move(queued)](CUstream_st &stream) { run_kernel(*queued, stream); };
+    return work;
+}
+
+// With it.
+Work make_node_work(const LaunchTarget &target, const KernelLaunch &launch, const char *what) {
+    Work work = make_work(target, KernelLaunch(launch), what);
     work.parameters = launch;
-    auto image = image_of(*launch.function);
-    const auto queued =
-        std::make_shared<const Queued>(Queued{std::move(launch), std::move(image), &target.code});
-    work.run = [queued](CUstream_st &stream) { run_kernel(*queued, stream); };
-    work.enqueued = [queued](const Ticket &operation) { note_launch(*queued, operation); };
     return work;
 }
 
@@ -187,21 +191,21 @@ KernelLaunch kernel_launch(void *function, const unsigned int (&grid)[3],
 Work kernel_work(KernelLaunch launch, const char *what) {
     if (launch.function->kind == Kind::function) {
         const auto &function = static_cast<const Function &>(*launch.function);
-        return make_work({function.code, settings_of(function), function.context->device},
-                         std::move(launch), what);
+        return make_node_work({function.code, settings_of(function), function.context->device},
+                              launch, what);
     }
     // The context is known when it runs; until then the current one's device stands for it.
     auto &kernel = static_cast<Kernel &>(*launch.function);
-    const Context *context = current_or_null();
-    const CUdevice device = context != nullptr ? context->device : 0;
-    return make_work({kernel.code, settings_of(kernel, device), device}, std::move(launch), what);
+    const CUdevice device = current_device();
+    return make_node_work({kernel.code, settings_of(kernel, device), device}, launch, what);
 }
 
 Work launch_work(CUstream_st &stream, KernelLaunch launch, const char *what) {
     check_usable(*stream.context);
     const Function &function = function_in(*launch.function, *stream.context);
-    return make_work({function.code, settings_of(function), stream.context->device},
-                     std::move(launch), what);
+    const LaunchTarget target{function.code, settings_of(function), stream.context->device};
+    return stream.capture ? make_node_work(target, launch, what)
+                          : make_work(target, std::move(launch), what);
 }
 
 void launch_into(CUstream_st &stream, KernelLaunch launch, const char *what) {
@@ -213,6 +217,7 @@ void launch_into(CUstream_st &stream, KernelLaunch launch, const char *what) {
     Work work = launch_work(stream, launch, what);
     const CUlaunchAttribute *updatable = find_attribute(launch, launch_device_updatable);
     require(updatable == nullptr || updatable->value.cooperative == 0 || stream.capture);
+    const InUse in_use(stream);
     submit(stream, std::move(work));
     record_event(stream, launch, launch_programmatic_event, what);
     record_event(stream, launch, launch_completion_event, what);

@@ -1,6 +1,7 @@
 // What a launch is refused for at once: sizes, shared memory, cooperation, clusters, other attributes.
 #include "core/context.hpp"
 #include "core/launch.hpp"
+#include "core/settings.hpp"
 #include "core/stream.hpp"
 
 #include <algorithm>
@@ -16,30 +17,50 @@ std::uint64_t product(const unsigned int (&dimensions)[3]) {
     return std::uint64_t(dimensions[0]) * dimensions[1] * dimensions[2];
 }
 
-struct Limit {
-    int attribute;
-    int otherwise;
+// What a device allows of a grid and of a block.
+struct Limits {
+    int grid[3], block[3], threads;
 };
 
-void check_dimensions(const unsigned int (&sizes)[3], const Limit (&limits)[3], CUdevice device) {
+Limits read_limits(CUdevice device) {
+    return {{attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647),
+             attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535),
+             attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535)},
+            {attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024),
+             attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024),
+             attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64)},
+            attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024)};
+}
+
+// Every launch asks for them. Where no attribute is set they are those of the driver's version, on
+// all devices.
+Limits limits_of(CUdevice device) {
+    static struct {
+        int version = 0;
+        Limits limits{};
+    } known;
+    if (settings().machine.sets_attributes()) {
+        return read_limits(device);
+    }
+    if (known.version != driver_version()) {
+        known = {driver_version(), read_limits(device)};
+    }
+    return known.limits;
+}
+
+void check_dimensions(const unsigned int (&sizes)[3], const int (&most)[3]) {
     for (int i = 0; i < 3; ++i) {
-        const int most = attribute_or(device, limits[i].attribute, limits[i].otherwise);
-        require(sizes[i] != 0 && sizes[i] <= static_cast<unsigned int>(most));
+        require(sizes[i] != 0 && sizes[i] <= static_cast<unsigned int>(most[i]));
     }
 }
 
 void check_sizes(const LaunchTarget &target, const KernelLaunch &launch) {
-    static constexpr Limit of_grid[3] = {{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
-                                         {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-                                         {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535}};
-    static constexpr Limit of_block[3] = {{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-                                          {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
-                                          {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64}};
-    check_dimensions(launch.grid, of_grid, target.device);
-    check_dimensions(launch.block, of_block, target.device);
+    const Limits limits = limits_of(target.device);
+    check_dimensions(launch.grid, limits.grid);
+    check_dimensions(launch.block, limits.block);
     const std::uint64_t threads = product(launch.block);
-    const int most = attribute_or(target.device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024);
-    require(threads <= static_cast<std::uint64_t>(std::min(most, target.code.max_threads)));
+    require(threads <=
+            static_cast<std::uint64_t>(std::min(limits.threads, target.code.max_threads)));
     // What remains of the limit are the registers.
     require(threads <= static_cast<std::uint64_t>(max_threads_of(target.code, target.device)),
             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);

@@ -6,6 +6,7 @@
 #include "driver_functions.hpp"
 
 #include <algorithm>
+#include <deque>
 
 namespace sim {
 namespace {
@@ -74,6 +75,10 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsLi
     require(launchParamsList != nullptr && numDevices != 0 &&
             (flags & ~(no_pre_launch_sync | no_post_launch_sync)) == 0);
     Launches launches = prepare(launchParamsList, numDevices);
+    std::deque<InUse> in_use;
+    for (Stream *stream : launches.streams) {
+        in_use.emplace_back(*stream);
+    }
     std::vector<Ticket> before, after;
     if ((flags & no_pre_launch_sync) == 0) {
         for (const Stream *stream : launches.streams) {

@@ -39,7 +39,6 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
                            void **jitOptionsValues, unsigned int numJitOptions,
                            CUlibraryOption *libraryOptions, void **libraryOptionValues,
                            unsigned int numLibraryOptions) {
-    poison(library);
     require(library != nullptr);
     check_options(libraryOptions, libraryOptionValues, numLibraryOptions);
     *library = load(code, {}, JitOptions(numJitOptions, jitOptions, jitOptionsValues));
@@ -50,7 +49,6 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
                                void **jitOptionsValues, unsigned int numJitOptions,
                                CUlibraryOption *libraryOptions, void **libraryOptionValues,
                                unsigned int numLibraryOptions) {
-    poison(library);
     require(library != nullptr && fileName != nullptr);
     check_options(libraryOptions, libraryOptionValues, numLibraryOptions);
     const std::string bytes = read_file(fileName);
@@ -72,7 +70,6 @@ CUresult cuLibraryUnload(CUlibrary handle) {
 }
 
 CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
-    poison(pKernel);
     require(pKernel != nullptr && name != nullptr);
     const auto &kernels = checked(library).kernels;
     const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel *kernel) {
@@ -100,7 +97,6 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, C
 #endif
 
 CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
-    poison(pMod);
     require(pMod != nullptr);
     Library &from = checked(library);
     *pMod = &library_module(from, current_context());
@@ -134,10 +130,9 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
 }
 
 CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
-    poison(fptr);
     require(fptr != nullptr && symbol != nullptr);
     checked(library);
-    refuse(CUDA_ERROR_NOT_FOUND); // simulated code has none
+    refuse(CUDA_ERROR_INVALID_VALUE); // simulated code has none; this is for a missing name, too
 }
 
 } // namespace sim::driver

@@ -121,7 +121,6 @@ namespace sim::driver {
 
 CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues,
                          CUlinkState *stateOut) {
-    poison(stateOut);
     require(stateOut != nullptr);
     current_context();
     *stateOut = Registry::get().make<CUlinkState_st>(JitOptions(numOptions, options, optionValues));
@@ -151,7 +150,6 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *pa
 }
 
 CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
-    poison(cubinOut);
     CUlinkState_st &link = checked(state);
     require(cubinOut != nullptr && link.has_input);
     if (link.linked.empty()) {

@@ -217,7 +217,6 @@ ManagedState &managed_state(const Range &range) noexcept {
 namespace sim::driver {
 
 CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
-    poison(dptr);
     potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr && bytesize != 0 &&
@@ -268,6 +267,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count
                                  size_t numPrefetchLocs, unsigned long long flags,
                                  CUstream hStream) {
     Stream &stream = checked_batch(dptrs, sizes, count, flags, hStream);
+    const InUse in_use(stream);
     const auto places = places_of(count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs);
     for (size_t i = 0; i < count; ++i) {
         submit(stream, managed_work(dptrs[i], "cuMemPrefetchBatchAsync",
@@ -280,6 +280,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count
 CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
                                 unsigned long long flags, CUstream hStream) {
     Stream &stream = checked_batch(dptrs, sizes, count, flags, hStream);
+    const InUse in_use(stream);
     for (size_t i = 0; i < count; ++i) {
         submit(stream, managed_work(dptrs[i], "cuMemDiscardBatchAsync",
                                     [address = dptrs[i], size = sizes[i]](Stream &) {
@@ -294,6 +295,7 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, si
                                            size_t numPrefetchLocs, unsigned long long flags,
                                            CUstream hStream) {
     Stream &stream = checked_batch(dptrs, sizes, count, flags, hStream);
+    const InUse in_use(stream);
     const auto places = places_of(count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs);
     for (size_t i = 0; i < count; ++i) {
         submit(stream,
@@ -334,6 +336,10 @@ CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t lengt
                                 unsigned int flags) {
     Stream &stream = stream_of(hStream);
     check_usable(*stream.context);
+    if (flags == 0) {
+        misuse(
+            "cuStreamAttachMemAsync without a flag, which ends a process of the measured driver");
+    }
     require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
             flags == CU_MEM_ATTACH_SINGLE);
     require(flags != CU_MEM_ATTACH_SINGLE || (!stream.legacy && !stream.per_thread));

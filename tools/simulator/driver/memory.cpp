@@ -5,7 +5,6 @@
 #include "core/graph.hpp"
 #include "core/misuse.hpp"
 #include "core/pool.hpp"
-#include "core/settings.hpp"
 #include "core/virtual_memory.hpp"
 #include "core/work.hpp"
 #include "driver_functions.hpp"
@@ -30,8 +29,7 @@ Range &freed_range(std::uintptr_t address) {
     Range *range = space.find(address);
     if (range == nullptr) {
         // A context takes its memory with it: who frees that has the answer in the status.
-        const Context *context = current_or_null();
-        require(context == nullptr || !context->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        require(!current_has_ended(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         space.report_freed(address, "cuMemFree");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
@@ -58,18 +56,18 @@ namespace sim::driver {
 
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
     const Device &device = sim::device(current_context().device);
-    const std::size_t limit = std::min(settings().limit(), settings().memory);
+    const std::size_t memory = device_memory(device.ordinal);
+    const std::size_t limit = std::min(device_limit(device.ordinal), memory);
     if (free != nullptr) {
         *free = limit - std::min(limit, device.used);
     }
     if (total != nullptr) {
-        *total = settings().memory;
+        *total = memory;
     }
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
-    poison(dptr);
     potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr && bytesize != 0);
@@ -80,7 +78,6 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
                             unsigned int ElementSizeBytes) {
-    poison(dptr);
     potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr && pPitch != nullptr && WidthInBytes != 0 && Height != 0);

@@ -3,12 +3,14 @@
 #include "core/context.hpp"
 #include "core/device.hpp"
 #include "core/memory.hpp"
+#include "core/misuse.hpp"
 #include "core/node_work.hpp"
 #include "core/stream.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace sim {
 namespace {
@@ -83,9 +85,15 @@ CUresult set_later(CUstream handle, const MemsetParameters &parameters, const ch
     return CUDA_SUCCESS;
 }
 
+// As measured, the bytes of a row are taken modulo 2^64: so many that nothing is left set nothing.
 template <class Value>
 MemsetParameters one_row(CUdeviceptr address, Value value, std::size_t count) {
-    return {address, 0, value, sizeof value, count, 1};
+    const std::size_t taken = count * sizeof value / sizeof value;
+    if (taken != count) {
+        misuse("memset of " + std::to_string(count) + " elements of " +
+               std::to_string(sizeof value) + " bytes, more than there are addresses");
+    }
+    return {address, 0, value, sizeof value, taken, 1};
 }
 
 template <class Value>

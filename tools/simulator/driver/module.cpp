@@ -60,7 +60,6 @@ void give_variable(std::uintptr_t address, CUdeviceptr *dptr, std::size_t *bytes
 namespace sim::driver {
 
 CUresult cuModuleLoad(CUmodule *module, const char *fname) {
-    poison(module);
     require(module != nullptr && fname != nullptr);
     current_context();
     const std::string bytes = read_file(fname);
@@ -69,7 +68,6 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname) {
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
-    poison(module);
     require(module != nullptr);
     *module = load(image, {}, {});
     return CUDA_SUCCESS;
@@ -77,7 +75,6 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image) {
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
                             CUjit_option *options, void **optionValues) {
-    poison(module);
     require(module != nullptr);
     current_context();
     *module = load(image, {}, JitOptions(numOptions, options, optionValues));
@@ -85,7 +82,6 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
-    poison(module);
     require(module != nullptr);
     *module = load(fatCubin, {}, {});
     return CUDA_SUCCESS;
@@ -107,7 +103,6 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
 }
 
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
-    poison(hfunc);
     require(hfunc != nullptr && name != nullptr && *name != '\0');
     Module &module = checked(hmod);
     check_usable(*module.context);
@@ -146,14 +141,12 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, c
 }
 
 CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
-    poison(pTexRef);
     require(pTexRef != nullptr);
     *pTexRef = member(checked(hmod).textures, name);
     return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
-    poison(pSurfRef);
     require(pSurfRef != nullptr);
     *pSurfRef = member(checked(hmod).surfaces, name);
     return CUDA_SUCCESS;

@@ -121,7 +121,6 @@ CUresult cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectP
 CUresult cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
                            const CUmulticastObjectProp *prop) {
     require(mcHandle != nullptr);
-    poison(mcHandle);
     check_properties(prop);
     require(any_device_supports(), CUDA_ERROR_NOT_SUPPORTED);
     require(prop->size != 0 && prop->size % vmm_granularity() == 0);

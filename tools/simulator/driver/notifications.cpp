@@ -22,7 +22,6 @@ namespace sim::driver {
 
 CUresult cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc,
                                            void *userData, CUasyncCallbackHandle *callback) {
-    poison(callback);
     sim::device(device);
     require(callbackFunc != nullptr && callback != nullptr);
     *callback = Registry::get().make<CUasyncCallbackEntry_st>(device, callbackFunc, userData);

@@ -1,7 +1,7 @@
 // Access of one device to another's memory.
 #include "core/context.hpp"
 #include "core/device.hpp"
-#include "core/settings.hpp"
+#include "core/open_calls.hpp"
 #include "driver_functions.hpp"
 
 namespace sim::driver {
@@ -21,6 +21,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
     check_usable(peer);
     require(can_access_peer(context.device, peer.device), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     require(context.peers.insert(&peer).second, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    note_peer_access(context, peer);
     return CUDA_SUCCESS;
 }
 

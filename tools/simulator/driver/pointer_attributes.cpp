@@ -40,8 +40,13 @@ CUmemoryPool pool_handle(const Range &range) {
     return range.memory == Memory::pool ? pool_allocation(range).pool->handle : nullptr;
 }
 
-std::size_t mapped_bytes(const Range &range) {
-    const std::size_t step = range.memory == Memory::registered ? platform::page_size() : big_page;
+std::size_t mapped_bytes(const Range &range, CUdeviceptr address) {
+    if (range.memory == Memory::mapped) {
+        return mapping_at(address)->size;
+    }
+    const std::size_t step = range.memory == Memory::registered ? platform::page_size()
+                             : range.memory == Memory::pool     ? pool_reserve_step
+                                                                : big_page;
     return (range.size + step - 1) / step * step;
 }
 
@@ -76,13 +81,9 @@ CUresult device_pointer(void *data, CUdeviceptr address) {
     return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-// The memory that an address of a reservation stands for, or the range itself.
-std::pair<CUdeviceptr, std::size_t> extent_of(const Range &range, CUdeviceptr address) {
-    if (range.memory == Memory::mapped) {
-        const Mapping *mapping = mapping_at(address);
-        return {static_cast<CUdeviceptr>(range.base + mapping->offset), mapping->size};
-    }
-    return {static_cast<CUdeviceptr>(range.base), range.size};
+CUdeviceptr mapping_start(const Range &range, CUdeviceptr address) {
+    const std::size_t offset = range.memory == Memory::mapped ? mapping_at(address)->offset : 0;
+    return static_cast<CUdeviceptr>(range.base + offset);
 }
 
 CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {
@@ -118,12 +119,14 @@ CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
         write(data, static_cast<unsigned int>(can_export_ipc(range)));
         break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: // of the whole reservation, where it is one
+        write(data, static_cast<CUdeviceptr>(range.base));
+        break;
     case mapping_base:
-        write(data, extent_of(range, address).first);
+        write(data, mapping_start(range, address));
         break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-        write(data, extent_of(range, address).second);
+        write(data, range.size);
         break;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         write(data, 1U);
@@ -142,7 +145,7 @@ CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {
         write(data, pool_handle(range));
         break;
     case mapping_size:
-        write(data, mapped_bytes(range));
+        write(data, mapped_bytes(range, address));
         break;
     default:
         return CUDA_ERROR_INVALID_VALUE;

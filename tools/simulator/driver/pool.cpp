@@ -2,7 +2,6 @@
 #include "pool.hpp"
 #include "device.hpp"
 #include "driver_functions.hpp"
-#include "settings.hpp"
 #include "virtual_memory.hpp"
 
 #include <new>
@@ -53,9 +52,10 @@ void check_properties(const CUmemPoolProps *properties) {
 std::shared_ptr<Segment> exportable_segment(const PoolState &state) {
     const std::size_t page = platform::map_granularity();
     const std::size_t header = (sizeof(PoolFile) + page - 1) / page * page;
-    // Twice the limit: what is being freed is not there yet for what is allocated instead.
-    const std::size_t most = state.max_size != 0 ? state.max_size : settings().limit();
-    const std::size_t bytes = header + 2 * ((most + page - 1) / page * page) + vmm_granularity();
+    // More than the limit: what is being freed is not there yet for what is allocated instead, and guard bytes
+    // take their part.
+    const std::size_t most = state.max_size != 0 ? state.max_size : device_limit(state.device);
+    const std::size_t bytes = header + 3 * ((most + page - 1) / page * page) + vmm_granularity();
     auto segment = std::make_shared<Segment>();
     segment->file = platform::File::create(bytes);
     segment->view = segment->file.valid() ? segment->file.map(0, bytes) : nullptr;
@@ -165,7 +165,6 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     require(pool != nullptr);
-    poison(pool);
     check_properties(poolProps);
     const auto types = static_cast<unsigned int>(poolProps->handleTypes);
     check_handle_types(types);

@@ -2,6 +2,7 @@
 // which is what is exported, and a pointer is a place in it.
 #include "device.hpp"
 #include "driver_functions.hpp"
+#include "open_calls.hpp"
 #include "pool.hpp"
 #include "virtual_memory.hpp"
 
@@ -80,6 +81,7 @@ CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
     platform::File copy = state.segment->file.duplicate();
     require(copy.valid(), CUDA_ERROR_OUT_OF_MEMORY);
     const int descriptor = static_cast<int>(copy.release());
+    note_export(descriptor);
     std::memcpy(handle_out, &descriptor, sizeof descriptor);
     return CUDA_SUCCESS;
 }
@@ -88,7 +90,6 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle
                                             CUmemAllocationHandleType handleType,
                                             unsigned long long flags) {
     require(pool_out != nullptr);
-    poison(pool_out);
     const auto type = static_cast<unsigned int>(handleType);
     require(flags == 0);
     check_handle_types(type);
@@ -132,7 +133,6 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdevicep
 CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
                                 CUmemPoolPtrExportData *shareData) {
     require(ptr_out != nullptr);
-    poison(ptr_out);
     Pool &object = pool_of(pool);
     require(shareData != nullptr && object.state->imported);
     PoolPointer pointer;

@@ -2,7 +2,6 @@
 #include "device.hpp"
 #include "misuse.hpp"
 #include "pool.hpp"
-#include "settings.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -10,16 +9,13 @@
 namespace sim {
 namespace {
 
-// Pools reserve in these, where there is so much.
-constexpr std::size_t reserve_step = std::size_t(32) << 20;
-
 std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;
 }
 
 // So much more for a pool that must not grow beyond `most`; 0 where not even `needed` is there.
 std::size_t room(const Device &device, std::size_t wanted, std::size_t needed) {
-    const std::size_t limit = settings().limit();
+    const std::size_t limit = device_limit(device.ordinal);
     const std::size_t left = limit > device.used ? limit - device.used : 0;
     return needed > left ? 0 : std::min(wanted, left);
 }
@@ -44,7 +40,7 @@ void PoolState::take(std::size_t bytes) {
     require(bytes <= limit && used <= limit - bytes, CUDA_ERROR_OUT_OF_MEMORY);
     if (used + bytes > reserved) {
         const std::size_t needed = used + bytes - reserved;
-        const std::size_t grown = std::min(round_up(used + bytes, reserve_step), limit);
+        const std::size_t grown = std::min(round_up(used + bytes, pool_reserve_step), limit);
         Device &owner = sim::device(device);
         const std::size_t more = room(owner, grown - reserved, needed);
         require(more != 0, CUDA_ERROR_OUT_OF_MEMORY);
@@ -57,7 +53,7 @@ void PoolState::take(std::size_t bytes) {
 }
 
 void PoolState::trim(std::size_t keep) noexcept {
-    const std::size_t needed = round_up(used + ending, reserve_step);
+    const std::size_t needed = round_up(used + ending, pool_reserve_step);
     const std::size_t target = std::max(keep, needed);
     if (reserved > target && device < device_count()) {
         std::size_t &total = sim::device(device).used;

@@ -1,32 +1,50 @@
 // Primary contexts: one per device, shared by all who retain it.
 #include "core/context.hpp"
 #include "core/device.hpp"
+#include "core/open_calls.hpp"
 #include "core/pool.hpp"
 #include "driver_functions.hpp"
+
+namespace sim {
+
+Context &retain_primary(Device &on) {
+    await_end_of(on);
+    Context &context = primary_context(on);
+    context.flags = on.primary_flags;
+    ++on.primary_count;
+    return context;
+}
+
+void release_primary(Device &on) {
+    await_end_of(on);
+    require(on.primary_count > 0, CUDA_ERROR_INVALID_CONTEXT);
+    if (--on.primary_count == 0 && !on.primary->destroyed) {
+        tear_down(*on.primary);
+    }
+}
+
+} // namespace sim
 
 namespace sim::driver {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
     Device &on = device(dev);
     require(pctx != nullptr);
-    Context &context = primary_context(on);
-    context.flags = on.primary_flags;
-    ++on.primary_count;
-    *pctx = &context;
+    *pctx = &retain_primary(on);
+    note_retain(dev);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
     Device &on = device(dev);
-    require(on.primary_count > 0, CUDA_ERROR_INVALID_CONTEXT);
-    if (--on.primary_count == 0 && !on.primary->destroyed) {
-        tear_down(*on.primary);
-    }
+    note_release(dev);
+    release_primary(on);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
     Device &on = device(dev);
+    await_end_of(on);
     if (on.primary != nullptr && !on.primary->destroyed) {
         tear_down(*on.primary);
         end_pool_memory_of(dev);

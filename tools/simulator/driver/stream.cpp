@@ -18,7 +18,6 @@ int usable_priority(int priority) {
 }
 
 CUresult create(CUstream *stream, unsigned int flags, int priority) {
-    poison(stream);
     Context &context = current_context();
     require(stream != nullptr && (flags & ~static_cast<unsigned int>(CU_STREAM_NON_BLOCKING)) == 0);
     *stream = Registry::get().make<Stream>(context, flags, priority);
@@ -64,13 +63,13 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
 }
 
 CUresult cuStreamQuery(CUstream hStream) {
-    Stream &stream = stream_of(hStream);
+    Stream &stream = stream_of_caller(hStream);
     require_waitable(stream);
     Context &context = *stream.context;
     if (!idle(stream)) {
         return CUDA_ERROR_NOT_READY;
     }
-    check_usable(context);
+    check_still_usable(&context);
     return take_error(context);
 }
 

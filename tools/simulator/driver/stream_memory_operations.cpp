@@ -2,12 +2,14 @@
 #include "core/context.hpp"
 #include "core/device.hpp"
 #include "core/memory.hpp"
+#include "core/misuse.hpp"
 #include "core/node_work.hpp"
 #include "core/stream.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 namespace sim {
 namespace {
@@ -197,7 +199,10 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
     if (count == 0) {
         return CUDA_SUCCESS;
     }
-    require(operations != nullptr);
+    if (operations == nullptr) {
+        misuse(std::string(what) + " of a null list, which ends a process of the measured driver");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
     for (unsigned int i = 0; i < count; ++i) {
         check_operation(abi, operations[i], stream.context->device);
     }

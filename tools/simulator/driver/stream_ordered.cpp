@@ -60,7 +60,7 @@ Range &to_be_freed(CUdeviceptr address) {
 // Notes that the current call frees it. A pool may count on the bytes from now on.
 void mark_freed(Range &range) {
     const Call *call = Call::current();
-    range.ended_by = call != nullptr ? call->row().name : "the simulator";
+    range.ended_by = call != nullptr ? call->name() : "the simulator";
     range.ended_in = call != nullptr ? call->number() : 0;
     if (range.memory == Memory::pool) {
         PoolAllocation &allocation = pool_allocation(range);
@@ -204,7 +204,6 @@ namespace driver {
 
 CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
     require(dptr != nullptr);
-    poison(dptr);
     CUstream_st &stream = stream_of(hStream);
     require_pools(stream.context->device);
     Pool &pool = current_pool(stream.context->device);
@@ -215,7 +214,6 @@ CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                  CUstream hStream) {
     require(dptr != nullptr);
-    poison(dptr);
     CUstream_st &stream = stream_of(hStream);
     *dptr = allocate_async(stream, pool_of(pool), bytesize, "cuMemAllocFromPoolAsync");
     return CUDA_SUCCESS;

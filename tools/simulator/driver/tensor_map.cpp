@@ -1,5 +1,6 @@
 // Tensor maps: the documented rules are checked; the result says what was asked for, in a form of our own.
-#include "core/settings.hpp"
+#include "core/context.hpp"
+#include "core/device.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ struct Tensor {
 
 void check_tensor(const Tensor &t) {
     require(t.map != nullptr && reinterpret_cast<std::uintptr_t>(t.map) % 64 == 0);
-    require(settings().cc_major >= 9, CUDA_ERROR_NOT_SUPPORTED);
+    require(device_capability(current_device()).major >= 9, CUDA_ERROR_NOT_SUPPORTED);
     require(t.type >= 0 && t.type <= packed_6_bits_16);
     require(t.interleave >= 0 && t.interleave <= CU_TENSOR_MAP_INTERLEAVE_32B);
     require(t.swizzle >= 0 && t.swizzle <= 6 && t.promotion >= 0 &&

@@ -114,7 +114,6 @@ namespace sim::driver {
 CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
                            const CUDA_TEXTURE_DESC *pTexDesc,
                            const CUDA_RESOURCE_VIEW_DESC *pResViewDesc) {
-    poison(pTexObject);
     require(pTexObject != nullptr && pResDesc != nullptr && pTexDesc != nullptr);
     Context &context = current_context();
     check_resource(*pResDesc, context.device);
@@ -160,7 +159,6 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
 }
 
 CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc) {
-    poison(pSurfObject);
     require(pSurfObject != nullptr && pResDesc != nullptr);
     Context &context = current_context();
     require(pResDesc->resType == CU_RESOURCE_TYPE_ARRAY && pResDesc->flags == 0);

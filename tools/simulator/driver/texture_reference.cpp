@@ -58,7 +58,6 @@ CUresult give(T *output, const T &value) {
 namespace sim::driver {
 
 CUresult cuTexRefCreate(CUtexref *pTexRef) {
-    poison(pTexRef);
     require(pTexRef != nullptr);
     *pTexRef = Registry::get().make<TextureReference>(current_context(), nullptr);
     return CUDA_SUCCESS;

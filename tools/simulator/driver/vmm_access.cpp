@@ -68,17 +68,18 @@ void protect(const Range &range, const Mapping &mapping) {
         read = read || allows(flags, false);
         write = write || allows(flags, true);
     }
-    platform::protect(range.view + mapping.offset, mapping.size, page_access(read, write));
+    platform::protect(range.view + mapping.offset, mapping.usable, page_access(read, write));
 }
 
 void set_host_access(const Range &range, const Mapping &mapping, CUmemAccess_flags flags) {
     auto *where = reinterpret_cast<std::byte *>(range.base + mapping.offset);
     if (!mapping.access.contains(Mapping::host_access)) {
         const Backing &backing = *mapping.backing;
-        require(backing.containing_file().map_at(where, backing.offset(), mapping.size, false),
+        require(backing.containing_file().map_at(where, backing.offset(), mapping.usable, false),
                 CUDA_ERROR_NOT_SUPPORTED);
     }
-    platform::protect(where, mapping.size, page_access(allows(flags, false), allows(flags, true)));
+    platform::protect(where, mapping.usable,
+                      page_access(allows(flags, false), allows(flags, true)));
 }
 
 } // namespace

@@ -36,15 +36,16 @@ std::size_t queued_users(CUdeviceptr address, std::size_t size) {
     return count;
 }
 
-void map(Range &range, std::size_t offset, std::size_t size, PhysicalMemory &memory) {
+void map(Range &range, std::size_t offset, PhysicalMemory &memory) {
     Reservation &reservation = reservation_of(range);
+    const std::size_t usable = std::min(memory.size, range.size - offset);
     if (!memory.multicast()) {
         const Backing &backing = *memory.backing;
-        require(backing.containing_file().map_at(reservation.view + offset, backing.offset(), size,
-                                                 false),
+        require(backing.containing_file().map_at(reservation.view + offset, backing.offset(),
+                                                 usable, false),
                 CUDA_ERROR_OUT_OF_MEMORY);
     }
-    auto *mapping = Registry::get().make<Mapping>(memory, offset, size);
+    auto *mapping = Registry::get().make<Mapping>(memory, offset, usable);
     reservation.mappings.emplace(offset, mapping);
     ++memory.mappings;
 }
@@ -53,10 +54,10 @@ void unmap(Range &range, Mapping &mapping) {
     Reservation &reservation = reservation_of(range);
     PhysicalMemory &memory = mapping.memory;
     if (!memory.multicast()) {
-        platform::unmap_at(reservation.view + mapping.offset, mapping.size);
+        platform::unmap_at(reservation.view + mapping.offset, mapping.usable);
     }
     if (mapping.access.contains(Mapping::host_access)) {
-        platform::decommit(reinterpret_cast<void *>(range.base + mapping.offset), mapping.size);
+        platform::decommit(reinterpret_cast<void *>(range.base + mapping.offset), mapping.usable);
     }
     reservation.mappings.erase(mapping.offset);
     Registry::get().destroy(&mapping);
@@ -66,8 +67,9 @@ void unmap(Range &range, Mapping &mapping) {
 
 } // namespace
 
-Mapping::Mapping(PhysicalMemory &of, std::size_t where, std::size_t bytes)
-    : Object(own_kind), memory(of), backing(of.backing), offset(where), size(bytes) {}
+Mapping::Mapping(PhysicalMemory &of, std::size_t where, std::size_t inside)
+    : Object(own_kind), memory(of), backing(of.backing), offset(where), size(of.size),
+      usable(inside) {}
 
 std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size) {
     std::vector<Mapping *> found;
@@ -89,14 +91,20 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
     const std::size_t granularity = vmm_granularity();
     require(flags == 0 && size != 0 && ptr % granularity == 0 && size % granularity == 0);
     PhysicalMemory &memory = physical_memory(handle);
-    Range &range = reserved_range(ptr, size);
+    Range &range = reserved_range(ptr, 1);
+    require(size <= ~CUdeviceptr(0) - ptr);
     // Only the whole of it.
     require(offset == 0 && size == memory.size, CUDA_ERROR_NOT_SUPPORTED);
     require(is_free(range, ptr - range.base, size));
     if (memory.multicast()) {
         check_team_complete(memory);
     }
-    map(range, ptr - range.base, size, memory);
+    if (const std::size_t inside = range.size - (ptr - range.base); size > inside) {
+        // The measured driver looks only at where it begins.
+        misuse("cuMemMap of " + std::to_string(size) + " bytes, of which the last " +
+               std::to_string(size - inside) + " lie past the end of " + range.describe());
+    }
+    map(range, ptr - range.base, memory);
     return CUDA_SUCCESS;
 }
 

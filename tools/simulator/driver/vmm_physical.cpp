@@ -125,7 +125,6 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                      const CUmemAllocationProp *prop, unsigned long long flags) {
     require(handle != nullptr);
-    poison(handle);
     check_properties(prop);
     require(flags == 0 && size != 0 && size % vmm_granularity() == 0);
     const auto types = static_cast<unsigned int>(prop->requestedHandleTypes);
@@ -154,7 +153,6 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
     require(handle != nullptr);
-    poison(handle);
     Mapping *mapping = mapping_at(reinterpret_cast<std::uintptr_t>(addr));
     require(mapping != nullptr);
     ++mapping->memory.references;

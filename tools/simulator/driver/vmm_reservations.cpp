@@ -26,6 +26,16 @@ std::uintptr_t place_for(std::size_t size, std::size_t alignment) {
     return (AddressSpace::get().reserve(size + unit, 0) + unit - 1) / unit * unit;
 }
 
+// How far a reservation reaches, with what is mapped past its end.
+std::size_t reach_of(const Range &range) {
+    const auto &mappings = reservation_of(range).mappings;
+    if (mappings.empty()) {
+        return range.size;
+    }
+    const auto &[offset, last] = *mappings.rbegin();
+    return std::max(range.size, offset + last->size);
+}
+
 } // namespace
 
 Reservation::~Reservation() {
@@ -45,7 +55,7 @@ Range &reserved_range(CUdeviceptr address, std::size_t size) {
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     require(range->memory == Memory::mapped);
-    require(size != 0 && size <= range->size - (address - range->base));
+    require(size != 0 && size <= reach_of(*range) - (address - range->base));
     return *range;
 }
 
@@ -69,7 +79,6 @@ namespace driver {
 CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
                              unsigned long long flags) {
     require(ptr != nullptr);
-    poison(ptr);
     const std::size_t page = platform::page_size();
     require(flags == 0 && size != 0 && size % page == 0 && addr % page == 0);
     require(alignment == 0 || std::has_single_bit(alignment));

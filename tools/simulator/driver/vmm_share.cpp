@@ -2,6 +2,7 @@
 // cuMemImportFromShareableHandle.
 #include "device.hpp"
 #include "driver_functions.hpp"
+#include "open_calls.hpp"
 #include "virtual_memory.hpp"
 
 #include <cstring>
@@ -72,6 +73,7 @@ void give_to_client(void *output, platform::File file) {
     const auto handle = reinterpret_cast<void *>(file.release());
 #else
     const int handle = static_cast<int>(file.release());
+    note_export(handle);
 #endif
     std::memcpy(output, &handle, sizeof handle);
 }
@@ -102,7 +104,6 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
                                         CUmemAllocationHandleType shHandleType) {
     require(handle != nullptr);
-    poison(handle);
     const auto type = static_cast<unsigned int>(shHandleType);
     check_handle_types(type);
     require(type == handle_type::native);

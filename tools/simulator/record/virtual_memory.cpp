@@ -41,7 +41,7 @@ void virtual_memory() {
     ask("cuMemGetAllocationGranularity(null)",
         d.cuMemGetAllocationGranularity(nullptr, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     ask("cuMemGetAllocationGranularity(option 7)",
-        d.cuMemGetAllocationGranularity(&g, &prop,
+        d.cuMemGetAllocationGranularity(&recommended, &prop,
                                         static_cast<CUmemAllocationGranularity_flags>(7)));
     CUmemGenericAllocationHandle handle = 0, other = 0;
     CUdeviceptr va = 0, second = 0;

@@ -3,6 +3,8 @@
 #include "last_error.hpp"
 #include "process.hpp"
 
+#include "driver/core/poison.hpp"
+
 namespace sim::runtime {
 namespace {
 
@@ -39,13 +41,25 @@ int Call::end(int status) noexcept {
 
 cudaError_t Call::enter(const Argument *arguments, unsigned int count) noexcept {
     const auto instead = static_cast<cudaError_t>(begin(arguments, count));
-    // Without a driver, or a device, every call says so before it looks at its arguments.
-    return instead != cudaSuccess || row_.any_time ? instead : ready();
+    if (instead != cudaSuccess) {
+        failed(instead, arguments, count);
+        return instead;
+    }
+    // Without a driver, or a device, every call says so before it looks at its arguments. Measured: what they
+    // point at stays as it is.
+    return row_.any_time ? cudaSuccess : ready();
+}
+
+void Call::failed(cudaError_t status, const Argument *arguments, unsigned int count) noexcept {
+    if (status != cudaErrorNotReady) {
+        poison_outputs(arguments, count);
+    }
 }
 
 cudaError_t Call::leave(cudaError_t status) noexcept {
     status = static_cast<cudaError_t>(end(status));
-    if (status != cudaSuccess && !keeps_last_error) {
+    // Measured: work that is not done yet is no error.
+    if (status != cudaSuccess && status != cudaErrorNotReady && !keeps_last_error) {
         note_error(status);
     }
     return status;

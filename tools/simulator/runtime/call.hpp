@@ -18,6 +18,9 @@ class Call {
         cudaError_t status = call.enter(arguments, count);
         if (status == cudaSuccess) {
             status = call.guarded(body);
+            if (status != cudaSuccess) {
+                failed(status, arguments, count);
+            }
         }
         return call.leave(status);
     }
@@ -54,6 +57,8 @@ class Call {
     int begin(const Argument *arguments, unsigned int count) noexcept;
     int end(int status) noexcept;
     cudaError_t enter(const Argument *arguments, unsigned int count) noexcept;
+    // What the body did not write, nobody may read.
+    static void failed(cudaError_t status, const Argument *arguments, unsigned int count) noexcept;
     cudaError_t leave(cudaError_t status) noexcept;
     template <class Body>
     cudaError_t guarded(Body &body) noexcept {

@@ -7,8 +7,13 @@
 namespace sim::runtime {
 namespace {
 
+// Of no bytes any kind is good, even what is none.
+Ends ends_of_bytes(size_t count, cudaMemcpyKind kind) {
+    return ends_of(count == 0 ? cudaMemcpyDefault : kind);
+}
+
 cudaError_t copy_now(void *destination, const void *source, size_t count, cudaMemcpyKind kind) {
-    const Ends ends = ends_of(kind);
+    const Ends ends = ends_of_bytes(count, kind);
     const bool from_host = ends.source == CU_MEMORYTYPE_HOST;
     const bool to_host = ends.destination == CU_MEMORYTYPE_HOST;
     if (kind == cudaMemcpyDefault || (from_host && to_host)) {
@@ -25,7 +30,7 @@ cudaError_t copy_now(void *destination, const void *source, size_t count, cudaMe
 
 cudaError_t copy_later(void *destination, const void *source, size_t count, cudaMemcpyKind kind,
                        cudaStream_t stream) {
-    const Ends ends = ends_of(kind);
+    const Ends ends = ends_of_bytes(count, kind);
     const bool from_host = ends.source == CU_MEMORYTYPE_HOST;
     const bool to_host = ends.destination == CU_MEMORYTYPE_HOST;
     const CUstream in = stream_of(stream);
@@ -43,11 +48,23 @@ cudaError_t copy_later(void *destination, const void *source, size_t count, cuda
 
 CUDA_MEMCPY3D rectangle(void *destination, size_t destination_pitch, const void *source,
                         size_t source_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+    if (width == 0 || height == 0) {
+        return {}; // nothing, whatever the rest says
+    }
     const Ends ends = ends_of(kind);
     check_pitch(destination_pitch, width);
     check_pitch(source_pitch, width);
     return copy_between(linear(ends.destination, destination, destination_pitch, height),
                         linear(ends.source, source, source_pitch, height), width, height);
+}
+
+CUDA_MEMCPY3D box(const cudaMemcpy3DParms *parameters) {
+    require(parameters != nullptr);
+    const cudaExtent &extent = parameters->extent;
+    if (extent.width == 0 || extent.height == 0 || extent.depth == 0) {
+        return {}; // nothing, whatever the rest says
+    }
+    return copy_of(parameters);
 }
 
 // A symbol is device memory: the kinds that say so, and the default.
@@ -80,12 +97,12 @@ cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
 
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p) {
     need_context();
-    return run_copy(copy_of(p));
+    return run_copy(box(p));
 }
 
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream) {
     need_context();
-    return run_copy(copy_of(p), stream);
+    return run_copy(box(p), stream);
 }
 
 // --- peers

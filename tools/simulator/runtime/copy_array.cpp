@@ -33,7 +33,8 @@ CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t arra
                         width, height);
 }
 
-// A place in an array that bytes are counted on from, row after row.
+// A place in an array that bytes are counted on from, row after row. Measured: behind the end of a row
+// it goes on with the next.
 struct Cursor {
     cudaArray_const_t array;
     size_t x, y, row;
@@ -42,7 +43,8 @@ struct Cursor {
         require(array != nullptr, cudaErrorInvalidResourceHandle);
         const CUDA_ARRAY3D_DESCRIPTOR shape = descriptor_of(array_of(array));
         row = shape.Width * element_size(Format{shape.Format, shape.NumChannels});
-        require(x < row);
+        require(row != 0 && !__builtin_add_overflow(y, x / row, &y));
+        x %= row;
     }
     size_t left_in_row() const { return row - x; }
     void advance(size_t count) {

@@ -44,7 +44,7 @@ cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp *opList, s
 }
 #endif
 
-#if CUDART_VERSION >= 13050
+#if CUDART_VERSION >= 13020
 cudaError_t cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
                                           cudaMemcpyAttributes *attr, cudaStream_t stream) {
     return CU(cuMemcpyWithAttributesAsync)(

@@ -3,6 +3,25 @@
 #include "same.hpp"
 
 namespace sim::runtime {
+namespace {
+
+// The runtime always maps host memory, and has its contexts say so.
+cudaError_t set_flags(int device, unsigned int flags) {
+    require((flags & ~static_cast<unsigned int>(cudaDeviceMask)) == 0);
+    return CU_ANY(cuDevicePrimaryCtxSetFlags_v2)(device, flags | cudaDeviceMapHost);
+}
+
+// The driver has limits that the runtime does not name, and another answer to what is none.
+CUlimit limit_of(cudaLimit limit) {
+    bool named = static_cast<unsigned int>(limit) <= cudaLimitPersistingL2CacheSize;
+#if CUDART_VERSION >= 13040
+    named = named || limit == cudaLimitPerBlockMemorySize;
+#endif
+    require(named);
+    return same<CUlimit>(limit);
+}
+
+} // namespace
 
 cudaError_t cudaGetDeviceCount(int *count) {
     return CU_ANY(cuDeviceGetCount)(count);
@@ -26,20 +45,22 @@ cudaError_t cudaSetValidDevices(int *device_arr, int len) {
 }
 
 #if CUDART_VERSION >= 12000
+// Other bits of `flags` say nothing.
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
     checked_device(device);
-    require((flags & ~static_cast<unsigned int>(cudaInitDeviceFlagsAreValid)) == 0);
     if ((flags & cudaInitDeviceFlagsAreValid) != 0) {
-        demand(CU_ANY(cuDevicePrimaryCtxSetFlags_v2)(device, deviceFlags));
+        demand(set_flags(device, deviceFlags));
     }
-    (void)primary_context(device); // made, but not made current
+    (void)primary_context(device);
+    if (device == current_device()) {
+        need_context(); // measured: the thread's own device is current from then on
+    }
     return cudaSuccess;
 }
 #endif
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags) {
-    require((flags & ~static_cast<unsigned int>(cudaDeviceMask)) == 0);
-    return CU_ANY(cuDevicePrimaryCtxSetFlags_v2)(current_device(), flags);
+    return set_flags(current_device(), flags);
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int *flags) {
@@ -47,7 +68,7 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags) {
     int active = 0;
     unsigned int found = 0;
     demand(CU_ANY(cuDevicePrimaryCtxGetState)(current_device(), &found, &active));
-    *flags = found | cudaDeviceMapHost; // the runtime always maps
+    *flags = found | cudaDeviceMapHost;
     return cudaSuccess;
 }
 
@@ -60,11 +81,11 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-    return CU(cuCtxSetLimit)(same<CUlimit>(limit), value);
+    return CU(cuCtxSetLimit)(limit_of(limit), value);
 }
 
 cudaError_t cudaDeviceGetLimit(size_t *pValue, cudaLimit limit) {
-    return CU(cuCtxGetLimit)(pValue, same<CUlimit>(limit));
+    return CU(cuCtxGetLimit)(pValue, limit_of(limit));
 }
 
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *pCacheConfig) {
@@ -164,11 +185,11 @@ cudaError_t cudaThreadSynchronize() {
 }
 
 cudaError_t cudaThreadSetLimit(cudaLimit limit, size_t value) {
-    return CU(cuCtxSetLimit)(same<CUlimit>(limit), value);
+    return CU(cuCtxSetLimit)(limit_of(limit), value);
 }
 
 cudaError_t cudaThreadGetLimit(size_t *pValue, cudaLimit limit) {
-    return CU(cuCtxGetLimit)(pValue, same<CUlimit>(limit));
+    return CU(cuCtxGetLimit)(pValue, limit_of(limit));
 }
 
 cudaError_t cudaThreadGetCacheConfig(cudaFuncCache *pCacheConfig) {

@@ -4,7 +4,7 @@
 
 namespace sim::runtime {
 
-#if CUDART_VERSION >= 13050
+#if CUDART_VERSION >= 13010
 
 namespace {
 

@@ -65,7 +65,7 @@ class Parameters {
         case cudaGraphNodeTypeHost:
             node_.host.fn = given_->host.fn;
             node_.host.userData = given_->host.userData;
-#if CUDART_VERSION >= 13010
+#if CUDART_VERSION >= 13020
             if constexpr (requires { given_->host.syncMode; }) {
                 node_.host.syncMode = given_->host.syncMode;
             }
@@ -123,7 +123,7 @@ class Parameters {
         const auto &given = given_->kernel;
         auto &node = node_.kernel;
         bool found = false;
-#if CUDART_VERSION >= 13010
+#if CUDART_VERSION >= 13020
         if constexpr (requires { given.functionType; }) {
             if (given.functionType == cudaKernelFunctionTypeFunction) {
                 node.func = given.cuFunc;
@@ -206,7 +206,7 @@ cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle
                                               graph, context, defaultLaunchValue, flags);
 }
 
-#if CUDART_VERSION >= 13050
+#if CUDART_VERSION >= 13010
 cudaError_t cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *pHandle_out,
                                                 cudaGraph_t graph, cudaExecutionContext_t ctx,
                                                 unsigned int defaultLaunchValue,

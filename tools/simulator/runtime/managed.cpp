@@ -4,7 +4,14 @@
 
 namespace sim::runtime {
 
+// As of cudaMalloc, no bytes are no error.
 cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
+    require(devPtr != nullptr);
+    need_context();
+    if (size == 0) {
+        *devPtr = nullptr;
+        return cudaSuccess;
+    }
     return CU(cuMemAllocManaged)(address_out(devPtr), size, flags);
 }
 

@@ -6,8 +6,7 @@
 
 namespace sim::runtime {
 
-#if CUDART_VERSION >= 13050
-
+#if CUDART_VERSION >= 13010
 cudaError_t cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
     return CU(cuGraphGetId)(hGraph, graphID);
 }
@@ -27,7 +26,9 @@ cudaError_t cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId)
 cudaError_t cudaGraphNodeGetToolsId(cudaGraphNode_t hNode, unsigned long long *toolsNodeId) {
     return CU(cuGraphNodeGetToolsId)(hNode, toolsNodeId);
 }
+#endif
 
+#if CUDART_VERSION >= 13020
 cudaError_t cudaFuncGetParamCount(const void *func, size_t *paramCount) {
     return CU(cuKernelGetParamCount)(kernel_of(func), paramCount);
 }
@@ -36,13 +37,14 @@ cudaError_t cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *us
                                   unsigned int syncMode) {
     return CU(cuLaunchHostFunc_v2)(stream_of(stream), fn, userData, syncMode);
 }
+#endif
 
+#if CUDART_VERSION >= 13040
 cudaError_t cudaMemGetLocationInfo(void *devPtr, size_t size, size_t summaryGranularity,
                                    size_t samplingGranularity, cudaMemLocation *location_out) {
     return CU(cuMemGetLocationInfo)(address(devPtr), size, summaryGranularity, samplingGranularity,
                                     same_memory<CUmemLocation>(location_out));
 }
-
 #endif
 
 } // namespace sim::runtime

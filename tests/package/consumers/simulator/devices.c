@@ -35,6 +35,6 @@ int main(void) {
     if (init(0) != 0 || count(&devices) != 0) {
         return 1;
     }
-    printf("interface %d, devices %d\n", control()->interface, devices);
+    printf("interface %d, devices %d\n", control()->interface_version, devices);
     return 0;
 }

@@ -33,6 +33,7 @@ struct Ended {
     std::uint64_t made_in;
     const char *ended_by;
     std::uint64_t ended_in;
+    bool in_use; // queued operations needed it still
 };
 
 struct Places {
@@ -56,6 +57,10 @@ std::string text_of(Memory memory, std::uintptr_t base, std::size_t size, const 
                   static_cast<unsigned long long>(size), made_by,
                   static_cast<unsigned long long>(made_in));
     return text;
+}
+
+std::string in_gib(std::size_t bytes) {
+    return std::to_string(bytes >> 30) + " GiB";
 }
 
 // Takes a place from a chunk, or answers 0.
@@ -87,12 +92,13 @@ bool new_chunk(std::size_t least) {
 
 void note_end(const Range &range) {
     Places &p = places();
-    Ended ended{range.base, range.size, range.memory, range.made_by, range.made_in, "a reset", 0};
+    Ended ended{range.base, range.size, range.memory,     range.made_by, range.made_in,
+                "a reset",  0,          range.pending > 0};
     if (range.ended_by != nullptr) {
         ended.ended_by = range.ended_by;
         ended.ended_in = range.ended_in;
     } else if (const Call *call = Call::current()) {
-        ended.ended_by = call->row().name;
+        ended.ended_by = call->name();
         ended.ended_in = call->number();
     }
     if (p.ended.insert_or_assign(range.base, ended).second) {
@@ -102,6 +108,17 @@ void note_end(const Range &range) {
         p.ended.erase(p.order.front());
         p.order.pop_front();
     }
+}
+
+// What held the address before it ended, or null.
+const Ended *find_ended(std::uintptr_t address) noexcept {
+    const auto &all = places().ended;
+    const auto after = all.upper_bound(address);
+    if (after == all.begin()) {
+        return nullptr;
+    }
+    const Ended &ended = std::prev(after)->second;
+    return address - ended.base < ended.size ? &ended : nullptr;
 }
 
 } // namespace
@@ -153,13 +170,33 @@ std::uintptr_t AddressSpace::reserve(std::size_t size, std::size_t alignment) {
     require(size < most && alignment < most, CUDA_ERROR_OUT_OF_MEMORY);
     const std::size_t page = platform::map_granularity();
     const std::size_t least = (size + alignment + 2 * gap + page - 1) / page * page;
-    require(new_chunk(least), CUDA_ERROR_OUT_OF_MEMORY);
+    if (!new_chunk(least)) {
+        report_exhaustion(size);
+        refuse(CUDA_ERROR_OUT_OF_MEMORY);
+    }
     const std::uintptr_t base = take(p.chunks.back(), size, alignment);
     // The rest of the chunk before is not lost where this one serves nothing else.
     if (p.chunks.size() > 1 && p.chunks.back().end - p.chunks.back().next < first_chunk / 2) {
         std::swap(p.chunks.back(), p.chunks[p.chunks.size() - 2]);
     }
     return base;
+}
+
+void AddressSpace::report_exhaustion(std::size_t wanted) const {
+    std::size_t used = 0, living = 0;
+    for (const Chunk &chunk : places().chunks) {
+        used += chunk.next - chunk.begin;
+    }
+    for (const auto &[base, range] : ranges_) {
+        living += owns(base) ? range.size : 0;
+    }
+    if (used - living < wanted) {
+        return; // it would not be there either if addresses were used again
+    }
+    misuse("there are no more addresses: this process has used " + in_gib(used) +
+           " of them, of which " + in_gib(used - living) +
+           " were of memory that has ended, and are not used again; no room for " +
+           std::to_string(wanted) + " bytes");
 }
 
 bool AddressSpace::owns(std::uintptr_t address) const noexcept {
@@ -172,7 +209,7 @@ bool AddressSpace::owns(std::uintptr_t address) const noexcept {
 Range &AddressSpace::add(Range range) {
     range.id = ++places().last_id;
     if (const Call *call = Call::current()) {
-        range.made_by = call->row().name;
+        range.made_by = call->name();
         range.made_in = call->number();
     }
     const std::uintptr_t base = range.base;
@@ -203,7 +240,10 @@ Range *AddressSpace::overlapping(std::uintptr_t address, std::size_t size) noexc
 }
 
 void AddressSpace::remove(Range &range) {
-    if ((range.backing != nullptr && !range.backing->intact()) ||
+    if (range.backing != nullptr && !range.backing->intact_before()) {
+        misuse("bytes were written before the beginning of " + range.describe());
+    }
+    if ((range.backing != nullptr && !range.backing->intact_behind()) ||
         (range.guard != 0 && !is_guard(range.view + range.size, range.guard))) {
         misuse("bytes were written past the end of " + range.describe());
     }
@@ -232,16 +272,17 @@ void AddressSpace::remove_all_of(const CUctx_st *context) {
     }
 }
 
+bool AddressSpace::ended_in_use(std::uintptr_t address) const noexcept {
+    const Ended *ended = find_ended(address);
+    return ended != nullptr && ended->in_use;
+}
+
 bool AddressSpace::report_freed(std::uintptr_t address, const char *what) const {
-    const auto &all = places().ended;
-    auto after = all.upper_bound(address);
-    if (after == all.begin()) {
+    const Ended *found = find_ended(address);
+    if (found == nullptr) {
         return false;
     }
-    const Ended &ended = std::prev(after)->second;
-    if (address - ended.base >= ended.size) {
-        return false;
-    }
+    const Ended &ended = *found;
     misuse(std::string(what) + " of memory that was freed: " +
            text_of(ended.memory, ended.base, ended.size, ended.made_by, ended.made_in) +
            ", freed by " + ended.ended_by + " in call " + std::to_string(ended.ended_in) +

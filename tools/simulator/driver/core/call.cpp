@@ -2,12 +2,15 @@
 #include "call_log.hpp"
 #include "faults.hpp"
 #include "lifecycle.hpp"
+#include "platform.hpp"
+#include "poison.hpp"
 #include "restart.hpp"
 #include "runtime_calls.hpp"
 #include "settings.hpp"
 #include "work.hpp"
 
 #include <cstring>
+#include <new>
 
 namespace sim {
 namespace {
@@ -15,10 +18,28 @@ namespace {
 thread_local Call *innermost = nullptr;
 std::uint64_t calls = 0;
 
+// Measured: of the calls that were tried inside a host function the driver answers these, of objects that they
+// name; what needs a current context it refuses.
+bool may_host_functions_call(const char *base) noexcept {
+    return std::strcmp(base, "cuEventQuery") == 0 || std::strcmp(base, "cuStreamQuery") == 0 ||
+           std::strcmp(base, "cuEventRecord") == 0;
+}
+
+void end_fork_in_child() {
+    // What it knows of those that wait is of the parent's threads.
+    new (&Lock::changed()) std::condition_variable;
+    Lock::mutex().unlock();
+}
+
 } // namespace
 
 std::mutex &Lock::mutex() {
-    static auto *mutex = new std::mutex; // used after static destructors
+    static auto *mutex = [] {
+        // A child has none of the threads that might hold the lock: it is forked while nobody does.
+        platform::around_fork([] { Lock::mutex().lock(); }, [] { Lock::mutex().unlock(); },
+                              end_fork_in_child);
+        return new std::mutex; // used after static destructors
+    }();
     return *mutex;
 }
 
@@ -42,7 +63,9 @@ void Call::restart() noexcept {
 CUresult Call::enter() noexcept {
     Lock::mutex().lock();
     start_once();
-    number_ = next_number();
+    const ClientCall client = runtime_call();
+    name_ = client.name != nullptr ? client.name : row_.name;
+    number_ = client.name != nullptr ? client.number : next_number();
     outer_ = innermost;
     innermost = this;
     if (sim_variant_is_stub != 0) {
@@ -57,8 +80,7 @@ CUresult Call::enter() noexcept {
         if (const CUresult refused = process_state(); refused != CUDA_SUCCESS) {
             return refused;
         }
-        // Measured: of all calls that were tried inside a host function, the driver answers this one.
-        if (in_host_function() && std::strcmp(row_.base, "cuEventQuery") != 0) {
+        if (in_host_function() && !may_host_functions_call(row_.base)) {
             return CUDA_ERROR_NOT_PERMITTED;
         }
     }
@@ -74,6 +96,8 @@ CUresult Call::enter() noexcept {
 CUresult Call::leave(CUresult status) noexcept {
     if (status == CUDA_SUCCESS) {
         status = after_;
+    } else if (status != CUDA_ERROR_NOT_READY && sim_variant_is_stub == 0) {
+        poison_outputs(arguments_, count_);
     }
     if (log_enabled() && !in_runtime_call()) {
         log_call(number_, row_, arguments_, count_, static_cast<int>(status));

@@ -1,20 +1,14 @@
 // One call of an entry point, from its export to its status: life cycle, faults, log, lock.
 #pragma once
 
+#include "argument.hpp"
 #include "cuda_headers.hpp"
+#include "export.hpp"
 #include "refusal.hpp"
 
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <type_traits>
-
-// What the libraries export. On Windows the list of symbols alone says it.
-#ifdef _WIN32
-#define SIM_EXPORT
-#else
-#define SIM_EXPORT __attribute__((visibility("default")))
-#endif
 
 namespace sim {
 
@@ -32,30 +26,6 @@ struct Row {
 };
 extern const Row driver_rows[];
 extern const unsigned int driver_row_count;
-
-// An argument as the call log shows it.
-struct Argument {
-    std::uint64_t value;
-    char kind; // 'p' pointer, 'u' unsigned, 'i' signed, 'f' float bits, 's' structure
-};
-template <class T>
-Argument argument(const T &value) {
-    if constexpr (std::is_pointer_v<T>) {
-        return {reinterpret_cast<std::uint64_t>(value), 'p'};
-    } else if constexpr (std::is_floating_point_v<T>) {
-        const double wide = value;
-        std::uint64_t bits;
-        static_assert(sizeof bits == sizeof wide);
-        __builtin_memcpy(&bits, &wide, sizeof bits);
-        return {bits, 'f'};
-    } else if constexpr (std::is_enum_v<T> || std::is_signed_v<T>) {
-        return {static_cast<std::uint64_t>(static_cast<std::int64_t>(value)), 'i'};
-    } else if constexpr (std::is_unsigned_v<T>) {
-        return {static_cast<std::uint64_t>(value), 'u'};
-    } else {
-        return {0, 's'};
-    }
-}
 
 // The lock of the whole simulator. Every entry point runs under it; what blocks or calls back into the
 // client gives it up for so long (Unlocked).
@@ -97,7 +67,8 @@ class Call {
     // Null outside any call, as in a worker thread of the simulator.
     static Call *current() noexcept;
 
-    const Row &row() const noexcept { return row_; }
+    // As the client made it: within a call of the runtime, that one's name and number.
+    const char *name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
     // Whether a null stream stands for the calling thread's own stream.
     bool per_thread_stream() const noexcept { return row_.per_thread != 0; }
@@ -129,6 +100,7 @@ class Call {
     const Row &row_;
     const Argument *arguments_;
     unsigned int count_;
+    const char *name_ = row_.name;
     std::uint64_t number_ = 0;
     bool answered_ = false; // before the body
     CUresult after_ = CUDA_SUCCESS;

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <deque>
 #include <string>
-#include <thread>
-#include <unordered_map>
 
 namespace sim {
 namespace {
@@ -24,20 +22,45 @@ std::deque<Entry> &entries() {
     return *all;
 }
 
-std::unordered_map<std::thread::id, std::uint64_t> &threads() {
-    static auto *all = new std::unordered_map<std::thread::id, std::uint64_t>;
-    return *all;
+std::uint64_t threads = 0, restarts_of_log = 0;
+
+// The calling thread's own: the system gives the identity of a thread that has ended to another.
+std::uint64_t thread_number() {
+    static thread_local std::uint64_t number = 0, given_after = 0;
+    if (number == 0 || given_after != restarts_of_log) {
+        number = ++threads;
+        given_after = restarts_of_log;
+    }
+    return number;
 }
 
-std::uint64_t thread_number() {
-    const auto [entry, added] = threads().emplace(std::this_thread::get_id(), threads().size() + 1);
-    return entry->second;
+// In quotes, what does not print as "\x0a". Long ones end with "...".
+std::string quoted(const char *given) {
+    constexpr std::size_t longest = 100;
+    std::string text = "\"";
+    std::size_t i = 0;
+    for (; i < longest && given[i] != '\0'; ++i) {
+        const auto byte = static_cast<unsigned char>(given[i]);
+        if (byte == '"' || byte == '\\') {
+            text += '\\';
+        }
+        if (byte < 0x20 || byte == 0x7f) {
+            char code[8];
+            std::snprintf(code, sizeof code, "\\x%02x", byte);
+            text += code;
+        } else {
+            text += given[i];
+        }
+    }
+    return text + (given[i] != '\0' ? "...\"" : "\"");
 }
 
 std::string text_of(const Argument &argument) {
     char text[40] = "{}";
     const auto value = argument.value;
     switch (argument.kind) {
+    case 't':
+        return value == 0 ? "0x0" : quoted(reinterpret_cast<const char *>(value));
     case 'p':
         std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
         break;
@@ -98,7 +121,8 @@ void clear_log() noexcept {
 
 void restart_log() noexcept {
     entries().clear();
-    threads().clear();
+    threads = 0;
+    ++restarts_of_log;
     enabled = false;
 }
 

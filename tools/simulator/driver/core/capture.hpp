@@ -52,7 +52,7 @@ void refuse_implicit(CUstream_st &stream);
 bool capture_event_record(CUstream_st &stream, CUevent_st &event);
 // For cuStreamWaitEvent without CU_EVENT_WAIT_EXTERNAL: true where that made a dependency of a
 // capture, which the stream may have joined by it. Refuses a merge 902, a wait across the border of
-// a capture 905.
+// a capture 905, an event of a capture that is over 1.
 bool capture_event_wait(CUstream_st &stream, CUevent_st &event);
 
 // For cuEventQuery and cuEventElapsedTime (907), cuEventSynchronize: refuses an event that was last

@@ -1,11 +1,14 @@
 #include "context.hpp"
+#include "call.hpp"
 #include "device.hpp"
+#include "engine.hpp"
 #include "memory.hpp"
 #include "misuse.hpp"
 #include "restart.hpp"
 #include "stream.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
     : Object(own_kind), device(ordinal), primary(is_primary) {
@@ -26,12 +29,30 @@ struct Stack {
     unsigned long long restart = 0;
 };
 
+void wait_for_change() {
+    std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+    Lock::changed().wait(lock);
+    lock.release();
+}
+
+// Until nothing is queued, and no call of another thread is about to queue more.
+void finish_work(Context &context) {
+    for (;;) {
+        try {
+            wait_context(context);
+        } catch (const Refusal &) { // what is torn down needs no word of its errors
+        }
+        if (context.users == 0) {
+            return;
+        }
+        wait_for_change();
+    }
+}
+
 // Everything bound to it, its work done first. The context itself stays.
 void empty(Context &context) {
-    try {
-        wait_context(context);
-    } catch (const Refusal &) { // its own sticky error: what is torn down needs no word of it
-    }
+    context.ending = true;
+    finish_work(context);
     AddressSpace &space = AddressSpace::get();
     std::vector<Range *> ranges;
     space.for_each([&](Range &range) {
@@ -62,9 +83,32 @@ Context *current_or_null() noexcept {
     return stack.empty() ? nullptr : stack.back();
 }
 
+Context *living_current() noexcept {
+    Context *context = current_or_null();
+    return Registry::get().find(context) == context ? context : nullptr;
+}
+
+CUdevice current_device() noexcept {
+    const Context *context = living_current();
+    return context != nullptr ? context->device : 0;
+}
+
+bool current_has_ended() noexcept {
+    const Context *context = living_current();
+    return context != nullptr ? context->destroyed || context->ending
+                              : current_or_null() != nullptr;
+}
+
 void check_usable(const Context &context) {
-    require(!context.destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    // Its last work needs it still.
+    const bool ended = context.destroyed || (context.ending && !executing());
+    require(!ended, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     require(context.sticky == CUDA_SUCCESS, context.sticky);
+}
+
+void check_still_usable(const Context *context) {
+    require(Registry::get().find(context) == context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    check_usable(*context);
 }
 
 Context &current_context() {
@@ -102,11 +146,19 @@ void tear_down(Context &context) {
     });
     if (context.primary) {
         context.destroyed = true;
+        context.ending = false;
         context.sticky = CUDA_SUCCESS;
         context.flags = 0;
-        return;
+    } else {
+        Registry::get().destroy(&context);
     }
-    Registry::get().destroy(&context);
+    Lock::changed().notify_all();
+}
+
+void await_end_of(Device &on) {
+    while (on.primary != nullptr && on.primary->ending) {
+        wait_for_change();
+    }
 }
 
 Context &primary_context(Device &on) {

@@ -21,6 +21,8 @@ struct CUctx_st final : sim::Object {
     CUdevice device;
     bool primary;
     bool destroyed = false; // a primary context after its reset or last release: calls answer 709
+    bool ending = false;    // its work is waited for: it takes no more
+    unsigned int users = 0; // InUse
     unsigned int flags = 0;
     unsigned long long id = 0;
     unsigned int attached = 1;      // of a created context: cuCtxCreate and cuCtxAttach
@@ -41,10 +43,18 @@ std::vector<Context *> &context_stack();
 
 // The current context. Refuses: none 201, reset or destroyed 709, after a fault the fault's code.
 Context &current_context();
-// The current one or null, whatever its state.
+// The current one or null. Not to be looked into: another thread may have ended it.
 Context *current_or_null() noexcept;
+// The current one, or null where there is none or it was destroyed.
+Context *living_current() noexcept;
+// Its device; where there is none, the first, which stands for any.
+CUdevice current_device() noexcept;
+// Whether there is a current one, but it has ended.
+bool current_has_ended() noexcept;
 // Refuses what a context that is not usable refuses.
 void check_usable(const Context &context);
+// The same where the lock was given up since it was known to live.
+void check_still_usable(const Context *context);
 Context &checked_context(CUcontext handle); // INVALID_CONTEXT 201; a dead one 709
 
 // Makes a context current for a scope, as work that runs on behalf of one.
@@ -58,8 +68,13 @@ class ContextScope {
 
 // Destroys everything that is bound to the context: streams (their work done first), events, memory…
 void tear_down(Context &context);
+// Gives up the lock until no thread tears it down.
+void await_end_of(Device &device);
 // The primary context of a device, alive, without retaining it for anybody (makes one where needed).
 Context &primary_context(Device &device);
+// Counts one more who retains it, or one less. primary_contexts.cpp.
+Context &retain_primary(Device &device);
+void release_primary(Device &device);
 // Refuses flags that no driver knows.
 void check_context_flags(unsigned int flags);
 // Makes a context that cuCtxCreate made.

@@ -8,14 +8,19 @@
 #include "graph.hpp"
 #include "hooks.hpp"
 #include "host_kernels.hpp"
+#include "kernel_memory.hpp"
 #include "memory.hpp"
 #include "misuse.hpp"
+#include "notes.hpp"
 #include "report.hpp"
 #include "restart.hpp"
 #include "settings.hpp"
 #include "work.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <string>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -42,7 +47,8 @@ const char *control_problem() {
 
 void *control_view(std::uint64_t address, std::size_t size) {
     const Held held(Lock::mutex());
-    return view_or_null(static_cast<CUdeviceptr>(address), size);
+    const auto device_address = static_cast<CUdeviceptr>(address);
+    return KernelScope::may_view(device_address) ? view_or_null(device_address, size) : nullptr;
 }
 
 void control_register_kernel(const char *name, cushim_sim_kernel kernel, void *user) {
@@ -93,23 +99,28 @@ void control_clear_calls() {
     clear_log();
 }
 
-Line to_client(cushim_sim_line line, void *user) {
-    return [line, user](const std::string &text) {
-        if (line != nullptr) {
+// Collects lines with the lock held, then gives them to the client without it: he may make calls.
+template <class Collect>
+std::size_t tell(cushim_sim_line line, void *user, const Collect &collect) {
+    std::vector<std::string> lines;
+    {
+        const Held held(Lock::mutex());
+        collect([&](const std::string &text) { lines.push_back(text); });
+    }
+    if (line != nullptr) {
+        for (const std::string &text : lines) {
             line(text.c_str(), user);
         }
-    };
+    }
+    return lines.size();
 }
 
 std::size_t control_leaks(cushim_sim_line line, void *user) {
-    const Held held(Lock::mutex());
-    return for_each_leak(to_client(line, user));
+    return tell(line, user, for_each_leak);
 }
 
 std::size_t control_misuses(cushim_sim_line line, void *user) {
-    const Held held(Lock::mutex());
-    for_each_misuse(to_client(line, user));
-    return misuse_count();
+    return tell(line, user, for_each_misuse);
 }
 
 std::size_t control_drain() {
@@ -153,8 +164,12 @@ void control_clear_misuses() {
 }
 
 std::size_t control_idle_kernels(cushim_sim_line line, void *user) {
-    const Held held(Lock::mutex());
-    return for_each_idle_kernel(to_client(line, user));
+    return tell(line, user, for_each_idle_kernel);
+}
+
+std::size_t control_notes(cushim_sim_line line, void *user) {
+    return tell(line, user,
+                [](const Line &each) { std::for_each(notes().begin(), notes().end(), each); });
 }
 
 constexpr cushim_sim control = {
@@ -165,7 +180,7 @@ constexpr cushim_sim control = {
     control_call_at,         control_clear_calls,    control_leaks,
     control_misuses,         control_drain,          control_entry_at,
     control_set_conditional, control_make_memory_fd, control_make_semaphore_fd,
-    control_clear_misuses,   control_idle_kernels,
+    control_clear_misuses,   control_idle_kernels,   control_notes,
 };
 
 } // namespace

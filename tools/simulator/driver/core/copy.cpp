@@ -134,6 +134,10 @@ bool CopySide::is_host() const noexcept {
     return array == nullptr && (range == nullptr || range->on_host());
 }
 
+bool CopySide::has_memory() const {
+    return array == nullptr || checked(array, CUDA_ERROR_INVALID_VALUE).view() != nullptr;
+}
+
 std::byte *CopySide::view(bool write) const {
     if (array == nullptr) {
         return may_be_host ? any_view(address, span, write) : device_view(address, span, write);
@@ -318,9 +322,12 @@ CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
         submit(stream, std::move(work)); // between devices nobody waits
         return CUDA_SUCCESS;
     }
-    if (settings().mode == Mode::adversarial && copy.source.is_pageable() &&
-        !copy.destination.is_host() && !wants_synchronous(copy.destination)) {
+    // The manual allows it always; the driver was seen to do it with an array that has no memory.
+    const bool later = settings().mode == Mode::adversarial || !copy.destination.has_memory();
+    if (later && copy.source.is_pageable() && !copy.destination.is_host() &&
+        !wants_synchronous(copy.destination)) {
         // The call may return once the source has been read: it is written when it is this copy's turn.
+        const InUse in_use(stream);
         wait_stream(stream);
         Work work = staged_work(copy, parameters, what);
         work.synchronous = true;

@@ -22,6 +22,8 @@ struct CopySide {
     bool is_pageable() const noexcept;
     // Host memory, pinned or not: what a synchronous call waits for.
     bool is_host() const noexcept;
+    // False of arrays to which nothing has been mapped: a copy of one fails when it runs.
+    bool has_memory() const;
     // Refuses what is not there now.
     std::byte *view(bool write) const;
 };

@@ -1,8 +1,10 @@
 #include "device.hpp"
 #include "device_attributes.hpp"
+#include "platform.hpp"
 #include "refusal.hpp"
 #include "settings.hpp"
 
+#include <numeric>
 #include <vector>
 
 namespace sim {
@@ -11,6 +13,16 @@ namespace {
 std::vector<Device> &devices() {
     static auto *all = new std::vector<Device>; // used after static destructors
     return *all;
+}
+
+std::vector<int> places() {
+    const Machine &machine = settings().machine;
+    if (platform::has_environment("CUDA_VISIBLE_DEVICES")) {
+        return visible_places(machine, platform::environment("CUDA_VISIBLE_DEVICES"));
+    }
+    std::vector<int> all(static_cast<std::size_t>(machine.devices));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
 }
 
 } // namespace
@@ -25,32 +37,48 @@ int device_count() noexcept {
 }
 
 void restart_devices() {
-    devices().assign(static_cast<std::size_t>(settings().devices), Device());
-    for (std::size_t i = 0; i < devices().size(); ++i) {
-        devices()[i].ordinal = static_cast<int>(i);
+    devices().clear();
+    for (const int place : places()) {
+        Device next;
+        next.ordinal = device_count();
+        next.place = place;
+        devices().push_back(next);
     }
+}
+
+const std::string &device_name(CUdevice ordinal) {
+    return settings().machine.name(device(ordinal).place);
+}
+
+std::size_t device_memory(CUdevice ordinal) {
+    return settings().machine.memory(device(ordinal).place);
+}
+
+std::size_t device_limit(CUdevice ordinal) {
+    return settings().machine.limit(device(ordinal).place);
+}
+
+Capability device_capability(CUdevice ordinal) {
+    return settings().machine.capability(device(ordinal).place);
 }
 
 bool can_access_peer(CUdevice from, CUdevice to) {
-    device(from);
-    device(to);
-    return from != to && settings().peers;
+    return settings().machine.can_access(device(from).place, device(to).place);
 }
 
 int device_attribute(CUdevice ordinal, CUdevice_attribute attribute) {
-    device(ordinal);
-    const auto set = settings().attributes.find(attribute);
-    if (set != settings().attributes.end()) {
-        require(set->second.has_value());
-        return *set->second;
+    const int place = device(ordinal).place;
+    if (const std::optional<int> *set = settings().machine.attribute(place, attribute)) {
+        require(set->has_value());
+        return **set;
     }
     switch (static_cast<int>(attribute)) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        return settings().cc_major;
+        return device_capability(ordinal).major;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        return settings().cc_minor;
+        return device_capability(ordinal).minor;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        return ordinal;
+        return place;
     case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
         return pci_device;
     case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda_headers.hpp"
+#include "profile.hpp"
 
 #include <cstddef>
 #include <string>
@@ -13,6 +14,7 @@ namespace sim {
 
 struct Device {
     int ordinal = 0;
+    int place = 0;                  // in the machine: see profile.hpp
     std::size_t used = 0;           // bytes of physical memory
     CUctx_st *primary = nullptr;    // made at its first retain, never destroyed: reset only
     unsigned int primary_count = 0; // retains
@@ -24,11 +26,17 @@ struct Device {
 // Refuses with INVALID_DEVICE where there is none.
 Device &device(CUdevice ordinal);
 int device_count() noexcept;
-// After a fresh start.
+// After a fresh start: those that CUDA_VISIBLE_DEVICES leaves.
 void restart_devices();
 
-// Where the devices sit: bus N of domain 0 is device N's, at this place.
+// Where the devices sit: bus N of domain 0 is that of the device at place N of the machine.
 constexpr int pci_device = 6;
+
+// As the settings have them. Refuse with INVALID_DEVICE where there is none.
+const std::string &device_name(CUdevice ordinal);
+std::size_t device_memory(CUdevice ordinal); // bytes
+std::size_t device_limit(CUdevice ordinal);  // bytes that may be allocated
+Capability device_capability(CUdevice ordinal);
 
 bool can_access_peer(CUdevice from, CUdevice to);
 // The value of a device attribute; refuses with INVALID_VALUE what this driver does not know.

@@ -3,6 +3,7 @@
 #include "call.hpp"
 #include "capture.hpp"
 #include "context.hpp"
+#include "lifecycle.hpp"
 #include "memory.hpp"
 #include "misuse.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 // Does the work, or fails as it was planned to. What it did wrong is its result.
 CUresult run_work(Operation &operation, Stream &stream) {
     Work &work = operation.work;
-    const CUresult failed = stream.context->sticky;
+    const CUresult failed =
+        stream.context->sticky != CUDA_SUCCESS ? stream.context->sticky : operation.fault;
     try {
         const ContextScope scope(*stream.context);
         if (failed != CUDA_SUCCESS) {
@@ -25,9 +27,6 @@ CUresult run_work(Operation &operation, Stream &stream) {
                 work.otherwise(stream, failed);
             }
             return failed;
-        }
-        if (operation.fault != CUDA_SUCCESS) {
-            return operation.fault;
         }
         if (work.run) {
             work.run(stream);
@@ -61,15 +60,17 @@ void note_error(Stream &stream, CUresult result) {
 
 void unqueue(Stream &stream, const Ticket &operation) {
     auto &queue = stream.queue;
-    queue.erase(std::find(queue.begin(), queue.end(), operation));
+    if (queue.front() == operation) {
+        queue.pop_front();
+    } else {
+        queue.erase(std::find(queue.begin(), queue.end(), operation));
+    }
     if (!operation->ordered) {
         --stream.loose;
     }
     if (queue.empty()) {
         std::erase(engine().busy, &stream);
-        if (stream.ended) {
-            Registry::get().destroy(&stream);
-        }
+        destroy_if_over(stream);
     }
 }
 
@@ -94,6 +95,60 @@ void start(Stream &stream) {
         ensure_runner();
         break;
     }
+}
+
+// An operation that is made around its work: work is big to move about.
+struct MadeOperation final : Operation {
+    MadeOperation(CUstream_st &in, Work &&its_work, bool is_ordered)
+        : Operation{std::move(its_work), &in, in.context, {}, is_ordered} {}
+};
+
+// Those that come one after the other, so far as no other has gone on with them.
+void choose_chain(Operation &operation) {
+    const auto open =
+        std::find_if(operation.after.begin(), operation.after.end(), [](const Ticket &earlier) {
+            return !earlier->ordered && !earlier->continued;
+        });
+    operation.chain = open == operation.after.end() ? operation.number : (*open)->chain;
+    if (open != operation.after.end()) {
+        (*open)->continued = true;
+    }
+}
+
+Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, bool ordered) {
+    const Ticket operation = std::make_shared<MadeOperation>(stream, std::move(work), ordered);
+    operation->number = engine().next_number++;
+    operation->begin_ns = engine().host_ns;
+    operation->fault = operation->work.fault;
+    if (Call *call = Call::current(); call && operation->fault == CUDA_SUCCESS) {
+        operation->fault = call->take_async_fault();
+    }
+    if (ordered) {
+        put_in_order(*operation, stream);
+    }
+    for (const Ticket &ticket : after) {
+        come_after(*operation, ticket);
+    }
+    if (!ordered) {
+        choose_chain(*operation);
+    }
+    if (operation->work.enqueued) {
+        operation->work.enqueued(operation);
+    }
+    if (stream.queue.empty()) {
+        engine().busy.push_back(&stream);
+        stream.turn = engine().turns;
+    }
+    stream.queue.push_back(operation);
+    if (ordered) {
+        stream.last = operation;
+    } else {
+        ++stream.loose;
+    }
+    hold(operation->work.uses);
+    ++engine().progress;
+    start(stream);
+    return operation;
 }
 
 } // namespace
@@ -142,49 +197,17 @@ Ticket submit(CUstream_st &stream, Work work) {
     if (captured(stream, work)) {
         return nullptr;
     }
-    return enqueue(stream, std::move(work));
+    return put(stream, std::move(work), {}, true);
 }
 
 Ticket enqueue(CUstream_st &stream, Work work, std::vector<Ticket> after, bool ordered) {
-    auto operation = std::make_shared<Operation>();
-    operation->work = std::move(work);
-    operation->stream = &stream;
-    operation->context = stream.context;
-    operation->ordered = ordered;
-    operation->number = engine().next_number++;
-    if (Call *call = Call::current()) {
-        operation->fault = call->take_async_fault();
-    }
-    if (ordered) {
-        operation->after = order_of(stream);
-    }
-    for (Ticket &ticket : after) {
-        if (ticket && !ticket->done) {
-            operation->after.push_back(std::move(ticket));
-        }
-    }
-    if (operation->work.enqueued) {
-        operation->work.enqueued(operation);
-    }
-    if (stream.queue.empty()) {
-        engine().busy.push_back(&stream);
-    }
-    stream.queue.push_back(operation);
-    if (ordered) {
-        stream.last = operation;
-    } else {
-        ++stream.loose;
-    }
-    hold(operation->work.uses);
-    ++engine().progress;
-    start(stream);
-    return operation;
+    return put(stream, std::move(work), after, ordered);
 }
 
-void execute(const Ticket &given) {
-    const Ticket operation = given; // the queue's own goes
+void execute(Ticket operation) {
     Stream &stream = *operation->stream;
-    const bool was_executing = std::exchange(executing(), true);
+    bool &inside = executing();
+    const bool was_inside = std::exchange(inside, true);
     operation->running = true;
     ++engine().running;
     bool again = false;
@@ -196,8 +219,7 @@ void execute(const Ticket &given) {
     }
     --engine().running;
     operation->running = false;
-    executing() = was_executing;
-    engine().clock_ns += operation_ns;
+    inside = was_inside;
     if (operation->done) {
         return; // dropped meanwhile
     }
@@ -208,6 +230,7 @@ void execute(const Ticket &given) {
         if (result != CUDA_SUCCESS && stream.context->sticky == CUDA_SUCCESS) {
             note_error(stream, result);
         }
+        operation->begin_ns += operation_ns;
         finish(operation, result);
     }
 }
@@ -216,10 +239,10 @@ void finish(const Ticket &operation, CUresult result) {
     Stream &stream = *operation->stream;
     operation->result = result;
     operation->done = true;
-    operation->time_ns = engine().clock_ns;
+    operation->time_ns = operation->begin_ns;
     operation->stream = nullptr;
     operation->after.clear();
-    const Work work = std::exchange(operation->work, Work()); // what it keeps alive goes now
+    const Work work = std::move(operation->work); // what it keeps alive goes now
     release(work.uses);
     ++engine().progress;
     unqueue(stream, operation);
@@ -229,6 +252,9 @@ void finish(const Ticket &operation, CUresult result) {
 void stop_engine() {
     Engine &e = engine();
     end_workers();
+    if (is_forked()) {
+        e.running = e.waiting = 0; // they were in threads of the parent
+    }
     // The links first: they must not be followed by destructors, one after the other.
     for (Stream *stream : e.busy) {
         for (const Ticket &operation : stream->queue) {
@@ -245,12 +271,14 @@ void stop_engine() {
     }
     for (auto &[context, group] : e.groups) {
         group.barriers.clear();
+        group.barrier_ns = 0;
         group.error = CUDA_SUCCESS;
     }
     ++e.epoch;
     e.next_number = 1;
     e.next_stream_id = 1;
-    e.clock_ns = 0;
+    e.host_ns = 0;
+    e.turns = 0;
     e.seeded = false;
 }
 

@@ -24,6 +24,7 @@ struct StreamGroup {
     Stream *legacy = nullptr;
     std::vector<Stream *> streams; // all, the ended ones that still work, too
     std::vector<Ticket> barriers;  // all work that is queued from now on comes after these
+    std::uint64_t barrier_ns = 0;  // and begins no sooner
     CUresult error = CUDA_SUCCESS; // of work, that does not make the context fail; not yet reported
 };
 
@@ -33,10 +34,11 @@ struct Engine {
     std::map<std::pair<std::uint64_t, const CUctx_st *>, Stream *> thread_streams;
     std::uint64_t next_number = 1; // of an operation
     std::uint64_t next_stream_id = 1;
-    std::uint64_t progress = 0;  // grows whenever an operation is queued, runs in part, or is done
-    std::uint64_t clock_ns = 0;  // the virtual clock
-    std::size_t running = 0;     // operations whose run() was begun
-    std::size_t waiting = 0;     // threads that wait
+    std::uint64_t progress = 0; // grows whenever an operation is queued, runs in part, or is done
+    std::uint64_t host_ns = 0; // the virtual clock, as far as the host has seen: what it waited for
+    std::uint64_t turns = 0;   // of the adversarial mode: steps, and questions that needed none
+    std::size_t running = 0;   // operations whose run() was begun
+    std::size_t waiting = 0;   // threads that wait
     Mode mode = Mode::immediate; // in which the last step was taken
     unsigned int epoch = 0;      // counts stop_engine()
     Random random;               // of the adversarial mode
@@ -45,13 +47,14 @@ struct Engine {
 };
 Engine &engine() noexcept;
 
-// What every operation takes on the virtual clock. One clock for all streams: what runs, runs alone on it.
+// What every operation takes on the virtual clock. It begins when all that it comes after is done, as far as the
+// host has seen when it is queued: streams work side by side, and always take the same time.
 constexpr std::uint64_t operation_ns = 10000;
 
 // --- engine_order.cpp: what comes after what
-// What an operation that is queued in the stream now has to come after, of the stream's own rules.
-std::vector<Ticket> order_of(Stream &stream);
-// What is queued in the stream, for those who wait for it: legacy stream rules included.
+// Makes an operation that is queued in the stream now come after what the stream's own rules say.
+void put_in_order(Operation &operation, Stream &stream);
+// What is queued in the stream, or was the last, for those who wait for it: legacy stream rules included.
 std::vector<Ticket> queued_in(Stream &stream);
 // Whether all that it comes after is done. Forgets what is.
 bool is_free(Operation &operation) noexcept;
@@ -62,8 +65,9 @@ Ticket runnable_of(Stream &stream);
 void append_runnable_of(Stream &stream, std::vector<Ticket> &found);
 
 // --- engine.cpp: doing it
-// Runs an operation that is_runnable(), or a part of it. May give up the lock.
-void execute(const Ticket &operation);
+// Runs an operation that is_runnable(), or a part of it. May give up the lock. A ticket of its own: the
+// queue's goes.
+void execute(Ticket operation);
 // Ends one without running it.
 void finish(const Ticket &operation, CUresult result);
 // Whether a status makes the whole context fail.
@@ -79,6 +83,9 @@ void run_all();
 // Picks one operation that can run, mostly one that is needed for `targets`, and runs it. False where
 // nothing can run. Empty targets: anything is needed.
 bool adversarial_step(const std::vector<Ticket> &targets);
+// Somebody asked for what is done already, as one does who waits for something else: work that was put off
+// for long enough runs.
+void adversarial_turn();
 
 // --- engine_threaded.cpp
 // Sees to it that the stream has a worker.
@@ -94,8 +101,8 @@ void end_workers();
 
 // --- engine_wait.cpp
 // Blocks until all of them are done.
-void wait_for(const std::vector<Ticket> &targets);
+void wait_for(std::vector<Ticket> targets);
 // Whether all are done; takes a step towards them where the mode needs it.
-bool poll(const std::vector<Ticket> &targets);
+bool poll(std::vector<Ticket> targets);
 
 } // namespace sim

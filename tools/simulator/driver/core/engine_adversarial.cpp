@@ -1,25 +1,93 @@
 // Adversarial mode: nothing runs before somebody waits for it; then one legal order of many is taken, by a
 // seed. What nobody needs is put off: who relies on it having run, or on it not reading memory any more,
 // fails, and does so again with the same seed.
+//
+// The streams have ranks: of what can run, that of the highest stream runs, so that all of a stream's work
+// comes before or after another's, however much there is of it. Seeds 2N and 2N+1 are a pair: one ranks the
+// streams the other way round than the other, so that of two streams that race each comes first in one.
 #include "engine.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <unordered_set>
 
 namespace sim {
 namespace {
 
-// One step in so many takes something that is not needed.
-constexpr std::size_t detour = 8;
+// A stream that could run is passed over in so many turns at most: else who waits for its work without
+// saying so would wait for ever.
+constexpr std::uint64_t patience_turns = 16384;
+// What a question is that needed no step: whoever asks again and again waits for something else.
+constexpr std::uint64_t turns_of_a_question = 16;
 
-Random &generator() {
+// For the bodies of conditional nodes.
+void seed_generator() {
     Engine &e = engine();
     if (!e.seeded || e.seeded_with != settings().seed) {
         e.random = Random(settings().seed);
         e.seeded_with = settings().seed;
         e.seeded = true;
     }
-    return e.random;
+}
+
+// What kind of order the pair of the seed stands for.
+struct Pair {
+    std::uint64_t number = settings().seed >> 1;
+    // What nobody needs runs, too, where it ranks higher: another stream writes what a stream that is waited
+    // for has yet to read.
+    bool eager() const noexcept { return number % 4 == 3; }
+    // Parts of a graph have ranks of their own, rather than those of their chains.
+    bool single() const noexcept { return number / 4 % 2 == 1; }
+    // Of streams and of parts of graphs.
+    std::uint64_t rank(std::uint64_t key) const noexcept {
+        const std::uint64_t drawn =
+            Random(number * 0x9e3779b97f4a7c15u ^ key * 0xbf58476d1ce4e5b9u).next();
+        return settings().seed % 2 == 0 ? ~drawn : drawn;
+    }
+};
+
+struct Rank {
+    std::uint64_t stream, part;
+    auto operator<=>(const Rank &) const = default;
+};
+
+Rank rank_of(const Operation &operation) {
+    const Pair pair;
+    const std::uint64_t part = operation.ordered ? 0
+                               : pair.single()   ? operation.number
+                                                 : operation.chain;
+    return {pair.rank(operation.stream->id), pair.rank(~part)};
+}
+
+// The oldest of them, where there are several.
+Ticket highest(const std::vector<Ticket> &from) {
+    return *std::max_element(from.begin(), from.end(), [](const Ticket &a, const Ticket &b) {
+        return rank_of(*a) < rank_of(*b);
+    });
+}
+
+// One whose stream was passed over for too long, or null.
+Ticket overdue(const std::vector<Ticket> &runnable) {
+    const auto longest =
+        std::min_element(runnable.begin(), runnable.end(), [](const Ticket &a, const Ticket &b) {
+            return a->stream->turn < b->stream->turn;
+        });
+    const bool any =
+        longest != runnable.end() && engine().turns - (*longest)->stream->turn > patience_turns;
+    return any ? *longest : nullptr;
+}
+
+std::vector<Ticket> all_runnable() {
+    std::vector<Ticket> runnable;
+    for (Stream *stream : engine().busy) {
+        append_runnable_of(*stream, runnable);
+    }
+    return runnable;
+}
+
+void run(Ticket operation) {
+    operation->stream->turn = engine().turns;
+    execute(std::move(operation));
 }
 
 // The numbers of the targets' operations, and of all that they come after, directly or not.
@@ -66,31 +134,39 @@ Goal &goal() {
     return *goal;
 }
 
+// Those that are needed for the targets, where there are any.
+std::vector<Ticket> needed_of(const std::vector<Ticket> &runnable,
+                              const std::vector<Ticket> &targets) {
+    std::vector<Ticket> needed;
+    goal().aim_at(targets);
+    std::copy_if(runnable.begin(), runnable.end(), std::back_inserter(needed),
+                 [](const Ticket &operation) { return goal().needed.contains(operation->number); });
+    return needed.empty() ? runnable : needed;
+}
+
 } // namespace
 
 bool adversarial_step(const std::vector<Ticket> &targets) {
-    std::vector<Ticket> runnable;
-    for (Stream *stream : engine().busy) {
-        append_runnable_of(*stream, runnable);
-    }
+    const std::vector<Ticket> runnable = all_runnable();
     if (runnable.empty()) {
         return false;
     }
-    std::vector<Ticket> needed, others;
-    if (targets.empty()) {
-        needed = std::move(runnable);
-    } else {
-        goal().aim_at(targets);
-        for (Ticket &operation : runnable) {
-            const bool wanted = goal().needed.contains(operation->number);
-            (wanted ? needed : others).push_back(std::move(operation));
-        }
+    seed_generator();
+    ++engine().turns;
+    Ticket next = overdue(runnable);
+    if (!next) {
+        const bool any = targets.empty() || Pair().eager();
+        next = highest(any ? runnable : needed_of(runnable, targets));
     }
-    Random &random = generator();
-    const bool detours = !others.empty() && (needed.empty() || random.below(detour) == 0);
-    const std::vector<Ticket> &from = detours ? others : needed;
-    execute(from[random.below(from.size())]);
+    run(std::move(next));
     return true;
+}
+
+void adversarial_turn() {
+    engine().turns += turns_of_a_question;
+    if (Ticket next = overdue(all_runnable())) {
+        run(std::move(next));
+    }
 }
 
 } // namespace sim

@@ -1,6 +1,8 @@
 // Immediate mode: what can run, runs at once, in the thread that made it possible.
 #include "engine.hpp"
 
+#include <utility>
+
 namespace sim {
 namespace {
 
@@ -18,8 +20,8 @@ Ticket oldest_runnable() {
 } // namespace
 
 void run_all() {
-    while (const Ticket operation = oldest_runnable()) {
-        execute(operation);
+    while (Ticket operation = oldest_runnable()) {
+        execute(std::move(operation));
     }
 }
 

@@ -7,15 +7,11 @@
 namespace sim {
 namespace {
 
-void append(std::vector<Ticket> &tickets, const Ticket &ticket) {
-    if (ticket && !ticket->done) {
-        tickets.push_back(ticket);
-    }
-}
-
 // Its newest ordered work, and what is not ordered with it.
 void append_queued(std::vector<Ticket> &tickets, const Stream &stream) {
-    append(tickets, stream.last);
+    if (stream.last) {
+        tickets.push_back(stream.last);
+    }
     if (stream.loose != 0) {
         std::copy_if(stream.queue.begin(), stream.queue.end(), std::back_inserter(tickets),
                      [](const Ticket &ticket) { return !ticket->ordered; });
@@ -24,22 +20,35 @@ void append_queued(std::vector<Ticket> &tickets, const Stream &stream) {
 
 } // namespace
 
-std::vector<Ticket> order_of(Stream &stream) {
-    std::vector<Ticket> after;
-    append(after, stream.last);
+void come_after(Operation &operation, const Ticket &earlier) {
+    if (!earlier) {
+        return;
+    }
+    if (earlier->done) {
+        operation.begin_ns = std::max(operation.begin_ns, earlier->time_ns);
+    } else {
+        operation.after.push_back(earlier);
+    }
+}
+
+void put_in_order(Operation &operation, Stream &stream) {
+    come_after(operation, stream.last);
     StreamGroup &group = *stream.group;
     if (stream.legacy) {
         for (const Stream *other : group.streams) {
             if (other != &stream && other->blocking()) {
-                append(after, other->last);
+                come_after(operation, other->last);
             }
         }
     } else if (stream.blocking() && group.legacy != nullptr) {
-        append(after, group.legacy->last);
+        come_after(operation, group.legacy->last);
     }
-    std::erase_if(group.barriers, [](const Ticket &ticket) { return ticket->done; });
-    after.insert(after.end(), group.barriers.begin(), group.barriers.end());
-    return after;
+    std::erase_if(group.barriers, [&](const Ticket &ticket) {
+        group.barrier_ns = std::max(group.barrier_ns, ticket->time_ns);
+        return ticket->done;
+    });
+    operation.begin_ns = std::max(operation.begin_ns, group.barrier_ns);
+    operation.after.insert(operation.after.end(), group.barriers.begin(), group.barriers.end());
 }
 
 std::vector<Ticket> queued_in(Stream &stream) {
@@ -67,7 +76,7 @@ std::vector<Ticket> all_queued(CUctx_st &context) {
 }
 
 void add_barrier(CUctx_st &context, const Ticket &ticket) {
-    if (ticket && !ticket->done) {
+    if (ticket) {
         StreamGroup &group = engine().groups[&context];
         group.context = &context;
         group.barriers.push_back(ticket);
@@ -77,6 +86,7 @@ void add_barrier(CUctx_st &context, const Ticket &ticket) {
 bool is_free(Operation &operation) noexcept {
     auto &after = operation.after;
     while (!after.empty() && after.back()->done) {
+        operation.begin_ns = std::max(operation.begin_ns, after.back()->time_ns);
         after.pop_back();
     }
     return after.empty();

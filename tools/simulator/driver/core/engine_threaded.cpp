@@ -3,12 +3,15 @@
 #include "call.hpp"
 #include "engine.hpp"
 #include "misuse.hpp"
+#include "notes.hpp"
 #include "platform.hpp"
 
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 
 namespace sim {
 
@@ -53,8 +56,8 @@ void work(const std::shared_ptr<Worker> &self) {
     std::unique_lock lock(Lock::mutex());
     while (!self->stop) {
         if (settings().mode == Mode::threaded) {
-            if (const Ticket operation = runnable_of(*self->stream)) {
-                execute(operation); // the stream may be gone now
+            if (Ticket operation = runnable_of(*self->stream)) {
+                execute(std::move(operation)); // the stream may be gone now
                 continue;
             }
             if (has_external(*self->stream)) {
@@ -97,6 +100,20 @@ milliseconds pause() {
                : std::max(milliseconds(1), milliseconds(settings().stall_ms / Stall::looks));
 }
 
+// Runs what is queued, since the program may wait for it without a call.
+void run_stalled(const Worker &self, Stall &stall) {
+    std::size_t count = 0;
+    for (; !self.stop && adversarial_step({}); ++count) {
+        stall.own_step();
+    }
+    if (count != 0) {
+        note("no call queued work or waited for it for " + std::to_string(settings().stall_ms) +
+             " ms, so " + std::to_string(count) +
+             " operations that were queued ran by themselves:" +
+             " what came first, they or the program, was up to the clock (setting 'stall')");
+    }
+}
+
 void run(const std::shared_ptr<Worker> &self) {
     std::unique_lock lock(Lock::mutex());
     Stall stall;
@@ -112,9 +129,7 @@ void run(const std::shared_ptr<Worker> &self) {
             run_all();
         } else if (settings().mode == Mode::adversarial && settings().stall_ms != 0 &&
                    stall.lasts()) {
-            while (!self->stop && adversarial_step({})) {
-                stall.own_step();
-            }
+            run_stalled(*self, stall);
         }
     }
     end(*self);
@@ -168,7 +183,7 @@ struct AtExit {
 
 std::shared_ptr<Worker> begin(Stream *stream, void (*function)(const std::shared_ptr<Worker> &)) {
     static const bool once = [] {
-        platform::after_fork_in_child([] { workers().forked = true; });
+        platform::after_fork_in_child([] { workers().forked = !workers().all.empty(); });
         return true;
     }();
     static const AtExit at_exit;

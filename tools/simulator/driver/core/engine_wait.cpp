@@ -26,8 +26,18 @@ microseconds longest_pause() {
     return settings().mode == Mode::threaded ? microseconds(50000) : microseconds(1000);
 }
 
+// The host sees that it is done.
+void note_seen(const Operation &operation) {
+    engine().host_ns = std::max(engine().host_ns, operation.time_ns);
+}
+
 void forget_done(std::vector<Ticket> &targets) {
-    std::erase_if(targets, [](const Ticket &ticket) { return !ticket || ticket->done; });
+    std::erase_if(targets, [](const Ticket &ticket) {
+        if (ticket && ticket->done) {
+            note_seen(*ticket);
+        }
+        return !ticket || ticket->done;
+    });
 }
 
 // Takes a step towards them; false where nobody can do anything in this thread now.
@@ -90,7 +100,7 @@ std::string describe(const Operation &operation) {
 void report_deadlock(const std::vector<Ticket> &stuck) {
     std::string text = "deadlock: ";
     const Call *call = Call::current();
-    text += call ? call->row().name : "the simulator";
+    text += call ? call->name() : "the simulator";
     text += " waits for";
     for (std::size_t i = 0; i < stuck.size(); ++i) {
         text += (i == 0 ? " " : ", ") + describe(*stuck[i]);
@@ -146,10 +156,25 @@ class Waiting {
     Waiting &operator=(const Waiting &) = delete;
 };
 
+// Of what is done already.
+void question_without_need() {
+    if (settings().mode == Mode::adversarial) {
+        adversarial_turn();
+    }
+}
+
+// Waits for work of a context, and tells what it failed with.
+void wait_all(Context &context, std::vector<Ticket> work) {
+    wait_for(std::move(work));
+    release_unused_pool_memory();
+    check_still_usable(&context);
+    const CUresult error = take_error(context);
+    require(error == CUDA_SUCCESS, error);
+}
+
 } // namespace
 
-void wait_for(const std::vector<Ticket> &given) {
-    std::vector<Ticket> targets = given;
+void wait_for(std::vector<Ticket> targets) {
     const Waiting waiting;
     std::uint64_t progress = 0; // none yet
     Clock::time_point moved;
@@ -189,17 +214,17 @@ void wait_until(const std::function<bool()> &condition, const char *what) {
     }
 }
 
-bool poll(const std::vector<Ticket> &given) {
-    std::vector<Ticket> targets = given;
+bool poll(std::vector<Ticket> targets) {
     if (settings().mode == Mode::immediate) {
         run_all();
     }
     forget_done(targets);
-    if (targets.empty()) {
-        return true;
+    if (!targets.empty()) {
+        step(targets);
+        return false;
     }
-    step(targets);
-    return false;
+    question_without_need();
+    return true;
 }
 
 CUresult take_error(CUctx_st &context) {
@@ -208,11 +233,13 @@ CUresult take_error(CUctx_st &context) {
                                           : std::exchange(group->second.error, CUDA_SUCCESS);
 }
 
-CUresult wait(const Ticket &ticket) {
+CUresult wait(Ticket ticket) {
     if (!ticket) {
         return CUDA_SUCCESS;
     }
-    if (!ticket->done) {
+    if (ticket->done) {
+        note_seen(*ticket);
+    } else {
         wait_for({ticket});
     }
     const auto group = engine().groups.find(ticket->context);
@@ -222,25 +249,23 @@ CUresult wait(const Ticket &ticket) {
     return ticket->result;
 }
 
-bool finished(const Ticket &ticket) {
-    return !ticket || ticket->done || poll({ticket});
+bool finished(Ticket ticket) {
+    if (ticket && !ticket->done) {
+        return poll({std::move(ticket)});
+    }
+    if (ticket) {
+        note_seen(*ticket);
+    }
+    question_without_need();
+    return true;
 }
 
 void wait_stream(CUstream_st &stream) {
-    Context &context = *stream.context;
-    wait_for(queued_in(stream)); // the stream may be gone afterwards
-    release_unused_pool_memory();
-    check_usable(context);
-    const CUresult error = take_error(context);
-    require(error == CUDA_SUCCESS, error);
+    wait_all(*stream.context, queued_in(stream)); // the stream may be gone afterwards
 }
 
 void wait_context(CUctx_st &context) {
-    wait_for(all_queued(context));
-    release_unused_pool_memory();
-    check_usable(context);
-    const CUresult error = take_error(context);
-    require(error == CUDA_SUCCESS, error);
+    wait_all(context, all_queued(context));
 }
 
 bool idle(CUstream_st &stream) {

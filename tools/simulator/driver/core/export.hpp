@@ -1,8 +1,9 @@
-// Marks the functions that the library exports beside CUDA's own.
+// Marks what the libraries export.
 #pragma once
 
+// On Windows the list of symbols alone says it.
 #ifdef _WIN32
-#define SIM_EXPORT __declspec(dllexport)
+#define SIM_EXPORT
 #else
 #define SIM_EXPORT __attribute__((visibility("default")))
 #endif

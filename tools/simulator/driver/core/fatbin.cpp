@@ -1,6 +1,7 @@
 // A fatbin: several cubins and PTX texts, of which the best for the device is taken.
+#include "context.hpp"
 #include "image.hpp"
-#include "settings.hpp"
+#include "module.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -72,7 +73,7 @@ Image read_fatbin(const std::byte *bytes, std::size_t size) {
     if (size < header_size) {
         throw ImageProblem{CUDA_ERROR_INVALID_IMAGE, "a damaged fatbin"};
     }
-    const int device = settings().cc_major * 10 + settings().cc_minor;
+    const int device = compute_capability(current_device());
     const Entry *best = nullptr;
     const std::vector<Entry> entries = read_entries(bytes, size);
     for (const Entry &entry : entries) {

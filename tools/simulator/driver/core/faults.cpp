@@ -2,8 +2,9 @@
 #include "platform.hpp"
 #include "random.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -19,6 +20,11 @@ struct Plan {
     bool sticky;
     std::uint64_t delay_us;
     std::uint64_t seen = 0, fired = 0;
+
+    // A base name stands for all its versions and per-thread twins.
+    bool names(const Row &row) const {
+        return entry == "*" || entry == row.name || entry == row.base;
+    }
 
     bool fires() {
         ++seen;
@@ -51,22 +57,15 @@ std::uint64_t releases = 0;     // of hangs
 std::size_t hanging = 0;        // calls
 std::uint64_t first_number = 1; // of the oldest plan: numbers stay unique when plans are cleared
 
-bool is_known(const char *entry) {
-    if (std::strcmp(entry, "*") == 0) {
-        return true;
-    }
-    // The runtime library may be loaded later, and tell its names then.
-    if (known().size() == 1 && std::strncmp(entry, "cuda", 4) == 0) {
-        return true;
-    }
-    for (const KnownRows &table : known()) {
-        for (unsigned int i = 0; i < table.count; ++i) {
-            if (std::strcmp(table.rows[i].name, entry) == 0) {
-                return true;
-            }
+bool is_known(std::string_view entry) {
+    for (unsigned int i = 0; i < driver_row_count; ++i) {
+        if (entry == driver_rows[i].name || entry == driver_rows[i].base) {
+            return true;
         }
     }
-    return false;
+    // The runtime library may be loaded later.
+    return entry == "*" || std::find(runtime_names, runtime_names + runtime_name_count, entry) !=
+                               runtime_names + runtime_name_count;
 }
 
 void hang() {
@@ -94,7 +93,7 @@ PlannedFault consult_faults(const Row &row) noexcept {
     bool hangs = false;
     std::uint64_t delay = 0;
     for (Plan &plan : plans()) {
-        if ((plan.entry != "*" && plan.entry != row.name) || !plan.fires()) {
+        if (!plan.names(row) || !plan.fires()) {
             continue;
         }
         ++plan.fired;
@@ -150,6 +149,15 @@ void clear_faults() noexcept {
 void release_hangs() noexcept {
     ++releases;
     Lock::changed().notify_all();
+}
+
+void for_each_idle_fault(const std::function<void(const std::string &)> &line) {
+    for (const Plan &plan : plans()) {
+        if (plan.fired == 0) {
+            line("the planned fault of " + plan.entry + " never fired; it saw " +
+                 std::to_string(plan.seen) + (plan.seen == 1 ? " call" : " calls"));
+        }
+    }
 }
 
 bool call_hangs() noexcept {

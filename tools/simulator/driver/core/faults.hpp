@@ -6,6 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
 
 namespace sim {
 
@@ -21,13 +24,20 @@ PlannedFault consult_faults(const Row &row) noexcept;
 
 // 0 where no entry point has that name. With the lock held.
 std::uint64_t plan_fault(const cushim_sim_fault &fault);
+// The same of a text; false where it is not understood. fault_text.cpp.
+bool plan_fault_of(std::string_view text);
 std::uint64_t fault_fired(std::uint64_t number) noexcept;
+// A line for every plan that has not fired.
+void for_each_idle_fault(const std::function<void(const std::string &)> &line);
 void clear_faults() noexcept;
 // Lets every call go on that hangs now.
 void release_hangs() noexcept;
 // Whether a call hangs now.
 bool call_hangs() noexcept;
-// For names of the runtime library, which registers its rows.
+// The names of the runtime library's entry points, exported and base.
+extern const char *const runtime_names[];
+extern const unsigned int runtime_name_count;
+// For the rows of the runtime library, which registers them.
 void add_known_rows(const Row *rows, unsigned int count);
 // The rows of all tables in turn; null past the end.
 const Row *known_row(std::size_t index) noexcept;

@@ -41,8 +41,8 @@ class References {
     ~References();
     void swap(References &other) noexcept { counts_.swap(other.counts_); }
     void add(CUuserObject_st &object, unsigned int count);
-    // False where it holds fewer.
-    bool remove(CUuserObject_st &object, unsigned int count);
+    unsigned int count(CUuserObject_st &object) const;
+    void remove(CUuserObject_st &object, unsigned int count); // no more than count(object)
     // Takes copies of all of another's.
     void add(const References &other);
     bool empty() const noexcept { return counts_.empty(); }

@@ -19,10 +19,14 @@ struct GraphAllocation {
     // In the order of the API's calls: allocated by a launch, not yet freed by anything.
     bool outstanding() const noexcept { return self_ != nullptr; }
     void set_outstanding(bool on);
+    // Counts it as used by one more launch, until what that allocates is freed. Measured: the
+    // device shows it as soon as the call returns.
+    void reserve();
     std::shared_ptr<GraphAllocation> shared() const noexcept { return weak_.lock(); }
     // In the order in which work runs.
     void begin_use();
     void end_use();
+    void end_all_uses(); // of launches that never will
 
     const int device;
     const std::size_t size;
@@ -35,7 +39,7 @@ struct GraphAllocation {
 
   private:
     friend std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size);
-    bool in_use_ = false;
+    std::size_t reserved_ = 0;              // launches that count it as used
     std::shared_ptr<GraphAllocation> self_; // keeps it while it is allocated
     std::weak_ptr<GraphAllocation> weak_;
 };

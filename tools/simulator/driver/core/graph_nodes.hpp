@@ -58,7 +58,6 @@ template <class Make>
 Node &new_node(CUgraphNode *output, CUgraph graph, const CUgraphNode *dependencies,
                std::size_t count, const void *edge_data, const Make &make) {
     require(output != nullptr);
-    poison(output);
     Graph &owner = graph_of(graph);
     const std::vector<Edge> after = edges_of(owner, dependencies, count, edge_data);
     Node &node = add_node(owner, make(owner), after);

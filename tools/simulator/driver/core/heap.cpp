@@ -1,7 +1,6 @@
 #include "heap.hpp"
 #include "device.hpp"
 #include "refusal.hpp"
-#include "settings.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -14,8 +13,9 @@ namespace {
 constexpr std::size_t segment_size = std::size_t(64) << 20;
 constexpr std::size_t largest_slice = segment_size / 4;
 constexpr std::size_t smallest_step = 512;
-constexpr std::size_t least_guard = 64, most_guard = 256;
-constexpr std::size_t cheap_to_zero = std::size_t(16) << 10;
+// Behind the bytes there is at least the one, and all that is left of a small slice; before them there is more.
+constexpr std::size_t least_guard = 64, most_guard = 1024, guard_before = 256;
+constexpr std::size_t cheap_to_zero = std::size_t(24) << 10;
 constexpr auto guard_byte = std::byte(0xfb);
 
 // Grows with every clear(), so that a backing that outlives a reset does not count in the next life.
@@ -33,6 +33,15 @@ std::size_t round_up(std::size_t value, std::size_t step) {
 // Pages are shared between small slices only, so that those of bigger ones can be mapped and given back.
 std::size_t step_of(std::size_t size) {
     return size < platform::map_granularity() ? smallest_step : platform::map_granularity();
+}
+
+// Where the bytes begin in their slice, or in a file that does not leave the process.
+std::size_t begin_of(std::size_t size) {
+    return size < platform::map_granularity() ? guard_before : platform::map_granularity();
+}
+
+std::size_t slice_of(std::size_t size) {
+    return round_up(begin_of(size) + size + least_guard, step_of(size));
 }
 
 std::shared_ptr<Segment> new_segment() {
@@ -110,16 +119,15 @@ bool Heap::slice(Backing &backing, std::size_t size) {
 }
 
 bool Heap::slice(Backing &backing, std::size_t size, const std::shared_ptr<Segment> &segment) {
-    const std::size_t step = step_of(size);
-    const std::size_t bytes = round_up(size + least_guard, step);
+    const std::size_t bytes = slice_of(size);
     std::size_t offset = 0;
-    if (!segment->take(bytes, step, offset)) {
+    if (!segment->take(bytes, step_of(size), offset)) {
         return false;
     }
     backing.segment_ = segment;
-    backing.offset_ = offset;
-    backing.view_ = segment->view + offset;
-    backing.arm_guard(bytes - size);
+    backing.offset_ = offset + begin_of(size);
+    backing.view_ = segment->view + backing.offset_;
+    backing.arm_guards(bytes - begin_of(size) - size);
     return true;
 }
 
@@ -129,7 +137,8 @@ void Heap::place(Backing &backing, bool own_file, std::size_t trailer) {
         return;
     }
     // What another process maps is exactly as big as the allocation: no guard bytes there.
-    const std::size_t extra = own_file ? trailer : least_guard;
+    const std::size_t begin = own_file ? 0 : begin_of(size);
+    const std::size_t extra = begin + (own_file ? trailer : least_guard);
     require(size < ~std::size_t(0) / 2 - extra, CUDA_ERROR_OUT_OF_MEMORY);
     const std::size_t bytes = round_up(size + extra, platform::map_granularity());
     backing.file_ = platform::File::create(bytes);
@@ -137,21 +146,23 @@ void Heap::place(Backing &backing, bool own_file, std::size_t trailer) {
     backing.mapped_ = backing.file_.map(0, bytes);
     require(backing.mapped_ != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
     backing.mapped_size_ = bytes;
-    backing.view_ = backing.mapped_;
+    backing.offset_ = begin;
+    backing.view_ = backing.mapped_ + begin;
     if (!own_file) {
-        backing.arm_guard(bytes - size);
+        backing.arm_guards(bytes - begin - size);
     }
 }
 
 void Heap::give_back(Backing &backing) noexcept {
-    const std::size_t bytes = round_up(backing.size_ + least_guard, step_of(backing.size_));
+    const std::size_t begin = backing.offset_ - begin_of(backing.size_);
+    const std::size_t bytes = slice_of(backing.size_);
     if (bytes <= cheap_to_zero) {
-        std::memset(backing.view_, 0, bytes);
+        std::memset(backing.segment_->view + begin, 0, bytes);
     } else {
-        backing.segment_->file.discard(backing.offset_, bytes);
+        backing.segment_->file.discard(begin, bytes);
     }
     try {
-        backing.segment_->give_back(backing.offset_, bytes);
+        backing.segment_->give_back(begin, bytes);
     } catch (...) { // no memory to note it: the slice is lost
     }
 }
@@ -166,13 +177,14 @@ void write_guard(std::byte *begin, std::size_t bytes) noexcept {
 }
 
 bool is_guard(const std::byte *begin, std::size_t bytes) noexcept {
-    return std::all_of(begin, begin + bytes, [](std::byte byte) { return byte == guard_byte; });
+    // Every byte is the one before it.
+    return bytes == 0 || (*begin == guard_byte && std::memcmp(begin, begin + 1, bytes - 1) == 0);
 }
 
 std::shared_ptr<Backing> Backing::of_device(int ordinal, std::size_t size, bool own_file,
                                             std::size_t trailer) {
     Device &owner = sim::device(ordinal);
-    const std::size_t limit = settings().limit();
+    const std::size_t limit = device_limit(ordinal);
     require(size != 0);
     require(owner.used <= limit && size <= limit - owner.used, CUDA_ERROR_OUT_OF_MEMORY);
     std::shared_ptr<Backing> backing(new Backing);
@@ -231,12 +243,17 @@ const platform::File &Backing::containing_file() const noexcept {
     return segment_ != nullptr ? segment_->file : file_;
 }
 
-void Backing::arm_guard(std::size_t bytes) noexcept {
-    guard_ = std::min(bytes, most_guard);
+void Backing::arm_guards(std::size_t bytes_behind) noexcept {
+    guard_ = std::min(bytes_behind, most_guard);
+    write_guard(view_ - guard_before, guard_before);
     write_guard(view_ + size_, guard_);
 }
 
-bool Backing::intact() const noexcept {
+bool Backing::intact_before() const noexcept {
+    return guard_ == 0 || is_guard(view_ - guard_before, guard_before);
+}
+
+bool Backing::intact_behind() const noexcept {
     return is_guard(view_ + size_, guard_);
 }
 

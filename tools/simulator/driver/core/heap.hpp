@@ -1,4 +1,4 @@
-// Where the bytes of devices come from: slices of a few memory files, with guard bytes behind each.
+// Where the bytes of devices come from: slices of a few memory files, with guard bytes around each.
 #pragma once
 
 #include "memory.hpp"

@@ -23,16 +23,21 @@ std::vector<Entered> &entered() {
     static thread_local std::vector<Entered> calls;
     return calls;
 }
+// The first of them, beside it: every call of the driver asks, and gets to it in a few instructions.
+constinit thread_local ClientCall client;
 
 int enter(const Row *row, const Argument *arguments, unsigned int count) {
     const std::lock_guard held(Lock::mutex());
     start_once();
     PlannedFault fault;
-    const std::uint64_t number = Call::next_number();
+    const std::uint64_t number = in_runtime_call() ? client.number : Call::next_number();
     if (faults_planned()) {
         fault = consult_faults(*row);
     }
     entered().push_back({row, arguments, count, number, fault.after, fault.async});
+    if (client.name == nullptr) {
+        client = {row->name, number};
+    }
     return static_cast<int>(fault.instead);
 }
 
@@ -40,10 +45,13 @@ int leave(int status) {
     const std::lock_guard held(Lock::mutex());
     const Entered call = entered().back();
     entered().pop_back();
+    if (entered().empty()) {
+        client = {};
+    }
     if (status == 0) {
         status = static_cast<int>(call.after);
     }
-    if (log_enabled() && entered().empty()) {
+    if (log_enabled() && !in_runtime_call()) {
         log_call(call.number, *call.row, call.arguments, call.count, status);
     }
     return status;
@@ -63,7 +71,11 @@ constexpr Hooks hooks = {Hooks::current_interface, enter, leave, epoch, add_rows
 } // namespace
 
 bool in_runtime_call() noexcept {
-    return !entered().empty();
+    return client.name != nullptr;
+}
+
+ClientCall runtime_call() noexcept {
+    return client;
 }
 
 CUresult take_runtime_async_fault() noexcept {

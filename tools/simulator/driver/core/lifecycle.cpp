@@ -1,12 +1,17 @@
 #include "lifecycle.hpp"
+#include "call.hpp"
 #include "device.hpp"
 #include "platform.hpp"
 #include "refusal.hpp"
 #include "report.hpp"
+#include "restart.hpp"
 #include "settings.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace sim {
 namespace {
@@ -15,10 +20,34 @@ std::atomic<bool> initialised{false};
 std::atomic<bool> exiting{false};
 std::atomic<bool> forked{false};
 
+// Not for ever: where the system has ended the other threads by now, one may have had it.
+bool lock_in_time() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (!Lock::mutex().try_lock()) {
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
+        std::this_thread::yield();
+    }
+    return true;
+}
+
 // Handlers run last-in first-out: those that were registered after cuInit still find a driver.
 void at_exit() {
-    report_at_exit();
+    bool failed = false;
+    // What a child has is its parent's.
+    if (settings().report != Report::none && !is_forked()) {
+        if (lock_in_time()) {
+            failed = report_at_exit() && settings().report == Report::fail;
+            Lock::mutex().unlock();
+        } else {
+            std::fputs("cushim-sim: no report: another thread is in a call\n", stderr);
+        }
+    }
     exiting = true;
+    if (failed) {
+        platform::exit_with(1);
+    }
 }
 
 void in_child() {
@@ -57,10 +86,11 @@ bool is_forked() noexcept {
 void initialise() {
     require(!exiting, CUDA_ERROR_DEINITIALIZED);
     require(!forked, CUDA_ERROR_NOT_INITIALIZED);
+    check_settings();
     require(settings().init == 0, static_cast<CUresult>(settings().init));
-    require(settings().devices > 0, CUDA_ERROR_NO_DEVICE);
     if (!initialised) {
         restart_devices();
+        require(device_count() > 0, CUDA_ERROR_NO_DEVICE);
         register_handlers();
         initialised = true;
     }

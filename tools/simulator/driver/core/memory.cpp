@@ -1,5 +1,6 @@
 #include "memory.hpp"
 #include "call.hpp"
+#include "device.hpp"
 #include "misuse.hpp"
 #include "object.hpp"
 #include "refusal.hpp"
@@ -136,7 +137,7 @@ Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *c
     require(size != 0);
     // Managed memory may be more than the host has: it can be on the device.
     const std::size_t most =
-        platform::host_memory() + (memory == Memory::managed ? settings().memory : 0);
+        platform::host_memory() + (memory == Memory::managed ? device_memory(device) : 0);
     require(size <= most, CUDA_ERROR_OUT_OF_MEMORY);
     const std::size_t bytes = (size + page - 1) / page * page;
     Range range;
@@ -149,7 +150,7 @@ Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *c
     range.sync_memops = memory == Memory::managed; // as measured
     require(platform::commit(range.view, bytes), CUDA_ERROR_OUT_OF_MEMORY);
     range.owner = std::make_shared<HostPages>(range.view, bytes);
-    range.guard = std::min(bytes - size, std::size_t(256)); // what is left of the last page
+    range.guard = bytes - size; // what is left of the last page
     write_guard(range.view + size, range.guard);
     return AddressSpace::get().add(std::move(range));
 }

@@ -58,8 +58,9 @@ class Backing {
     const platform::File &file() const noexcept { return file_; } // invalid for a slice
     std::size_t offset() const noexcept { return offset_; }       // of the bytes in their file
     const platform::File &containing_file() const noexcept;       // own file, or the heap's
-    // Whether nothing was written behind the last byte.
-    bool intact() const noexcept;
+    // Whether nothing was written there.
+    bool intact_before() const noexcept;
+    bool intact_behind() const noexcept;
 
     Backing(const Backing &) = delete;
     Backing &operator=(const Backing &) = delete;
@@ -67,10 +68,11 @@ class Backing {
   private:
     Backing() = default;
     friend class Heap;
-    void arm_guard(std::size_t bytes) noexcept;
+    void arm_guards(std::size_t bytes_behind) noexcept;
 
     std::byte *view_ = nullptr;
-    std::size_t size_ = 0, offset_ = 0, guard_ = 0;
+    std::size_t size_ = 0, offset_ = 0;
+    std::size_t guard_ = 0; // bytes behind the last; 0 where there is none before the first either
     int device_ = 0;
     platform::File file_;
     std::shared_ptr<Segment> segment_; // of a slice
@@ -134,6 +136,8 @@ class AddressSpace {
     void remove_all_of(const CUctx_st *context);
     // Notes a misuse where the address was in a range that has ended: "WHAT of memory that was freed: …".
     bool report_freed(std::uintptr_t address, const char *what) const;
+    // Whether it was in a range that ended while queued work needed it, which was reported then.
+    bool ended_in_use(std::uintptr_t address) const noexcept;
     // Any range that overlaps [address, address+size), or null.
     Range *overlapping(std::uintptr_t address, std::size_t size) noexcept;
     void for_each(const auto &function) {
@@ -145,6 +149,8 @@ class AddressSpace {
     void clear();
 
   private:
+    // Notes a misuse where there would be room if addresses were used again.
+    void report_exhaustion(std::size_t wanted) const;
     std::map<std::uintptr_t, Range> ranges_;
 };
 

@@ -21,7 +21,7 @@ std::string with_call(const std::string &text) {
     if (call == nullptr) {
         return text;
     }
-    return text + " (in " + call->row().name + ", call " + std::to_string(call->number()) + ")";
+    return text + " (in " + call->name() + ", call " + std::to_string(call->number()) + ")";
 }
 
 } // namespace

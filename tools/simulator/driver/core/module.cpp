@@ -133,8 +133,7 @@ std::vector<Ticket> queued_launches(const Module &module) {
 }
 
 void describe_compilation(const Image &image, JitOptions &options) {
-    const std::string target =
-        std::to_string(settings().cc_major) + std::to_string(settings().cc_minor);
+    const std::string target = std::to_string(compute_capability(current_device()));
     for (const ImageKernel &kernel : image.kernels) {
         options.info("ptxas info    : Compiling entry function '" + kernel.name + "' for 'sm_" +
                      target + "'");

@@ -13,6 +13,12 @@ namespace {
 constexpr std::size_t remembered =
     1 << 16; // dead objects, whose addresses are not used again so long
 
+// "an event", "a stream"; "a user object", too, which is not spoken as it is written.
+std::string one_of(Kind kind) {
+    const std::string name = name_of(kind);
+    return (std::string("aeio").find(name.front()) == std::string::npos ? "a " : "an ") + name;
+}
+
 } // namespace
 
 const char *name_of(Kind kind) noexcept {
@@ -75,7 +81,7 @@ const char *name_of(Kind kind) noexcept {
 
 Object::Object(Kind k) noexcept : kind(k) {
     if (const Call *call = Call::current()) {
-        made_by = call->row().name;
+        made_by = call->name();
         made_in = call->number();
     }
 }
@@ -141,7 +147,7 @@ void Registry::retire(Object *object) {
 void Registry::note_end(const Object &object, bool with_context) {
     std::string description = object.describe();
     if (const Call *call = Call::current()) {
-        description += std::string(", destroyed by ") + call->row().name + " in call " +
+        description += std::string(", destroyed by ") + call->name() + " in call " +
                        std::to_string(call->number());
     }
     state().dead[&object] = {std::move(description), with_context};
@@ -181,15 +187,14 @@ void Object::operator delete(void *memory) {
 
 CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise) const {
     if (const Object *other = find(handle)) {
-        misuse(std::string("a ") + name_of(expected) + " was expected, this is " +
-               other->describe());
+        misuse(one_of(expected) + " was expected, this is " + other->describe());
         return otherwise;
     }
     const auto dead = state().dead.find(handle);
     if (dead == state().dead.end()) {
         char address[32];
         std::snprintf(address, sizeof address, "%p", handle);
-        misuse(std::string(address) + " is no handle of a " + name_of(expected));
+        misuse(std::string(address) + " is no handle of " + one_of(expected));
         return otherwise;
     }
     if (dead->second.with_context) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sim::platform {
@@ -44,6 +45,14 @@ class File {
 };
 void unmap(std::byte *view, std::size_t size);
 
+// What tells one open file from another.
+struct FileIdentity {
+    std::uint64_t device, node;
+    bool operator==(const FileIdentity &) const = default;
+};
+// Nothing where the descriptor is not open, or the system has no such thing (Windows).
+std::optional<FileIdentity> identity_of(std::intptr_t descriptor) noexcept;
+
 std::size_t page_size() noexcept;
 // Of offsets into files that are mapped, and of where they are mapped to.
 std::size_t map_granularity() noexcept;
@@ -74,8 +83,15 @@ std::uint64_t process_id() noexcept;
 File open_of_process(std::uint64_t process, std::intptr_t handle);
 // The value of an environment variable, or "".
 std::string environment(const char *name);
+// Whether there is one, be it empty.
+bool has_environment(const char *name);
+// Calls the first in the parent before every fork from now on, and the others after it.
+void around_fork(void (*before)(), void (*in_parent)(), void (*in_child)());
 // Calls `function` in the child after every fork from now on.
 void after_fork_in_child(void (*function)());
+// To be called while the process exits: it ends with that status, whatever it was to be. Its other exit
+// handlers are called where the system can do that.
+[[noreturn]] void exit_with(int status);
 void sleep_us(std::uint64_t microseconds);
 
 } // namespace sim::platform

@@ -5,6 +5,7 @@
 #include "platform.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
@@ -195,13 +196,38 @@ File open_of_process(std::uint64_t process, std::intptr_t handle) {
     return File::adopt(open(path.c_str(), O_RDWR | O_CLOEXEC));
 }
 
+std::optional<FileIdentity> identity_of(std::intptr_t descriptor) noexcept {
+    struct stat about = {};
+    if (fstat(static_cast<int>(descriptor), &about) != 0) {
+        return std::nullopt;
+    }
+    return FileIdentity{about.st_dev, about.st_ino};
+}
+
+bool has_environment(const char *name) {
+    return std::getenv(name) != nullptr;
+}
+
 std::string environment(const char *name) {
     const char *value = std::getenv(name);
     return value == nullptr ? std::string() : std::string(value);
 }
 
+void around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) {
+    pthread_atfork(before, in_parent, in_child);
+}
+
 void after_fork_in_child(void (*function)()) {
     pthread_atfork(nullptr, nullptr, function);
+}
+
+void exit_with(int status) {
+#ifdef __GLIBC__
+    std::exit(status); // inside of exit() it goes on with the handlers that are left
+#else
+    std::fflush(nullptr);
+    std::_Exit(status);
+#endif
 }
 
 void sleep_us(std::uint64_t microseconds) {

@@ -2,6 +2,7 @@
 #include "platform.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <thread>
@@ -285,6 +286,14 @@ File open_of_process(std::uint64_t process, std::intptr_t handle) {
     return copied ? File::adopt(reinterpret_cast<std::intptr_t>(copy)) : File();
 }
 
+std::optional<FileIdentity> identity_of(std::intptr_t) noexcept {
+    return std::nullopt;
+}
+
+bool has_environment(const char *name) {
+    return GetEnvironmentVariableA(name, nullptr, 0) != 0;
+}
+
 std::string environment(const char *name) {
     char small[4096];
     const DWORD length = GetEnvironmentVariableA(name, small, sizeof small);
@@ -296,7 +305,16 @@ std::string environment(const char *name) {
     return text;
 }
 
+void around_fork(void (*)(), void (*)(), void (*)()) {}
+
 void after_fork_in_child(void (*)()) {}
+
+// The handlers of the program itself have run by now: those of a library are called when it is unloaded.
+void exit_with(int status) {
+    std::fflush(nullptr);
+    TerminateProcess(GetCurrentProcess(), static_cast<UINT>(status));
+    std::_Exit(status);
+}
 
 void sleep_us(std::uint64_t microseconds) {
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds));

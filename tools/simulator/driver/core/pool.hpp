@@ -47,6 +47,9 @@ struct PoolPointer {
 };
 static_assert(sizeof(PoolPointer) == sizeof(CUmemPoolPtrExportData));
 
+// Pools reserve memory of their device in these, where there is so much.
+constexpr std::size_t pool_reserve_step = std::size_t(32) << 20;
+
 // A pool without its handle: lives until its last allocation ends. Sizes are in bytes, and count
 // what the client has asked for and not yet given back with a call, not what ran.
 struct PoolState {

@@ -20,15 +20,6 @@ inline void require(bool condition, CUresult status = CUDA_ERROR_INVALID_VALUE) 
     }
 }
 
-// Writes a value that no wrapper can take for a handle or an address, where a call that fails has an
-// output: who reads it anyway is caught.
-template <class T>
-void poison(T *output) {
-    if (output != nullptr) {
-        __builtin_memset(static_cast<void *>(output), 0xbd, sizeof *output);
-    }
-}
-
 // An error of work that was queued: the stream's context fails from then on where it is sticky.
 struct Fault {
     CUresult status;

@@ -1,8 +1,10 @@
 #include "report.hpp"
+#include "faults.hpp"
 #include "memory.hpp"
 #include "misuse.hpp"
+#include "notes.hpp"
 #include "object.hpp"
-#include "settings.hpp"
+#include "open_calls.hpp"
 
 #include <cstdio>
 
@@ -22,20 +24,26 @@ std::size_t for_each_leak(const Line &line) {
             line(range.describe());
         }
     });
-    return count;
+    return count + for_each_open_call(line);
 }
 
-void report_at_exit() noexcept try {
-    if (!settings().report) {
-        return;
-    }
-    for_each_leak([](const std::string &text) {
+bool report_at_exit() noexcept try {
+    const std::size_t leaks = for_each_leak([](const std::string &text) {
         std::fprintf(stderr, "cushim-sim: leak: %s\n", text.c_str());
     });
     for_each_misuse([](const std::string &text) {
         std::fprintf(stderr, "cushim-sim: misuse: %s\n", text.c_str());
     });
-} catch (...) { // a report must not end the process
+    const auto note = [](const std::string &text) {
+        std::fprintf(stderr, "cushim-sim: note: %s\n", text.c_str());
+    };
+    for (const std::string &text : notes()) {
+        note(text);
+    }
+    for_each_idle_fault(note);
+    return leaks != 0 || misuse_count() != 0;
+} catch (...) { // out of memory: a report must not end the process
+    return false;
 }
 
 } // namespace sim

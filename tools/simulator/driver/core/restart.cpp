@@ -8,7 +8,9 @@
 #include "lifecycle.hpp"
 #include "memory.hpp"
 #include "misuse.hpp"
+#include "notes.hpp"
 #include "object.hpp"
+#include "open_calls.hpp"
 #include "platform.hpp"
 #include "settings.hpp"
 #include "work.hpp"
@@ -22,14 +24,15 @@ namespace {
 bool started = false;
 std::atomic<unsigned long long> count{0}; // read without the lock, too
 
+std::string &environment_problem() noexcept {
+    static auto *problem = new std::string;
+    return *problem;
+}
+
 void read_environment() {
-    const std::string text = platform::environment("CUSHIM_SIM");
-    settings_problem().clear();
-    if (const auto problem = configure(text)) {
-        settings_problem() = *problem;
-        // A child that a test set up wrongly must not pass for a good one.
-        std::fprintf(stderr, "cushim-sim: CUSHIM_SIM: %s\n", problem->c_str());
-    }
+    const auto problem = configure(platform::environment("CUSHIM_SIM"));
+    environment_problem() = problem ? "CUSHIM_SIM: " + *problem : "";
+    settings_problem() = problem.value_or("");
     enable_log(settings().log);
 }
 
@@ -38,6 +41,15 @@ void read_environment() {
 std::string &settings_problem() noexcept {
     static auto *problem = new std::string;
     return *problem;
+}
+
+void check_settings() {
+    const std::string &problem =
+        environment_problem().empty() ? settings_problem() : environment_problem();
+    if (!problem.empty()) {
+        std::fprintf(stderr, "cushim-sim: cuInit fails, %s\n", problem.c_str());
+        refuse(CUDA_ERROR_UNKNOWN);
+    }
 }
 
 unsigned long long restarts() noexcept {
@@ -56,6 +68,8 @@ void restart() {
     restart_process();
     clear_kernels();
     clear_misuses();
+    clear_notes();
+    clear_open_calls();
     restart_log();
     Call::restart();
     settings() = Settings();

@@ -13,5 +13,8 @@ unsigned long long restarts() noexcept;
 void start_once() noexcept;
 // What was not understood in the last settings, or "".
 std::string &settings_problem() noexcept;
+// Refuses with UNKNOWN where that, or CUSHIM_SIM, was not understood, and says so: who is set up wrongly must
+// not pass for a good one.
+void check_settings();
 
 } // namespace sim

@@ -1,9 +1,10 @@
 // What the simulator plays: devices, versions, modes. Text form: see the end of cushim_sim.h.
 #pragma once
 
+#include "profile.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,27 +12,21 @@
 namespace sim {
 
 enum class Mode { immediate, threaded, adversarial };
+enum class Report { none, print, fail }; // at exit
 
 struct Settings {
-    int devices = 1;
-    std::string name = "cushim simulated GPU";
-    std::size_t memory = std::size_t(8) << 30; // bytes, per device
-    std::optional<std::size_t> budget;         // bytes, per device
-    int cc_major = 9, cc_minor = 0;
-    bool peers = true;
+    Machine machine;
     int driver = 0; // 0: the variant's
     int init = 0;
     std::size_t granularity = std::size_t(2) << 20;
-    std::map<int, std::optional<int>> attributes; // without a value: unknown to this driver
     Mode mode = Mode::immediate;
     std::uint64_t seed = 1;
     // How long a wait goes on while nothing moves anywhere, before it is reported as a deadlock.
     std::uint64_t patience_ms = 60000;
     // Adversarial mode: how long the program does nothing before queued work runs by itself; 0: for ever.
-    std::uint64_t stall_ms = 1000;
-    bool log = false, report = false, abort = false;
-
-    std::size_t limit() const { return budget.value_or(memory); }
+    std::uint64_t stall_ms = 10000;
+    Report report = Report::none;
+    bool log = false, abort = false;
 };
 
 Settings &settings() noexcept;

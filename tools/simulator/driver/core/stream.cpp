@@ -120,19 +120,41 @@ CUstream_st &stream_of(CUstream handle) {
     return stream;
 }
 
+Stream &stream_of_caller(CUstream handle) {
+    const bool of_context =
+        handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+    require(!of_context || !in_host_function(), CUDA_ERROR_NOT_PERMITTED);
+    return stream_of(handle);
+}
+
 void end_stream(CUstream_st &stream) {
     if (stream.capture) {
         leave_capture(stream);
-    }
-    if (stream.queue.empty()) {
-        Registry::get().destroy(&stream);
-        return;
     }
     stream.ended = true;
     if (stream.per_thread) {
         engine().thread_streams.erase({stream.thread, stream.context});
     }
     Registry::get().retire(&stream);
+    destroy_if_over(stream);
+}
+
+void destroy_if_over(CUstream_st &stream) {
+    if (stream.ended && stream.queue.empty() && stream.users == 0) {
+        Registry::get().destroy(&stream);
+    }
+}
+
+InUse::InUse(Stream &stream) noexcept : stream_(stream) {
+    ++stream.users;
+    ++stream.context->users;
+}
+
+InUse::~InUse() {
+    --stream_.users;
+    --stream_.context->users;
+    destroy_if_over(stream_);
+    Lock::changed().notify_all();
 }
 
 } // namespace sim

@@ -30,12 +30,14 @@ struct CUstream_st final : sim::Object {
     CUlaunchAttributeValue attributes[32] = {};
 
     // Of the engine.
-    std::deque<sim::Ticket> queue;       // not yet done, in order of enqueueing
-    sim::Ticket last;                    // the newest ordered one that was ever queued
-    std::size_t loose = 0;               // how many in the queue are not ordered
-    sim::StreamGroup *group;             // the streams of its context
-    std::uint64_t thread = 0;            // of a thread's own stream: whose
-    bool ended = false;                  // its handle is dead; it ends with its last work
+    std::deque<sim::Ticket> queue; // not yet done, in order of enqueueing
+    sim::Ticket last;              // the newest ordered one that was ever queued
+    std::size_t loose = 0;         // how many in the queue are not ordered
+    sim::StreamGroup *group;       // the streams of its context
+    std::uint64_t thread = 0;      // of a thread's own stream: whose
+    std::uint64_t turn = 0;        // adversarial mode: the last in which it ran, or began to wait
+    bool ended = false;            // its handle is dead; it ends with its last work and user
+    unsigned int users = 0;        // InUse
     std::shared_ptr<sim::Worker> worker; // threaded mode
 };
 
@@ -57,10 +59,28 @@ namespace sim {
 using Stream = CUstream_st;
 using Event = CUevent_st;
 
+// The stream of a call that a host function may make. As measured, it has to name one that was created: the
+// others are of the current context, of which a host function may not ask.
+Stream &stream_of_caller(CUstream handle);
+
+// Keeps a stream and its context for a call that queues more than once: each time it may give up the lock.
+class InUse {
+  public:
+    explicit InUse(Stream &stream) noexcept;
+    ~InUse();
+    InUse(const InUse &) = delete;
+    InUse &operator=(const InUse &) = delete;
+
+  private:
+    Stream &stream_;
+};
+// Destroys a stream whose handle is dead, where nothing needs it any more.
+void destroy_if_over(Stream &stream);
+
 Work event_record_work(Event &event, const char *what);
 Work event_wait_work(Event &event, const char *what);
 
 // Whether its newest record is done; takes a step where the mode needs it.
-bool event_done(Event &event);
+bool event_done(const Event &event);
 
 } // namespace sim

@@ -88,12 +88,13 @@ struct Reservation;
 
 // Physical memory in a part of a reservation.
 struct Mapping final : Object {
-    Mapping(PhysicalMemory &memory, std::size_t offset, std::size_t size);
+    Mapping(PhysicalMemory &memory, std::size_t offset, std::size_t usable);
     static constexpr Kind own_kind = Kind::memory_mapping;
 
     PhysicalMemory &memory;                  // lives as long as this
     std::shared_ptr<Backing> backing;        // of it
     std::size_t offset, size;                // in the reservation
+    std::size_t usable;                      // of these bytes, those that lie before its end
     std::map<int, CUmemAccess_flags> access; // by device; `host_access` for the host
     static constexpr int host_access = -1;
     // Whether anybody may access it.
@@ -129,8 +130,8 @@ PhysicalMemory &physical_memory(CUmemGenericAllocationHandle handle);
 // Ends it where nothing refers to it any more.
 void end_if_unused(PhysicalMemory &memory);
 
-// The reservation in which [address, address+size) lies; refuses with INVALID_VALUE. `size` is not
-// 0.
+// The reservation in which [address, address+size) lies, or what is mapped in it and reaches past its end;
+// refuses with INVALID_VALUE. `size` is not 0.
 Range &reserved_range(CUdeviceptr address, std::size_t size);
 Reservation &reservation_of(const Range &range) noexcept;
 // What is mapped at an address, or null.

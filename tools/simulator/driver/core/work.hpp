@@ -31,7 +31,8 @@ struct Work {
     std::function<void(CUstream_st &)> run;
     // Whether it can run now; null: always. Asked again and again, with the lock held; changes nothing.
     std::function<bool()> ready;
-    // Called in place of run() where the context has failed. Null: nothing to do.
+    // Called in place of run() where the context has failed, or where it is planned to fail. Null: nothing to
+    // do.
     std::function<void(CUstream_st &, CUresult)> otherwise;
     // Called once for every time that it is put into a queue, before it can run: may add to
     // Operation::after, keep the ticket, and give the operation's work a state of its own.
@@ -40,6 +41,8 @@ struct Work {
     std::vector<CUdeviceptr> uses;
     // Of a call that its client takes for done when it has returned: freeing waits for it.
     bool synchronous = false;
+    // Planned for the call that a capture made a node of: what it fails with whenever it runs.
+    CUresult fault = CUDA_SUCCESS;
 };
 
 // Thrown by Work::run: not done yet; to be run again once ready() says so.
@@ -56,8 +59,15 @@ struct Operation {
     CUresult fault = CUDA_SUCCESS;  // planned: what it fails with instead of running
     CUresult result = CUDA_SUCCESS; // or of what it came after
     std::uint64_t number = 0;       // in order of enqueueing
+    std::uint64_t begin_ns = 0;     // on the virtual clock; grows while what it comes after is done
     std::uint64_t time_ns = 0;      // on the virtual clock, when it was done
+    // Of what is not ordered: the number of the first of its chain, each of which has one that goes on with it.
+    std::uint64_t chain = 0;
+    bool continued = false;
 };
+
+// Makes an operation that is not running come after another, which may be done, or null.
+void come_after(Operation &operation, const Ticket &earlier);
 
 // Puts work into a stream after all that is ordered before it (its own queue, legacy stream rules), or adds a
 // node where the stream captures. Immediate mode: runs what can run. Null where it was captured.
@@ -67,17 +77,19 @@ Ticket submit(CUstream_st &stream, Work work);
 // launch with ordered work that comes after all of its parts.
 Ticket enqueue(CUstream_st &stream, Work work, std::vector<Ticket> after = {}, bool ordered = true);
 
-// Blocks, with the lock given up, until it is done; returns its result.
-CUresult wait(const Ticket &ticket);
-// Blocks until all that is queued there now is done. Throws Refusal with the context's sticky error.
+// What gives up the lock: whatever is not kept alive may be gone afterwards, handles, contexts, streams.
+//
+// Blocks until it is done; returns its result.
+CUresult wait(Ticket ticket);
+// Blocks until all that is queued there now is done. Throws Refusal with the context's sticky error, or 709
+// where it has ended meanwhile.
 void wait_stream(CUstream_st &stream);
 void wait_context(CUctx_st &context);
 // Whether all that is queued there is done; takes a step where the mode needs it.
 bool idle(CUstream_st &stream);
 // Whether it is done; takes a step where the mode needs it. Null: yes.
-bool finished(const Ticket &ticket);
-// Blocks, with the lock given up, until it holds: for what other processes do. Misuse and 702 where it never
-// comes to that.
+bool finished(Ticket ticket);
+// Blocks until it holds: for what other processes do. Misuse and 702 where it never comes to that.
 void wait_until(const std::function<bool()> &condition, const char *what);
 // Reports, once, an error of work in that context that does not make the context fail.
 CUresult take_error(CUctx_st &context);

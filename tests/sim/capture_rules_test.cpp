@@ -1,0 +1,263 @@
+// Stream capture: how streams take part in one, what is forbidden meanwhile, and what invalidates it.
+#include "capture_tools.hpp"
+
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <thread>
+
+using namespace sim_test;
+
+TEST_CASE("streams fork and join by events", "[capture_rules]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    TwoStreams s;
+    RunOrder order;
+    REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
+    CHECK(order.launch(s.one, 1) == CUDA_SUCCESS);
+    CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
+    CHECK(order.launch(s.one, 2) == CUDA_SUCCESS);
+    CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_SUCCESS);
+    CHECK(is_active(s.two));
+    CHECK(order.launch(s.two, 3) == CUDA_SUCCESS);
+    CHECK(d().cuEventRecord(s.event, s.two) == CUDA_SUCCESS);
+    CHECK(d().cuStreamWaitEvent(s.one, s.event, 0) == CUDA_SUCCESS);
+    CHECK(order.launch(s.one, 4) == CUDA_SUCCESS);
+    const CUgraph graph = end_capture(s.one);
+    CHECK(status_of(s.two) == CU_STREAM_CAPTURE_STATUS_NONE);
+    const Nodes nodes = nodes_of(graph);
+    REQUIRE(nodes.size() == 4);
+    CHECK(dependencies_of(nodes[1]) == Nodes{nodes[0]});
+    CHECK(dependencies_of(nodes[2]) == Nodes{nodes[0]});
+    CHECK(dependencies_of(nodes[3]) == Nodes{nodes[1], nodes[2]});
+    const CUgraphExec exec = instantiate(graph);
+    run(exec, s.one);
+    CHECK((order.ran().front() == 1 && order.ran().back() == 4));
+    destroy(exec);
+    destroy(graph);
+}
+
+TEST_CASE("work of a fork that is not joined ends in nothing", "[capture_rules]") {
+    start();
+    TwoStreams s;
+    RunOrder order;
+    REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
+    CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
+    CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_SUCCESS);
+    CHECK(order.launch(s.two, 1) == CUDA_SUCCESS);
+    CHECK(failed_end(s.one) == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    CHECK(status_of(s.one) == CU_STREAM_CAPTURE_STATUS_NONE);
+    CHECK(status_of(s.two) == CU_STREAM_CAPTURE_STATUS_NONE);
+    CHECK(leaks().size() == 3); // no graph among them
+}
+
+TEST_CASE("captures of their own do not meet", "[capture_rules]") {
+    start();
+    TwoStreams s;
+    RunOrder order;
+    SECTION("a merge") {
+        REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
+        REQUIRE(begin_capture(s.two) == CUDA_SUCCESS);
+        CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
+        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_ERROR_STREAM_CAPTURE_MERGE);
+        end_invalidated(s.one);
+        end_invalidated(s.two);
+    }
+    SECTION("a wait for work of before") {
+        CHECK(order.launch(s.two, 1) == CUDA_SUCCESS);
+        CHECK(d().cuEventRecord(s.event, s.two) == CUDA_SUCCESS);
+        REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
+        CHECK(d().cuStreamWaitEvent(s.one, s.event, 0) == CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+        end_invalidated(s.one);
+        CHECK(d().cuStreamSynchronize(s.two) == CUDA_SUCCESS);
+    }
+    SECTION("an event of a capture that is over") {
+        REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
+        CHECK(order.launch(s.one, 1) == CUDA_SUCCESS);
+        CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
+        destroy(end_capture(s.one));
+        CHECK(d().cuEventQuery(s.event) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d().cuEventSynchronize(s.event) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE(begin_capture(s.two) == CUDA_SUCCESS);
+        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_ERROR_INVALID_VALUE);
+        end_invalidated(s.two);
+        // Recorded anew, it is as any other.
+        CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
+        CHECK(d().cuEventSynchronize(s.event) == CUDA_SUCCESS);
+        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_SUCCESS);
+    }
+}
+
+TEST_CASE("the modes decide whose unsafe calls are refused", "[capture_rules]") {
+    start();
+    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUcontext context = current();
+    // What another thread, in its mode, is told while this one captures in its own.
+    const auto answer = [&](CUstreamCaptureMode capture, CUstreamCaptureMode interaction) {
+        REQUIRE(begin_capture(stream, capture) == CUDA_SUCCESS);
+        CUresult status = CUDA_ERROR_UNKNOWN;
+        std::thread([&] {
+            cushim::driver().cuCtxSetCurrent(context);
+            CUstreamCaptureMode mode = interaction;
+            cushim::driver().cuThreadExchangeStreamCaptureMode(&mode);
+            CUdeviceptr address = 0;
+            status = cushim::driver().cuMemAlloc(&address, 64);
+            if (status == CUDA_SUCCESS) {
+                cushim::driver().cuMemFree(address);
+            }
+        }).join();
+        if (status == CUDA_SUCCESS) {
+            destroy(end_capture(stream));
+        } else {
+            end_invalidated(stream);
+        }
+        return status;
+    };
+    constexpr CUresult unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    CHECK(answer(global, global) == unsupported);
+    CHECK(answer(global, thread_local_) == CUDA_SUCCESS);
+    CHECK(answer(global, relaxed) == CUDA_SUCCESS);
+    CHECK(answer(thread_local_, global) == CUDA_SUCCESS);
+    CHECK(answer(relaxed, global) == CUDA_SUCCESS);
+
+    // And the thread that captures.
+    CUstreamCaptureMode mode = relaxed;
+    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(mode == global);
+    REQUIRE(begin_capture(stream, global) == CUDA_SUCCESS);
+    CHECK(unsafe_call() == CUDA_SUCCESS);
+    mode = thread_local_;
+    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(mode == relaxed);
+    CHECK(unsafe_call() == unsupported);
+    end_invalidated(stream);
+    mode = static_cast<CUstreamCaptureMode>(3);
+    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuThreadExchangeStreamCaptureMode(nullptr) == CUDA_ERROR_INVALID_VALUE);
+    mode = global;
+    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(mode == thread_local_);
+    destroy(stream);
+}
+
+TEST_CASE("instantiation is an unsafe call", "[capture_rules]") {
+    start();
+    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUgraph graph = make_graph();
+    CUgraphExec exec = nullptr;
+    const auto first_abi = [&] {
+        using Function = CUresult(CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t);
+        return entry<Function>("cuGraphInstantiate_v2")(&exec, graph, nullptr, nullptr, 0);
+    };
+    for (const CUstreamCaptureMode mode : {global, thread_local_}) {
+        REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
+        CHECK(try_instantiate(graph) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        end_invalidated(stream);
+        REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
+        CHECK(first_abi() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        end_invalidated(stream);
+#if CUDA_VERSION >= 12000
+        CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+        REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
+        CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &parameters) ==
+              CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_ERROR);
+        end_invalidated(stream);
+#endif
+    }
+    REQUIRE(begin_capture(stream, relaxed) == CUDA_SUCCESS);
+    destroy(instantiate(graph));
+    destroy(end_capture(stream));
+    destroy(graph);
+    destroy(stream);
+}
+
+TEST_CASE("a capture ends in the thread that began it, unless it is relaxed", "[capture_rules]") {
+    start();
+    const CUstream stream = make_stream();
+    CUgraph graph = nullptr;
+    CUresult status = CUDA_SUCCESS;
+    const auto end_elsewhere = [&] {
+        std::thread([&] { status = cushim::driver().cuStreamEndCapture(stream, &graph); }).join();
+    };
+    REQUIRE(begin_capture(stream, thread_local_) == CUDA_SUCCESS);
+    end_elsewhere();
+    CHECK(status == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    CHECK(failed_end(stream) == CUDA_ERROR_ILLEGAL_STATE); // it has ended
+    REQUIRE(begin_capture(stream, relaxed) == CUDA_SUCCESS);
+    end_elsewhere();
+    CHECK(status == CUDA_SUCCESS);
+    destroy(graph);
+    destroy(stream);
+}
+
+TEST_CASE("the legacy stream cannot be used while a blocking stream captures", "[capture_rules]") {
+    start();
+    const CUstream blocking = make_stream(), other = make_stream(CU_STREAM_NON_BLOCKING);
+    RunOrder order;
+    REQUIRE(begin_capture(blocking) == CUDA_SUCCESS);
+    // To ask is allowed, and answered so.
+    CUstreamCaptureStatus status{};
+    CHECK(d().cuStreamIsCapturing(nullptr, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CHECK(is_active(blocking));
+    CHECK(order.launch(nullptr, 1) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    end_invalidated(blocking);
+    REQUIRE(begin_capture(blocking) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    end_invalidated(blocking);
+    // A non-blocking one does not mind.
+    REQUIRE(begin_capture(other) == CUDA_SUCCESS);
+    CHECK(order.launch(nullptr, 2) == CUDA_SUCCESS);
+    CHECK(order.launch(other, 3) == CUDA_SUCCESS);
+    destroy(end_capture(other));
+    CHECK(order.ran() == std::vector<int>{2});
+    // The whole context is more than the legacy stream.
+    REQUIRE(begin_capture(other) == CUDA_SUCCESS);
+    CHECK(d().cuCtxSynchronize() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    end_invalidated(other);
+    destroy(blocking);
+    destroy(other);
+}
+
+TEST_CASE("an invalidated capture takes no work", "[capture_rules]") {
+    start();
+    TwoStreams s;
+    RunOrder order;
+    REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
+    CHECK(d().cuStreamQuery(s.one) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CHECK(order.launch(s.one, 1) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CHECK(d().cuEventRecord(s.event, s.one) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    end_invalidated(s.one);
+    CHECK(order.launch(s.one, 2) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(s.one) == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector<int>{2});
+}
+
+TEST_CASE("streams that die take their capture along", "[capture_rules]") {
+    start();
+    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
+                   two = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUevent event = make_event();
+    RunOrder order;
+    REQUIRE(begin_capture(one) == CUDA_SUCCESS);
+    CHECK(d().cuEventRecord(event, one) == CUDA_SUCCESS);
+    CHECK(d().cuStreamWaitEvent(two, event, 0) == CUDA_SUCCESS);
+    CHECK(order.launch(two, 1) == CUDA_SUCCESS);
+    destroy(two);
+    end_invalidated(one);
+    // A context that is destroyed in the middle leaves nothing that forbids calls.
+    CUcontext first = current(), context = nullptr, popped = nullptr;
+#if CUDA_VERSION >= 13000
+    REQUIRE(d().cuCtxCreate(&context, nullptr, 0, 0) == CUDA_SUCCESS);
+#else
+    REQUIRE(d().cuCtxCreate(&context, 0, 0) == CUDA_SUCCESS);
+#endif
+    const CUstream lost = make_stream();
+    REQUIRE(begin_capture(lost, global) == CUDA_SUCCESS);
+    CHECK(d().cuCtxDestroy(context) == CUDA_SUCCESS);
+    static_cast<void>(popped);
+    REQUIRE(d().cuCtxSetCurrent(first) == CUDA_SUCCESS);
+    CHECK(unsafe_call() == CUDA_SUCCESS);
+    CHECK(leaks().size() == 2); // stream, event
+    destroy(one);
+    destroy(event);
+}

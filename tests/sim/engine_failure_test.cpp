@@ -1,0 +1,96 @@
+// Errors of queued work: what fails with it, who is told, and how often.
+#include "run_order.hpp"
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <vector>
+
+using namespace sim_test;
+
+TEST_CASE("a fault of queued work makes its context fail for good", "[engine]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const int code = GENERATE(700, 714, 715, 716, 717, 718, 719, 710, 214);
+    const auto status = static_cast<CUresult>(code);
+    const auto &d = cushim::driver();
+    RunOrder order;
+    const CUstream stream = make_stream();
+    const CUevent event = make_event();
+    fail_next("cuLaunchHostFunc", code);
+    CHECK(order.launch(stream, 1) == CUDA_SUCCESS);
+    // The second may already hear of it: then it is not queued.
+    const CUresult second = order.launch(stream, 2);
+    CHECK((second == CUDA_SUCCESS || second == status));
+    CHECK(d.cuStreamSynchronize(stream) == status);
+    CHECK(order.ran().empty());
+    CHECK(d.cuStreamSynchronize(stream) == status);
+    CHECK(d.cuStreamQuery(stream) == status);
+    CHECK(d.cuCtxSynchronize() == status);
+    CHECK(d.cuEventQuery(event) == status);
+    CHECK(d.cuEventRecord(event, stream) == status);
+    CHECK(order.launch(nullptr, 3) == status);
+    CUdeviceptr memory = 0;
+    CHECK(d.cuMemAlloc(&memory, 4) == status);
+    CHECK(order.ran().empty());
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CUcontext context = nullptr;
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    CHECK(order.launch(nullptr, 4) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector{4});
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+}
+
+TEST_CASE("an error that is not sticky is told once", "[engine]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const auto &d = cushim::driver();
+    RunOrder order;
+    const CUstream stream = make_stream();
+    const CUevent event = make_event();
+    fail_next("cuLaunchHostFunc", CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(order.launch(stream, 1) == CUDA_SUCCESS);
+    CHECK(order.launch(stream, 2) == CUDA_SUCCESS);
+    CHECK(d.cuEventRecord(event, stream) == CUDA_SUCCESS);
+    switch (GENERATE(0, 1, 2)) {
+    case 0:
+        CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_OUT_OF_MEMORY);
+        break;
+    case 1:
+        CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
+        break;
+    default:
+        CHECK(d.cuCtxSynchronize() == CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector{2});
+    destroy(event);
+    destroy(stream);
+}
+
+TEST_CASE("another context goes on when one fails", "[engine]") {
+    start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
+    const auto &d = cushim::driver();
+    RunOrder order;
+    CUcontext first = nullptr, second = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&first) == CUDA_SUCCESS);
+    const CUstream one = make_stream();
+    const CUevent event = make_event();
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(second) == CUDA_SUCCESS);
+    const CUstream two = make_stream();
+    REQUIRE(d.cuEventRecord(event, one) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitEvent(two, event, 0) == CUDA_SUCCESS);
+    REQUIRE(order.launch(two, 2) == CUDA_SUCCESS);
+    fail_next("cuLaunchHostFunc", 700);
+    REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(two) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(order.ran() == std::vector{2});
+    destroy(two);
+    REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+}

@@ -1,0 +1,212 @@
+// What waits for values in memory, for somebody who asks, and for nothing: deadlocks, changes of the mode, and what
+// goes on when nobody waits.
+#include "pinned_word.hpp"
+#include "run_order.hpp"
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace sim_test;
+
+TEST_CASE("work behind a wait for a value goes on when the host writes it", "[engine]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const auto &d = cushim::driver();
+    RunOrder order;
+    PinnedWord word;
+    const CUstream stream = make_stream();
+    REQUIRE(d.cuStreamWaitValue32(stream, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
+            CUDA_SUCCESS);
+    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
+    CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+    CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+    std::thread writer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        word.value->store(7);
+    });
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(order.has(1));
+    writer.join();
+    destroy(stream);
+    word.free();
+}
+
+TEST_CASE("work behind a wait for a value goes on when another stream writes it", "[engine]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const auto &d = cushim::driver();
+    RunOrder order;
+    PinnedWord word;
+    const CUstream waits = make_stream(), writes = make_stream(CU_STREAM_NON_BLOCKING);
+    REQUIRE(d.cuStreamWaitValue32(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(order.launch(waits, 2) == CUDA_SUCCESS);
+    REQUIRE(order.launch(writes, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWriteValue32(writes, word.address, 7, 0) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(waits) == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector{1, 2});
+    destroy(waits);
+    destroy(writes);
+    word.free();
+}
+
+TEST_CASE("what nobody ever makes go on is a deadlock, with names", "[engine]") {
+    start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
+    const auto &d = cushim::driver();
+    RunOrder order;
+    PinnedWord word;
+    const CUstream waits = make_stream(), other = make_stream();
+    const CUevent event = make_event();
+    REQUIRE(d.cuStreamWaitValue32(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuEventRecord(event, waits) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitEvent(other, event, 0) == CUDA_SUCCESS);
+    REQUIRE(order.launch(other, 1) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(other) == CUDA_ERROR_LAUNCH_TIMEOUT);
+    expect_misuse("deadlock: cuStreamSynchronize waits for cuStreamWaitValue32 (operation");
+    CHECK(order.ran().empty());
+    CHECK(d.cuStreamSynchronize(other) == CUDA_ERROR_LAUNCH_TIMEOUT); // the context failed
+    CHECK(d.cuStreamDestroy(waits) == CUDA_ERROR_LAUNCH_TIMEOUT);     // and are gone
+    CHECK(d.cuStreamDestroy(other) == CUDA_ERROR_LAUNCH_TIMEOUT);
+    CHECK(d.cuEventDestroy(event) == CUDA_ERROR_LAUNCH_TIMEOUT);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+}
+
+TEST_CASE("two streams that wait for each other's values are a deadlock", "[engine]") {
+    start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
+    const auto &d = cushim::driver();
+    PinnedWord a, b;
+    const CUstream one = make_stream(), two = make_stream();
+    REQUIRE(d.cuStreamWaitValue32(one, a.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWriteValue32(one, b.address, 1, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32(two, b.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWriteValue32(two, a.address, 1, 0) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_TIMEOUT);
+    expect_misuse("deadlock: cuCtxSynchronize waits for cuStreamWaitValue32");
+    sim_control().reset();
+}
+
+TEST_CASE("drain runs what can run, and counts the rest", "[engine]") {
+    start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=threaded", "mode=immediate"));
+    const auto &d = cushim::driver();
+    RunOrder order;
+    PinnedWord word;
+    const CUstream one = make_stream(), two = make_stream();
+    for (int i = 0; i < 50; ++i) {
+        REQUIRE(order.launch(one, i) == CUDA_SUCCESS);
+    }
+    REQUIRE(d.cuStreamWaitValue32(two, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(order.launch(two, 50) == CUDA_SUCCESS);
+    CHECK(sim_control().drain() == 2);
+    CHECK(order.ran().size() == 50);
+    word.value->store(1);
+    CHECK(sim_control().drain() == 0);
+    CHECK(order.ran().size() == 51);
+    destroy(one);
+    destroy(two);
+    word.free();
+}
+
+TEST_CASE("the mode can change while work is queued", "[engine]") {
+    start("mode=adversarial");
+    const std::string mode = GENERATE("mode=immediate", "mode=threaded");
+    RunOrder order;
+    const CUstream one = make_stream();
+    REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
+    configure(mode);
+    CHECK(cushim::driver().cuStreamSynchronize(one) == CUDA_SUCCESS);
+    REQUIRE(order.launch(one, 2) == CUDA_SUCCESS);
+    configure("mode=adversarial");
+    REQUIRE(order.launch(one, 3) == CUDA_SUCCESS);
+    configure(mode);
+    CHECK(cushim::driver().cuStreamSynchronize(one) == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector{1, 2, 3});
+    destroy(one);
+}
+
+// --- When nobody waits
+
+namespace {
+
+// What a host function wakes.
+struct Bell {
+    std::mutex mutex;
+    std::condition_variable rung;
+    bool ring = false;
+
+    static void CUDA_CB press(void *bell) {
+        auto &b = *static_cast<Bell *>(bell);
+        const std::lock_guard held(b.mutex);
+        b.ring = true;
+        b.rung.notify_all();
+    }
+    bool wait() {
+        std::unique_lock lock(mutex);
+        return rung.wait_for(lock, std::chrono::seconds(30), [&] { return ring; });
+    }
+};
+
+} // namespace
+
+TEST_CASE("a program can wait for a host function without calling CUDA", "[engine]") {
+    start("stall=100;" + GENERATE_COPY(from_range(all_modes())));
+    Bell bell;
+    PinnedWord word;
+    const CUstream stream = make_stream();
+    if (GENERATE(false, true)) {
+        REQUIRE(cushim::driver().cuStreamWaitValue32(stream, word.address, 1,
+                                                     CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+        word.value->store(1);
+    }
+    REQUIRE(cushim::driver().cuLaunchHostFunc(stream, Bell::press, &bell) == CUDA_SUCCESS);
+    CHECK(bell.wait());
+    CHECK(cushim::driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    destroy(stream);
+    word.free();
+}
+
+namespace {
+
+std::vector<std::string> notes() {
+    std::vector<std::string> lines;
+    sim_control().notes(
+        [](const char *line, void *all) {
+            static_cast<std::vector<std::string> *>(all)->emplace_back(line);
+        },
+        &lines);
+    return lines;
+}
+
+} // namespace
+
+TEST_CASE("what ran by itself is noted, and nothing else is", "[engine]") {
+    start("stall=100;mode=adversarial");
+    RunOrder order;
+    Bell bell;
+    REQUIRE(order.launch(nullptr, 1) == CUDA_SUCCESS);
+    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(notes().empty());
+    REQUIRE(order.launch(nullptr, 2) == CUDA_SUCCESS);
+    REQUIRE(cushim::driver().cuLaunchHostFunc(nullptr, Bell::press, &bell) == CUDA_SUCCESS);
+    CHECK(bell.wait());
+    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    REQUIRE(notes().size() == 1);
+    CHECK(notes().front().find("for 100 ms, so 2 operations") != std::string::npos);
+    CHECK(misuses().empty());
+    sim_control().reset();
+    CHECK(notes().empty());
+}
+
+TEST_CASE("nothing runs by itself where that is switched off", "[engine]") {
+    start("stall=0;mode=adversarial");
+    RunOrder order;
+    REQUIRE(order.launch(nullptr, 1) == CUDA_SUCCESS);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    CHECK(order.ran().empty());
+    CHECK(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(order.has(1));
+}

@@ -1,0 +1,157 @@
+// Kernels that run with pointers to memory that is gone, or that their device cannot access.
+#include "images.hpp"
+#include "launch_tools.hpp"
+#include "memory_tools.hpp"
+
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <cstdint>
+#include <string>
+
+using namespace sim_test;
+
+namespace {
+
+constexpr char image[] = R"(cushim-sim-image 1
+kernel take params=8
+kernel take_structure params=16:8
+)";
+
+CUresult launch_with_pointer(CUfunction function, CUdeviceptr address, CUstream stream = nullptr) {
+    void *parameters[] = {&address};
+    return launch(function, {1, 1, 1}, {1, 1, 1}, 0, stream, parameters);
+}
+
+// Whether the kernel's host function gets a view of its pointer's memory.
+int note_view(const cushim_sim_launch *launch, void *seen) {
+    *static_cast<bool *>(seen) =
+        sim_control().view(argument<CUdeviceptr>(*launch, 0), 16) != nullptr;
+    return 0;
+}
+
+} // namespace
+
+TEST_CASE("a kernel that runs with a freed pointer is reported", "[kernel_memory]") {
+    start(GENERATE(from_range(all_modes())));
+    const LoadedModule module(image);
+    const CUdeviceptr address = allocate(64);
+    release(address);
+    CHECK(launch_with_pointer(module.function("take"), address) == good);
+    CHECK(cu.cuCtxSynchronize() == good);
+    expect_misuse("kernel take runs with the address of memory that was freed: device memory");
+    CHECK(launch_with_pointer(module.function("take"), address + 63) == good);
+    CHECK(cu.cuCtxSynchronize() == good);
+    expect_misuse("at offset 63");
+}
+
+TEST_CASE("a graph whose kernel's memory is freed is reported when it runs", "[kernel_memory]") {
+    start();
+    const LoadedModule module(image);
+    const CUdeviceptr address = allocate(64);
+    Stream stream;
+    REQUIRE(cu.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+    CHECK(launch_with_pointer(module.function("take"), address, stream) == good);
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    REQUIRE(cu.cuStreamEndCapture(stream, &graph) == good);
+    REQUIRE(cu.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
+    CHECK(cu.cuGraphLaunch(exec, stream) == good);
+    CHECK(cu.cuStreamSynchronize(stream) == good);
+    release(address);
+    CHECK(misuses().empty());
+    CHECK(cu.cuGraphLaunch(exec, stream) == good);
+    CHECK(cu.cuStreamSynchronize(stream) == good);
+    expect_misuse("kernel take runs with the address of memory that was freed");
+    CHECK(cu.cuGraphExecDestroy(exec) == good);
+    CHECK(cu.cuGraphDestroy(graph) == good);
+}
+
+TEST_CASE("memory that is freed while the kernel is queued is reported once", "[kernel_memory]") {
+    start("mode=adversarial;seed=1");
+    const LoadedModule module(image);
+    const CUdeviceptr address = allocate(64);
+    CHECK(launch_with_pointer(module.function("take"), address) == good);
+    release(address);
+    expect_misuse("ends while 1 queued operations need it");
+    CHECK(cu.cuCtxSynchronize() == good);
+}
+
+TEST_CASE("numbers that are no addresses, and structures, are left alone", "[kernel_memory]") {
+    start();
+    const LoadedModule module(image);
+    const CUdeviceptr address = allocate(64);
+    for (const CUdeviceptr number : {CUdeviceptr(0), CUdeviceptr(1), ~CUdeviceptr(0), address,
+                                     address + 63, address + 64 /* the end */}) {
+        CHECK(launch_with_pointer(module.function("take"), number) == good);
+    }
+    release(address);
+    std::uint64_t structure[2] = {address, 0};
+    void *parameters[] = {structure};
+    CHECK(launch(module.function("take_structure"), {1, 1, 1}, {1, 1, 1}, 0, nullptr, parameters) ==
+          good);
+    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(misuses().empty());
+}
+
+TEST_CASE("a kernel needs peer access to another device's memory", "[kernel_memory]") {
+    start("devices=2");
+    bool viewed = true;
+    sim_control().register_kernel("take", note_view, &viewed);
+    const LoadedModule module(image);
+    const CUfunction take = module.function("take");
+    CUcontext own = nullptr;
+    REQUIRE(cu.cuCtxGetCurrent(&own) == good);
+    const OnDevice other(1);
+    const CUdeviceptr there = allocate(64);
+    REQUIRE(cu.cuCtxPushCurrent(own) == good);
+    CHECK(launch_with_pointer(take, there) == good);
+    expect_misuse("kernel take runs on device 0 with memory of device 1, which it cannot access");
+    CHECK_FALSE(viewed);
+    CHECK(sim_control().view(there, 16) != nullptr); // outside of kernels
+    REQUIRE(cu.cuCtxEnablePeerAccess(other.context, 0) == good);
+    CHECK(launch_with_pointer(take, there) == good);
+    CHECK(viewed);
+    REQUIRE(cu.cuCtxDisablePeerAccess(other.context) == good);
+    REQUIRE(cu.cuCtxPopCurrent(&own) == good);
+    release(there);
+}
+
+TEST_CASE("every device may be given managed and pinned memory", "[kernel_memory]") {
+    start("devices=2;peers=none");
+    const CUdeviceptr managed = allocate_managed(64);
+    void *pinned = allocate_pinned(64);
+    {
+        const OnDevice other(1);
+        const LoadedModule module(image);
+        CHECK(launch_with_pointer(module.function("take"), managed) == good);
+        CHECK(launch_with_pointer(module.function("take"), as_device(pinned)) == good);
+        CHECK(cu.cuCtxSynchronize() == good);
+    }
+    CHECK(misuses().empty());
+    release(managed);
+    release(pinned);
+}
+
+TEST_CASE("a pool's memory is for the devices that it lets in", "[kernel_memory]") {
+    start("devices=2");
+    CUmemoryPool pool = nullptr;
+    REQUIRE(cu.cuDeviceGetDefaultMemPool(&pool, 0) == good);
+    CUdeviceptr memory = 0;
+    REQUIRE(cu.cuMemAllocAsync(&memory, 64, nullptr) == good);
+    REQUIRE(cu.cuCtxSynchronize() == good);
+    {
+        const OnDevice other(1);
+        const LoadedModule module(image);
+        CHECK(launch_with_pointer(module.function("take"), memory) == good);
+        expect_misuse("kernel take runs on device 1 with memory of device 0");
+        CUmemAccessDesc access{};
+        access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        access.location.id = 1;
+        access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        REQUIRE(cu.cuMemPoolSetAccess(pool, &access, 1) == good);
+        CHECK(launch_with_pointer(module.function("take"), memory) == good);
+        CHECK(misuses().size() == 1);
+    }
+    REQUIRE(cu.cuMemFreeAsync(memory, nullptr) == good);
+    REQUIRE(cu.cuCtxSynchronize() == good);
+}

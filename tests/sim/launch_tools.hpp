@@ -1,0 +1,61 @@
+// Launches for tests, in short.
+#pragma once
+
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <array>
+#include <vector>
+
+namespace sim_test {
+
+inline int count_runs(const cushim_sim_launch *, void *runs) {
+    ++*static_cast<int *>(runs);
+    return 0;
+}
+
+inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid,
+                       std::array<unsigned int, 3> block, unsigned int shared = 0,
+                       CUstream stream = nullptr, void **parameters = nullptr,
+                       void **extra = nullptr) {
+    return cushim::driver().cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1],
+                                           block[2], shared, stream, parameters, extra);
+}
+
+inline CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> attributes,
+                            std::array<unsigned int, 3> grid = {1, 1, 1},
+                            CUstream stream = nullptr) {
+    CUlaunchConfig config{};
+    config.gridDimX = grid[0];
+    config.gridDimY = grid[1];
+    config.gridDimZ = grid[2];
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.hStream = stream;
+    config.attrs = attributes.data();
+    config.numAttrs = static_cast<unsigned int>(attributes.size());
+    return cushim::driver().cuLaunchKernelEx(&config, function, nullptr, nullptr);
+}
+
+inline CUlaunchAttribute attribute(int id) {
+    CUlaunchAttribute attribute{};
+    attribute.id = static_cast<CUlaunchAttributeID>(id);
+    return attribute;
+}
+
+// A non-blocking one, for a scope.
+class Stream {
+  public:
+    Stream() {
+        REQUIRE(cushim::driver().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    }
+    ~Stream() { CHECK(cushim::driver().cuStreamDestroy(stream_) == CUDA_SUCCESS); }
+    Stream(const Stream &) = delete;
+    Stream &operator=(const Stream &) = delete;
+    operator CUstream() const { return stream_; }
+
+  private:
+    CUstream stream_ = nullptr;
+};
+
+} // namespace sim_test

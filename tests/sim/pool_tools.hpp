@@ -1,0 +1,72 @@
+// Short forms for tests of memory pools: each fails the test case where the driver refuses.
+#pragma once
+
+#include "memory_tools.hpp"
+#include "vmm_tools.hpp"
+
+namespace sim_test {
+
+inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.handleTypes = static_cast<CUmemAllocationHandleType>(types);
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = ordinal;
+    return properties;
+}
+
+inline CUmemoryPool create_pool(const CUmemPoolProps &properties = pool_properties()) {
+    CUmemoryPool pool = nullptr;
+    REQUIRE(cu.cuMemPoolCreate(&pool, &properties) == good);
+    return pool;
+}
+
+inline void destroy(CUmemoryPool pool) {
+    REQUIRE(cu.cuMemPoolDestroy(pool) == good);
+}
+
+inline CUmemoryPool default_pool(int ordinal = 0) {
+    CUmemoryPool pool = nullptr;
+    REQUIRE(cu.cuDeviceGetDefaultMemPool(&pool, ordinal) == good);
+    return pool;
+}
+
+inline CUmemoryPool current_pool(int ordinal = 0) {
+    CUmemoryPool pool = nullptr;
+    REQUIRE(cu.cuDeviceGetMemPool(&pool, ordinal) == good);
+    return pool;
+}
+
+inline cuuint64_t bytes_of(CUmemoryPool pool, CUmemPool_attribute attribute) {
+    cuuint64_t value = 0;
+    REQUIRE(cu.cuMemPoolGetAttribute(pool, attribute, &value) == good);
+    return value;
+}
+
+inline cuuint64_t used(CUmemoryPool pool) {
+    return bytes_of(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+}
+inline cuuint64_t reserved(CUmemoryPool pool) {
+    return bytes_of(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+}
+
+inline CUresult set_bytes(CUmemoryPool pool, CUmemPool_attribute attribute, cuuint64_t value) {
+    return cu.cuMemPoolSetAttribute(pool, attribute, &value);
+}
+
+inline CUdeviceptr allocate(CUmemoryPool pool, std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(cu.cuMemAllocFromPoolAsync(&address, size, pool, nullptr) == good);
+    return address;
+}
+
+inline void free_async(CUdeviceptr address) {
+    REQUIRE(cu.cuMemFreeAsync(address, nullptr) == good);
+}
+
+// Of the null stream, where the short forms queue.
+inline void synchronize_stream() {
+    REQUIRE(cu.cuStreamSynchronize(nullptr) == good);
+}
+
+} // namespace sim_test

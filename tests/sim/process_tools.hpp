@@ -1,0 +1,99 @@
+// Short forms for tests of two processes that share memory, events and semaphores: each fails the test case
+// where the driver refuses. POSIX only.
+#pragma once
+
+#include "child_process.hpp"
+#include "memory_tools.hpp"
+
+#include <atomic>
+#include <sys/mman.h>
+
+namespace sim_test {
+
+constexpr unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
+constexpr unsigned int interprocess = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+
+inline CUdeviceptr allocated(std::size_t size, int value) {
+    CUdeviceptr address = 0;
+    REQUIRE(cushim::driver().cuMemAlloc(&address, size) == CUDA_SUCCESS);
+    REQUIRE(cushim::driver().cuMemsetD8(address, static_cast<unsigned char>(value), size) ==
+            CUDA_SUCCESS);
+    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    return address;
+}
+
+inline void free_memory(CUdeviceptr address) {
+    CHECK(cushim::driver().cuMemFree(address) == CUDA_SUCCESS);
+}
+
+inline CUipcMemHandle handle_of(CUdeviceptr address) {
+    CUipcMemHandle handle;
+    REQUIRE(cushim::driver().cuIpcGetMemHandle(&handle, address) == CUDA_SUCCESS);
+    return handle;
+}
+
+inline CUresult open(CUdeviceptr &address, const CUipcMemHandle &handle) {
+    return cushim::driver().cuIpcOpenMemHandle(&address, handle, lazy);
+}
+
+inline CUdeviceptr opened(const CUipcMemHandle &handle) {
+    CUdeviceptr address = 0;
+    REQUIRE(open(address, handle) == CUDA_SUCCESS);
+    return address;
+}
+
+inline void close_memory(CUdeviceptr address) {
+    CHECK(cushim::driver().cuIpcCloseMemHandle(address) == CUDA_SUCCESS);
+}
+
+inline int byte_at(CUdeviceptr address) {
+    unsigned char value = 0;
+    REQUIRE(cushim::driver().cuMemcpyDtoH(&value, address, 1) == CUDA_SUCCESS);
+    return value;
+}
+
+inline void set_byte(CUdeviceptr address, int value) {
+    const auto byte = static_cast<unsigned char>(value);
+    REQUIRE(cushim::driver().cuMemcpyHtoD(address, &byte, 1) == CUDA_SUCCESS);
+    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS); // before others look at it
+}
+
+inline void end(CUstream stream) {
+    CHECK(cushim::driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(cushim::driver().cuStreamDestroy(stream) == CUDA_SUCCESS);
+}
+
+// Where both sides meet: an orderly end of the child's part.
+inline void ended(Child &child) {
+    CHECK(child.passed());
+}
+
+// The other API's side of a timeline.
+class Gate {
+  public:
+    explicit Gate(std::uint64_t initial) : fd(sim_control().make_semaphore_fd(initial)) {
+        REQUIRE(fd >= 0);
+        state = static_cast<cushim_sim_semaphore *>(
+            mmap(nullptr, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+        REQUIRE(state != MAP_FAILED);
+    }
+    ~Gate() {
+        munmap(state, sizeof *state);
+        close(fd);
+    }
+    Gate(const Gate &) = delete;
+    Gate &operator=(const Gate &) = delete;
+    std::uint64_t value() const { return std::atomic_ref(state->value).load(); }
+    void set(std::uint64_t value) { std::atomic_ref(state->value).store(value); }
+
+    int fd;
+    cushim_sim_semaphore *state = nullptr;
+};
+
+inline CUevent opened_event(const CUipcEventHandle &handle) {
+    CUevent event = nullptr;
+    REQUIRE(cushim::driver().cuIpcOpenEventHandle(&event, handle) == CUDA_SUCCESS);
+    return event;
+}
+
+} // namespace sim_test

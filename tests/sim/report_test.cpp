@@ -1,0 +1,155 @@
+// What a process says of itself at its end, and with what status: leaks, misuses, notes. POSIX.
+#include "child_process.hpp"
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#ifndef _WIN32
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+
+using namespace sim_test;
+
+namespace {
+
+const auto d = cushim::driver();
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+void leak() {
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
+    CUcontext context = nullptr;
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
+    allow_leaks();
+}
+
+} // namespace
+
+TEST_CASE("child leaves nothing behind", "[.]") {
+    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
+}
+
+TEST_CASE("child leaves memory behind", "[.]") {
+    leak();
+}
+
+TEST_CASE("child misuses a handle", "[.]") {
+    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle");
+}
+
+TEST_CASE("child cannot be initialised", "[.]") {
+    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+    configure(""); // CUSHIM_SIM stays wrong
+    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+}
+
+TEST_CASE("a process that is set up wrongly gets nowhere, and is told why", "[report]") {
+    for (const std::string wrong : {"mode=adverserial", "device=2", "fault=cudaMallocc:1:2"}) {
+        const Outcome told = run_alone("child cannot be initialised", wrong);
+        CHECK(told.status == 0);
+        CHECK(contains(told.errors,
+                       "cushim-sim: cuInit fails, CUSHIM_SIM: not understood: '" + wrong + "'"));
+    }
+}
+
+TEST_CASE("a report tells of faults that never fired", "[report]") {
+    const Outcome told = run_alone("child leaves nothing behind",
+                                   "report=1;fault=cuMemAlloc:1:2;fault=cuInit:2:999");
+    CHECK(
+        contains(told.errors, "note: the planned fault of cuMemAlloc never fired; it saw 0 calls"));
+    CHECK(contains(told.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
+}
+
+TEST_CASE("the report at exit, and the status that comes of it", "[report]") {
+    for (const auto &[child, line] :
+         {std::pair("child leaves memory behind", "leak: device memory"),
+          std::pair("child misuses a handle", "misuse: 0x1230 is no")}) {
+        INFO(child);
+        const Outcome silent = run_alone(child, ""), told = run_alone(child, "report=1"),
+                      failed = run_alone(child, "report=fail");
+        CHECK(silent.status == 0);
+        CHECK_FALSE(contains(silent.errors, "cushim-sim"));
+        CHECK(told.status == 0);
+        CHECK(contains(told.errors, std::string("cushim-sim: ") + line));
+        CHECK(failed.status == 1);
+        CHECK(contains(failed.errors, std::string("cushim-sim: ") + line));
+    }
+    const Outcome good = run_alone("child leaves nothing behind", "report=fail");
+    CHECK(good.status == 0);
+    CHECK_FALSE(contains(good.errors, "cushim-sim"));
+}
+
+// Under glibc, which lets the handlers go on that are left.
+#ifdef __GLIBC__
+TEST_CASE("child has handlers from before cuInit", "[.]") {
+    std::atexit([] { std::fputs("still called\n", stderr); });
+    leak();
+}
+
+TEST_CASE("a process that fails by its report runs its exit handlers", "[report]") {
+    const Outcome failed = run_alone("child has handlers from before cuInit", "report=fail");
+    CHECK(failed.status == 1);
+    CHECK(contains(failed.errors, "still called"));
+}
+#endif
+
+TEST_CASE("the first misuse aborts where that is asked for", "[report]") {
+    const Outcome aborted = run_alone("child misuses a handle", "abort=1");
+    CHECK(aborted.status == 128 + SIGABRT);
+    CHECK(contains(aborted.errors, "cushim-sim: misuse: 0x1230 is no handle"));
+    CHECK(run_alone("child leaves memory behind", "abort=1").status == 0);
+}
+
+TEST_CASE("child exits while its threads make calls", "[.]") {
+    leak();
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    for (int i = 0; i < 2; ++i) {
+        std::thread([context] {
+            d.cuCtxSetCurrent(context);
+            for (;;) {
+                CUdeviceptr memory = 0;
+                d.cuMemAlloc(&memory, 64);
+                d.cuMemFree(memory);
+            }
+        }).detach();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::exit(0);
+}
+
+TEST_CASE("a report comes out while threads make calls", "[report]") {
+    const Outcome told = run_alone("child exits while its threads make calls", "report=1");
+    CHECK(told.status == 0);
+    CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
+}
+
+TEST_CASE("a line of a report may make calls", "[report]") {
+    leak();
+    CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle");
+    const auto call = [](const char *, void *made) {
+        int count = 0;
+        CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+        CHECK(sim_control().configure("") == 0);
+        ++*static_cast<int *>(made);
+    };
+    int made = 0;
+    CHECK(sim_control().leaks(call, &made) == 2); // the memory, and the context that was retained
+    CHECK(sim_control().misuses(call, &made) == 1);
+    CHECK(made == 3);
+}
+
+#endif

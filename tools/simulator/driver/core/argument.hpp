@@ -1,0 +1,50 @@
+// The arguments of one call, as its export hands them on: for the call log and poison.hpp.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace sim {
+
+struct Argument {
+    std::uint64_t value;
+    // 'p' address, 't' text that the call reads, 'u' unsigned, 'i' signed, 'f' float bits, 's' structure
+    char kind;
+    unsigned short output =
+        0; // bytes of the one value that the call writes there; 0: it is no output
+};
+
+template <class T>
+Argument argument(const T &value) {
+    if constexpr (std::is_same_v<T, const char *>) {
+        return {reinterpret_cast<std::uint64_t>(value), 't'};
+    } else if constexpr (std::is_pointer_v<T>) {
+        return {reinterpret_cast<std::uint64_t>(value), 'p'};
+    } else if constexpr (std::is_floating_point_v<T>) {
+        const double wide = value;
+        std::uint64_t bits;
+        static_assert(sizeof bits == sizeof wide);
+        __builtin_memcpy(&bits, &wide, sizeof bits);
+        return {bits, 'f'};
+    } else if constexpr (std::is_enum_v<T> || std::is_signed_v<T>) {
+        return {static_cast<std::uint64_t>(static_cast<std::int64_t>(value)), 'i'};
+    } else if constexpr (std::is_unsigned_v<T>) {
+        return {static_cast<std::uint64_t>(value), 'u'};
+    } else {
+        return {0, 's'};
+    }
+}
+
+// A device address, which is an integer.
+inline Argument address(std::uint64_t value) {
+    return {value, 'p'};
+}
+
+// Where the call writes one value.
+template <class T>
+Argument output(T *value) {
+    static_assert(sizeof(T) <= 0xffff);
+    return {reinterpret_cast<std::uint64_t>(value), 'p', static_cast<unsigned short>(sizeof(T))};
+}
+
+} // namespace sim

@@ -1,0 +1,42 @@
+// Which memory a kernel may use: what lives, and what its device can access.
+#pragma once
+
+#include "context.hpp"
+#include "memory.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// The arguments of a launch, a copy of each.
+using KernelArguments = std::vector<std::vector<std::byte>>;
+
+// Addresses of living memory among the arguments, in structures, too: freeing it before the kernel ran is a
+// misuse.
+std::vector<CUdeviceptr> addresses_in(const KernelArguments &arguments);
+
+// Notes a misuse for every pointer among the arguments of a kernel that runs now, whose memory has ended or is
+// out of the device's reach. A pointer is an argument of 8 bytes that lies in such memory: no other
+// integer is likely to, since addresses are not used again. Structures are left out: what a client did not
+// set in them may be anything.
+void check_pointers(const KernelArguments &arguments, const std::string &kernel,
+                    const Context &context);
+
+// The calling thread runs the host function of a kernel in a context, for a scope.
+class KernelScope {
+  public:
+    explicit KernelScope(const Context &context) noexcept;
+    ~KernelScope();
+    KernelScope(const KernelScope &) = delete;
+    KernelScope &operator=(const KernelScope &) = delete;
+
+    // False where the calling thread runs one whose device cannot access the memory at that address.
+    static bool may_view(CUdeviceptr address) noexcept;
+
+  private:
+    const Context *outer_;
+};
+
+} // namespace sim

@@ -1,0 +1,168 @@
+#include "open_calls.hpp"
+#include "call.hpp"
+#include "context.hpp"
+#include "device.hpp"
+#include "platform.hpp"
+#include "runtime_calls.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace sim {
+namespace {
+
+// The call that has to be undone.
+struct Origin {
+    const char *name = Call::current()->name();
+    std::uint64_t number = Call::current()->number();
+
+    std::string text() const { return std::string(name) + " in call " + std::to_string(number); }
+};
+
+struct Retain {
+    int device;
+    Origin origin;
+};
+
+struct Push {
+    std::uint64_t thread;
+    std::size_t depth;
+    const Context *context;
+    Origin origin;
+};
+
+struct Peer {
+    const Context *from, *to;
+    Origin origin;
+};
+
+struct Export {
+    std::intptr_t descriptor;
+    platform::FileIdentity file;
+    Origin origin;
+};
+
+struct State {
+    std::vector<Retain> retains;
+    std::vector<Push> pushes;
+    std::vector<Peer> peers;
+    std::vector<Export> exports;
+    std::uint64_t threads = 0;
+};
+
+State &state() {
+    static auto *all = new State; // used after static destructors
+    return *all;
+}
+
+std::uint64_t this_thread() {
+    static thread_local const std::uint64_t number = ++state().threads;
+    return number;
+}
+
+std::string text_of(const Context &context) {
+    char text[64];
+    std::snprintf(text, sizeof text, "context %p of device %d", static_cast<const void *>(&context),
+                  context.device);
+    return text;
+}
+
+// The living context, or null.
+const Context *living(const Context *context) {
+    const bool is_living = Registry::get().find(context) == context && !context->destroyed;
+    return is_living ? context : nullptr;
+}
+
+bool is_active(int ordinal) {
+    return ordinal < device_count() && device(ordinal).primary != nullptr &&
+           !device(ordinal).primary->destroyed;
+}
+
+bool holds(const Peer &peer) {
+    const Context *from = living(peer.from);
+    return from != nullptr && from->peers.contains(const_cast<Context *>(peer.to));
+}
+
+} // namespace
+
+void note_retain(int device) {
+    if (!in_runtime_call()) {
+        state().retains.push_back({device, {}});
+    }
+}
+
+void note_release(int device) noexcept {
+    auto &retains = state().retains;
+    const auto last =
+        std::find_if(retains.rbegin(), retains.rend(),
+                     [device](const Retain &retain) { return retain.device == device; });
+    if (last != retains.rend() && !in_runtime_call()) {
+        retains.erase(std::next(last).base());
+    }
+}
+
+void note_push(const CUctx_st &context, std::size_t depth) {
+    note_pops(depth - 1);
+    state().pushes.push_back({this_thread(), depth, &context, {}});
+}
+
+void note_pops(std::size_t depth) noexcept {
+    std::erase_if(state().pushes, [depth](const Push &push) {
+        return push.thread == this_thread() && push.depth > depth;
+    });
+}
+
+void note_peer_access(const CUctx_st &from, const CUctx_st &to) {
+    std::erase_if(state().peers, [&](const Peer &peer) {
+        return peer.from == &from && peer.to == &to; // of before
+    });
+    state().peers.push_back({&from, &to, {}});
+}
+
+void note_export(std::intptr_t descriptor) {
+    if (const auto file = platform::identity_of(descriptor)) {
+        state().exports.push_back({descriptor, *file, {}});
+    }
+}
+
+std::size_t for_each_open_call(const std::function<void(const std::string &)> &line) {
+    std::size_t count = 0;
+    const auto tell = [&](const std::string &what, const char *how, const Origin &origin) {
+        ++count;
+        line(what + how + origin.text());
+    };
+    for (const Retain &retain : state().retains) {
+        if (!is_active(retain.device)) {
+            continue; // a reset ended it
+        }
+        tell("primary context of device " + std::to_string(retain.device), " retained by ",
+             retain.origin);
+    }
+    for (const Push &push : state().pushes) {
+        if (const Context *context = living(push.context)) {
+            tell(text_of(*context), " pushed by ", push.origin);
+        }
+    }
+    for (const Peer &peer : state().peers) {
+        if (holds(peer)) {
+            tell("access to " + text_of(*peer.to), " enabled by ", peer.origin);
+        }
+    }
+    for (const Export &given : state().exports) {
+        if (platform::identity_of(given.descriptor) == given.file) {
+            tell("open descriptor " + std::to_string(given.descriptor), " exported by ",
+                 given.origin);
+        }
+    }
+    return count;
+}
+
+void clear_open_calls() noexcept {
+    state().retains.clear();
+    state().pushes.clear();
+    state().peers.clear();
+    state().exports.clear();
+}
+
+} // namespace sim

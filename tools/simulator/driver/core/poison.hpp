@@ -1,0 +1,31 @@
+// What a call that fails leaves in its outputs: a value that no wrapper can take for a handle, an address or
+// a number. Who reads it anyway is caught.
+#pragma once
+
+#include "argument.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace sim {
+
+constexpr int poison_byte = 0xbd;
+
+// An output within a structure.
+template <class T>
+void poison(T *output) noexcept {
+    std::memset(static_cast<void *>(output), poison_byte, sizeof *output);
+}
+
+// All outputs among the arguments of a call.
+inline void poison_outputs(const Argument *arguments, unsigned int count) noexcept {
+    for (unsigned int i = 0; i < count; ++i) {
+        const Argument &argument = arguments[i];
+        if (argument.output != 0 && argument.value != 0) {
+            void *place = reinterpret_cast<void *>(static_cast<std::uintptr_t>(argument.value));
+            std::memset(place, poison_byte, argument.output);
+        }
+    }
+}
+
+} // namespace sim

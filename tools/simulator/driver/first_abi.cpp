@@ -1,0 +1,69 @@
+// Entry points of the first ABI, whose addresses and sizes had 32 bits. The driver still exports them and
+// answers INVALID_CONTEXT (201), as the generator has it; these look at something first, as measured.
+#include "core/context.hpp"
+#include "core/device.hpp"
+#include "core/module.hpp"
+#include "core/work.hpp"
+#include "driver_functions.hpp"
+
+namespace sim::driver {
+namespace {
+
+// Where no context tells the ABI, the stream is looked at.
+CUresult refuse_narrow(CUstream stream) {
+    if (current_or_null() == nullptr) {
+        stream_of(stream);
+    }
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+} // namespace
+
+CUresult cuDeviceTotalMem(unsigned int *, CUdevice dev) {
+    sim::device(dev);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuModuleGetGlobal(unsigned int *, unsigned int *, CUmodule hmod, const char *) {
+    checked(hmod);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuMemFree(unsigned int) {
+    return current_or_null() == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuMemcpyHtoAAsync(CUarray, unsigned int, const void *, unsigned int, CUstream hStream) {
+    return refuse_narrow(hStream);
+}
+
+CUresult cuMemcpyAtoHAsync(void *, CUarray, unsigned int, unsigned int, CUstream hStream) {
+    return refuse_narrow(hStream);
+}
+
+CUresult cuMemcpyHtoDAsync(unsigned int, const void *, unsigned int, CUstream hStream) {
+    return refuse_narrow(hStream);
+}
+
+CUresult cuMemcpyDtoHAsync(void *, unsigned int, unsigned int, CUstream hStream) {
+    return refuse_narrow(hStream);
+}
+
+CUresult cuMemcpyDtoDAsync(unsigned int, unsigned int, unsigned int, CUstream hStream) {
+    return refuse_narrow(hStream);
+}
+
+CUresult cuMemcpy2DAsync(const struct CUDA_MEMCPY2D_v1_st *, CUstream hStream) {
+    return refuse_narrow(hStream);
+}
+
+CUresult cuMemcpy3DAsync(const struct CUDA_MEMCPY3D_v1_st *, CUstream hStream) {
+    return refuse_narrow(hStream);
+}
+
+// There are no resources of graphics here: whatever is named is none.
+CUresult cuGraphicsResourceGetMappedPointer(unsigned int *, unsigned int *, CUgraphicsResource) {
+    return CUDA_ERROR_INVALID_HANDLE;
+}
+
+} // namespace sim::driver

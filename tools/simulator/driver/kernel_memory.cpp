@@ -1,0 +1,124 @@
+#include "core/kernel_memory.hpp"
+#include "core/graph_memory.hpp"
+#include "core/misuse.hpp"
+#include "core/pool.hpp"
+#include "core/virtual_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace sim {
+namespace {
+
+const Context *&kernel_context() noexcept {
+    static thread_local const Context *context = nullptr;
+    return context;
+}
+
+CUdeviceptr word_at(const std::vector<std::byte> &bytes, std::size_t offset) {
+    CUdeviceptr word = 0;
+    std::memcpy(&word, bytes.data() + offset, sizeof word);
+    return word;
+}
+
+bool grants(const std::map<int, CUmemAccess_flags> &access, int device) {
+    const auto found = access.find(device);
+    return found != access.end() && found->second != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+// What is not mapped yet may be when it is used.
+bool mapping_grants(CUdeviceptr address, int device) {
+    const Mapping *mapping = mapping_at(address);
+    return mapping == nullptr || grants(mapping->access, device);
+}
+
+bool graph_grants(CUdeviceptr address, int device) {
+    const auto allocation = find_allocation(address);
+    return allocation != nullptr &&
+           std::any_of(allocation->access.begin(), allocation->access.end(),
+                       [device](const auto &entry) { return entry.location.id == device; });
+}
+
+bool is_peer(const Context &context, int device) {
+    return std::any_of(context.peers.begin(), context.peers.end(),
+                       [device](const Context *peer) { return peer->device == device; });
+}
+
+bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
+    if (range.on_host()) {
+        return true;
+    }
+    if (range.memory == Memory::mapped) {
+        return mapping_grants(address, context.device);
+    }
+    return range.device == context.device || is_peer(context, range.device) ||
+           (range.memory == Memory::pool &&
+            grants(pool_allocation(range).pool->access, context.device)) ||
+           graph_grants(static_cast<CUdeviceptr>(range.base), context.device);
+}
+
+void check_pointer(CUdeviceptr address, const std::string &kernel, const Context &context) {
+    AddressSpace &space = AddressSpace::get();
+    const Range *range = space.find(static_cast<std::uintptr_t>(address));
+    if (range == nullptr) {
+        if (!space.ended_in_use(static_cast<std::uintptr_t>(address))) {
+            space.report_freed(static_cast<std::uintptr_t>(address),
+                               ("kernel " + kernel + " runs with the address").c_str());
+        }
+    } else if (!range->usable) {
+        misuse(
+            "kernel " + kernel +
+            " runs with stream-ordered memory before its allocation or after its end, in the order "
+            "of streams: " +
+            range->describe());
+    } else if (!reaches(context, *range, address)) {
+        misuse("kernel " + kernel + " runs on device " + std::to_string(context.device) +
+               " with memory of device " + std::to_string(range->device) +
+               ", which it cannot access: " + range->describe());
+    }
+}
+
+} // namespace
+
+std::vector<CUdeviceptr> addresses_in(const KernelArguments &arguments) {
+    std::vector<CUdeviceptr> found;
+    found.reserve(arguments.size());
+    for (const std::vector<std::byte> &argument : arguments) {
+        for (std::size_t at = 0; at + sizeof(CUdeviceptr) <= argument.size();
+             at += sizeof(CUdeviceptr)) {
+            const CUdeviceptr address = word_at(argument, at);
+            if (AddressSpace::get().find(static_cast<std::uintptr_t>(address)) != nullptr) {
+                found.push_back(address);
+            }
+        }
+    }
+    return found;
+}
+
+void check_pointers(const KernelArguments &arguments, const std::string &kernel,
+                    const Context &context) {
+    for (const std::vector<std::byte> &argument : arguments) {
+        if (argument.size() == sizeof(CUdeviceptr)) {
+            const CUdeviceptr address = word_at(argument, 0);
+            if (AddressSpace::get().owns(static_cast<std::uintptr_t>(address))) {
+                check_pointer(address, kernel, context);
+            }
+        }
+    }
+}
+
+KernelScope::KernelScope(const Context &context) noexcept
+    : outer_(std::exchange(kernel_context(), &context)) {}
+
+KernelScope::~KernelScope() {
+    kernel_context() = outer_;
+}
+
+bool KernelScope::may_view(CUdeviceptr address) noexcept {
+    const Context *context = kernel_context();
+    const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(address));
+    return context == nullptr || range == nullptr || reaches(*context, *range, address);
+}
+
+} // namespace sim

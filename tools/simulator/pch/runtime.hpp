@@ -1,0 +1,9 @@
+// The same for the simulated runtime: see driver.hpp.
+#include "runtime/driver_api.hpp"
+#include "runtime/same.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
