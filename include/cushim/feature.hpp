@@ -38,6 +38,7 @@ enum class Feature : unsigned char {
     memory_pools,             // cuMemPoolCreate, cuMemAllocAsync
     memory_pools_by_location, // cuMemGetMemPool, cuMemGetDefaultMemPool
     address_range_handles,    // cuMemGetHandleForAddressRange: device memory as a dma-buf
+    host_numa_memory,         // CU_MEM_LOCATION_TYPE_HOST_NUMA
     fabric_handles,           // CU_MEM_HANDLE_TYPE_FABRIC
     multicast,                // cuMulticastCreate
     batch_copies,             // cuMemcpyBatchAsync; its signature changed with 13.0

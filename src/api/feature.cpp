@@ -36,6 +36,7 @@ constexpr Row rows[] = {
     CUSHIM_FEATURE(memory_pools, 11, 2),
     CUSHIM_FEATURE(memory_pools_by_location, 13, 0),
     CUSHIM_FEATURE(address_range_handles, 11, 7),
+    CUSHIM_FEATURE(host_numa_memory, 12, 2),
     CUSHIM_FEATURE(fabric_handles, 12, 3),
     CUSHIM_FEATURE(multicast, 12, 1),
     CUSHIM_FEATURE(batch_copies, 12, 8),

@@ -76,7 +76,7 @@ class EachHeader(unittest.TestCase):
             with self.subTest(name):
                 with open(path, encoding='utf-8') as file:
                     text = file.read()
-                guard = 'CUSHIM_' + re.sub(r'[^a-z]', '_', name).upper()
+                guard = 'CUSHIM_' + re.sub(r'[^a-z0-9]', '_', name).upper()
                 if '#pragma once' not in text:
                     self.assertIn(f'#ifndef {guard}\n#define {guard}\n', text)
 

@@ -112,6 +112,7 @@ constexpr Feature enumerators_only[] = {
     Feature::fabric_handles,   Feature::external_direct3d11,
     Feature::external_nvsci,   Feature::external_timeline_semaphores,
     Feature::external_dma_buf, Feature::graph_conditional_switch,
+    Feature::host_numa_memory,
 };
 
 bool is_represented(Feature feature) {

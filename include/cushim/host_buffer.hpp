@@ -1,0 +1,93 @@
+/* Pinned host memory that is owned: what devices copy from and to quickest, and while the host goes
+ * on. */
+#ifndef CUSHIM_HOST_BUFFER_HPP
+#define CUSHIM_HOST_BUFFER_HPP
+
+#include <span>
+
+#include <cushim/event.hpp>
+#include <cushim/host_memory.hpp>
+#include <cushim/stream.hpp>
+
+namespace cushim {
+
+/* `size()` elements of T in pinned host memory, freed with their owner. A range as std::vector is
+ * one: it goes where a std::span does. An empty buffer is valid, has a null address, and never
+ * reaches CUDA.
+ *
+ *     CUSHIM_TRY(auto pinned, PinnedBuffer<float>::allocate(context, 1000));
+ *     CUSHIM_TRY_VOID(copy(stream, pinned.span(), buffer));       returns at once
+ *     CUSHIM_TRY(auto values, pinned.span_after(stream));         waits
+ *
+ * Work that is queued and uses the memory must be done when its owner goes, or release_after() says
+ * what to wait for. A const buffer is one that keeps its memory, as a const pointer is; its
+ * elements can be written.
+ *
+ * Kernels use HostMappedBuffer.
+ *
+ * Threads: the rules of handle.hpp. Needs no current context and does not change it.
+ * Errors: out_of_memory; invalid_argument where the bytes of `size` elements are more than a size_t
+ * holds. cuMemHostAlloc, cuMemFreeHost. Since CUDA 2.2. */
+template <DeviceType T>
+class PinnedBuffer : public detail::HostMemory {
+    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+
+  public:
+    PinnedBuffer() noexcept = default;
+
+    // CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED.
+    static Result<PinnedBuffer> allocate(const Context &context, std::size_t size,
+                                         const PinnedOptions &options = {}) noexcept {
+        return HostMemory::allocate<T>(context, size, detail::DeviceMapped::no, options)
+            .transform(own);
+    }
+
+    // A copy of the values.
+    static Result<PinnedBuffer> copy_of(const Context &context, std::span<const T> values,
+                                        PinnedOptions options = {}) noexcept {
+        options.value_initialize = false;
+        CUSHIM_TRY(PinnedBuffer buffer, allocate(context, values.size(), options));
+        for (std::size_t index = 0; index < values.size(); ++index) {
+            ::new (static_cast<void *>(buffer.data() + index)) T(values[index]);
+        }
+        return buffer;
+    }
+
+    // Takes over memory that cuMemHostAlloc or cuMemAllocHost gave; on failure it stays the
+    // caller's.
+    static Result<PinnedBuffer> adopt(const Context &context, T *data, std::size_t size) noexcept {
+        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        return HostMemory::adopt(context, data, bytes, detail::DeviceMapped::no).transform(own);
+    }
+
+    T *data() const noexcept { return static_cast<T *>(native()); }
+    std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    bool empty() const noexcept { return size() == 0; }
+    T *begin() const noexcept { return data(); }
+    T *end() const noexcept { return data() + size(); }
+
+    // Not while queued work writes it; nor to write to while such work reads it.
+    std::span<T> span() const noexcept { return {data(), size()}; }
+
+    // The same, after waiting for all work that is queued in the stream; for the event.
+    // cuStreamSynchronize; cuEventSynchronize.
+    Result<std::span<T>> span_after(const Stream &stream) const noexcept {
+        CUSHIM_TRY_VOID(stream.synchronize());
+        return span();
+    }
+    Result<std::span<T>> span_after(const Event &event) const noexcept {
+        CUSHIM_TRY_VOID(event.synchronize());
+        return span();
+    }
+
+  private:
+    explicit PinnedBuffer(HostMemory &&memory) noexcept
+        : HostMemory(static_cast<HostMemory &&>(memory)) {}
+    static PinnedBuffer own(HostMemory &&memory) noexcept {
+        return PinnedBuffer(static_cast<HostMemory &&>(memory));
+    }
+};
+
+} // namespace cushim
+
+#endif

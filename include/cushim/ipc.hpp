@@ -1,0 +1,142 @@
+/* Device memory and events shared between processes of one machine, by 64 bytes each.
+ *
+ * The process that owns them exports, and sends what it gets in any way that carries bytes; the other
+ * opens. The owner must keep the memory until the other has closed it: CUDA does not check. Who has to
+ * wait for whom is said by events, which are shared in the same way.
+ *
+ *     CUSHIM_TRY(const auto exported, IpcExport::of(context, buffer.span()));    here
+ *     send(exported.bytes());
+ *
+ *     CUSHIM_TRY(const auto exported, IpcExport::from_bytes(received));          there
+ *     CUSHIM_TRY(const auto memory, IpcMemory::open(context, exported));
+ *
+ * Only memory of DeviceBuffer::allocate() and the like (cuMemAlloc) can be shared so. Memory of pools, of
+ * virtual memory management, and managed memory cannot: the error says what to use instead. A handle
+ * cannot be opened in the process that made it (kind wrong_context). Both processes must see the
+ * device. Linux; Windows only for devices in TCC mode.
+ *
+ * Threads: any. Needs no current context and does not change it.
+ */
+#ifndef CUSHIM_IPC_HPP
+#define CUSHIM_IPC_HPP
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include <cushim/context.hpp>
+#include <cushim/device_span.hpp>
+#include <cushim/event.hpp>
+#include <cushim/handle.hpp>
+
+namespace cushim {
+namespace detail {
+
+// What CUDA calls a handle: it means something only to who opens it.
+template <class Tag>
+struct IpcBytes {
+    static constexpr std::size_t size = 64;
+
+    static IpcBytes from_bytes(std::span<const std::byte, size> bytes) noexcept {
+        IpcBytes handle;
+        std::memcpy(handle.stored, bytes.data(), size);
+        return handle;
+    }
+    std::span<const std::byte, size> bytes() const noexcept {
+        return std::span<const std::byte, size>(stored, size);
+    }
+    friend bool operator==(const IpcBytes &, const IpcBytes &) = default;
+
+    std::byte stored[size] = {};
+};
+
+} // namespace detail
+
+using IpcMemHandle = detail::IpcBytes<struct IpcMemTag>;
+using IpcEventHandle = detail::IpcBytes<struct IpcEventTag>;
+
+/* Part of an allocation, as the other process needs it: CUDA's handle is of the whole allocation. Plain
+ * data, the same on every machine of one byte order. */
+class IpcExport {
+  public:
+    // 64 of the handle, 8 of the offset, 8 of the size.
+    static constexpr std::size_t byte_count = 80;
+
+    /* Of memory that lives in this context. A part of an allocation is fine; the allocation is found.
+     * Errors: invalid_argument for memory that cannot be shared in this way, saying what can.
+     * cuPointerGetAttributes (CUDA 7.0), cuMemGetAddressRange_v2, cuIpcGetMemHandle (CUDA 4.1). */
+    template <DeviceType T>
+    static Result<IpcExport> of(const Context &context, DeviceSpan<T> memory) noexcept {
+        return of(context, memory.address(), memory.size_bytes());
+    }
+
+    // From bytes that another process sent. invalid_argument where there are not just byte_count of
+    // them, or offset and size make no range.
+    CUSHIM_API static Result<IpcExport> from_bytes(std::span<const std::byte> bytes) noexcept;
+    struct Bytes {
+        std::byte stored[byte_count];
+        operator std::span<const std::byte>() const noexcept { return stored; }
+    };
+    CUSHIM_API Bytes bytes() const noexcept;
+
+    const IpcMemHandle &handle() const noexcept { return handle_; }
+    // In bytes, from the allocation's begin.
+    std::size_t offset() const noexcept { return offset_; }
+    std::size_t size() const noexcept { return size_; }
+
+  private:
+    CUSHIM_API static Result<IpcExport> of(const Context &context, CUdeviceptr address,
+                                           std::size_t size) noexcept;
+
+    IpcMemHandle handle_;
+    std::size_t offset_ = 0;
+    std::size_t size_ = 0;
+};
+
+namespace detail {
+
+struct OpenedMemory {
+    CUdeviceptr native = 0;
+    std::size_t size = 0;
+};
+
+} // namespace detail
+
+/* Another process's memory, opened in this one. Moved, not copied: each is closed once. */
+class IpcMemory : public detail::Owner<detail::OpenedMemory> {
+  public:
+    IpcMemory() noexcept = default;
+
+    /* Errors: invalid_argument where the allocation is smaller than the export says; wrong_context in
+     * the process that exported; status 1 for a handle that means nothing. Access from another device
+     * is enabled as soon as that uses it.
+     * cuIpcOpenMemHandle_v2, cuMemGetAddressRange_v2, cuIpcCloseMemHandle. Since CUDA 11.0. */
+    CUSHIM_API static Result<IpcMemory> open(const Context &context,
+                                             const IpcExport &exported) noexcept;
+
+    // In bytes.
+    std::size_t size() const noexcept { return value().size; }
+
+    // The memory as a whole number of T; what is left over at the end is not in it.
+    template <DeviceType T>
+    DeviceSpan<T> span() const noexcept {
+        return {native(), size() / sizeof(T)};
+    }
+
+  private:
+    using Owner::Owner;
+};
+
+/* The handle of an event that was made with interprocess set, in this context. The event must live until
+ * the other process has opened it.
+ * cuIpcGetEventHandle, since CUDA 4.1. */
+CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept;
+
+/* Another process's event. It works like one of this process, and is destroyed on its own.
+ * Errors: wrong_context in the process that exported.
+ * cuIpcOpenEventHandle, cuEventDestroy_v2. Since CUDA 4.1. */
+CUSHIM_API Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept;
+
+} // namespace cushim
+
+#endif

@@ -1,0 +1,268 @@
+/* Kernels: what runs on a device, launched with arguments that the compiler has checked.
+ *
+ *     CUSHIM_TRY(const auto add, module.kernel<void(const float *, float *, unsigned int)>("add"));
+ *     CUSHIM_TRY_VOID(add.launch(stream, LaunchConfig::covering(n), from, to, n));
+ *
+ * Kernels come from a Module or a Library (module.hpp, library.hpp), which each of them keeps loaded.
+ */
+#ifndef CUSHIM_KERNEL_HPP
+#define CUSHIM_KERNEL_HPP
+
+#include <cushim/context.hpp>
+#include <cushim/device_span.hpp>
+#include <cushim/handle.hpp>
+#include <cushim/launch.hpp>
+#include <cushim/stream.hpp>
+
+#include <type_traits>
+
+struct CUkern_st; // behind CUkernel, which headers have since CUDA 12.0
+
+namespace cushim {
+
+class Library;
+class Module;
+template <class Signature>
+class Kernel;
+
+namespace detail {
+
+struct KernelHandle {
+    CUfunction native = nullptr; // or a CUkernel, cast
+    CUcontext context = nullptr; // that its module is loaded in; null: not known, or a library's
+    bool of_library = false;
+};
+
+// What a kernel may be given: bytes.
+template <class T>
+concept KernelParameterType = std::is_object_v<T> && std::is_trivially_copyable_v<T>;
+
+// Every value of A is one of P, as initialisation with braces has it.
+template <class A, class P>
+concept FitsInto = requires(const A &argument) {
+    P{argument};
+};
+template <class A, class P>
+concept NumberForParameter = std::is_arithmetic_v<A> && std::is_arithmetic_v<P> && FitsInto<A, P>;
+
+// A pointer to the same type, perhaps without writing to it, or to void. No arrays: those are the host's.
+template <class P>
+using Pointee = std::remove_pointer_t<P>;
+template <class A, class P>
+concept SamePointee = std::is_void_v<Pointee<P>> ||
+    std::is_same_v<std::remove_cv_t<Pointee<A>>, std::remove_cv_t<Pointee<P>>>;
+template <class A, class P>
+concept PointerForParameter = std::is_pointer_v<P> && std::is_pointer_v<A> &&
+    std::is_convertible_v<A, P> && SamePointee<A, P>;
+
+template <class T>
+concept CompleteObject = std::is_object_v<T> && requires {
+    sizeof(T);
+};
+template <class P>
+concept MemoryParameter =
+    std::is_pointer_v<P> && CompleteObject<Pointee<P>> && DeviceType<Pointee<P>>;
+
+// A DeviceSpan, or what turns into one, as device memory does.
+template <class A, class P>
+concept SpanForParameter = MemoryParameter<P> && !std::is_pointer_v<A> &&
+                           std::is_convertible_v<const A &, DeviceSpan<Pointee<P>>>;
+
+// Memory of the host's, too, which is asked for as the device sees it.
+template <class A, class P>
+concept MappedForParameter = MemoryParameter<P> && requires(const A &argument) {
+    requires std::is_convertible_v<decltype(argument.device_span()), DeviceSpan<Pointee<P>>>;
+};
+
+template <class A, class P>
+concept NullForParameter = std::is_pointer_v<P> && std::is_null_pointer_v<A>;
+
+// Whether an argument of type A can stand for a parameter of type P.
+template <class A, class P>
+concept KernelArgument =
+    std::is_same_v<A, P> || NumberForParameter<A, P> || PointerForParameter<A, P> ||
+    SpanForParameter<A, P> || MappedForParameter<A, P> || NullForParameter<A, P>;
+
+template <class P, class A>
+P parameter_from(const A &argument) noexcept {
+    if constexpr (SpanForParameter<A, P>) {
+        const DeviceSpan<Pointee<P>> span = argument;
+        return span.data();
+    } else if constexpr (MappedForParameter<A, P>) {
+        return argument.device_span().data();
+    } else {
+        return P(argument);
+    }
+}
+
+} // namespace detail
+
+// Where a parameter lies among all of them on the device, in bytes.
+struct KernelParameter {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+};
+
+// Sizes in bytes.
+struct KernelAttributes {
+    int max_threads_per_block = 0;
+    int registers = 0;                // of a thread
+    int shared_bytes = 0;             // of a block, without what a launch adds
+    int constant_bytes = 0;           // of the module
+    int local_bytes = 0;              // of a thread
+    int max_dynamic_shared_bytes = 0; // that a launch may ask for
+    int ptx_version = 0;              // 90 for compute capability 9.0; of what it was compiled from
+    int binary_version = 0;           // likewise, of the machine code
+};
+
+/* A kernel whose parameters the compiler does not know. as() gives the one to launch.
+ *
+ * Where a function takes a context, it is the one whose device is meant: a library's kernel is loaded
+ * into it if need be, a module's has only its own, and another is refused with kind wrong_context.
+ *
+ * Threads: the rules of handle.hpp; several threads may launch at once. Needs no current context and
+ * does not change it. Work that is queued must be done when the last owner of the code goes, be it
+ * module, library or kernel.
+ * Errors: what the calls answer, which includes failures of earlier work of the context. */
+class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
+  public:
+    AnyKernel() noexcept = default;
+
+    // Does not own: the lender keeps the code loaded.
+    CUSHIM_API static AnyKernel borrow(CUfunction function) noexcept;
+    CUSHIM_API static AnyKernel borrow(CUkern_st *kernel) noexcept;
+
+    // Of a library's kernel it is the CUkernel, which launches take instead of a CUfunction.
+    CUfunction native() const noexcept { return value().native; }
+    // Whether native() is a CUkernel.
+    bool is_of_library() const noexcept { return value().of_library; }
+
+    // Whether it can be used in this context: wrong_context where its module is loaded into another.
+    CUSHIM_API Result<void> check_context(const Context &context) const noexcept;
+
+    // The code is its module's or library's: that is what may be given up or closed.
+    CUfunction release() = delete;
+    Result<void> close() = delete;
+
+    // With a signature. Where the driver has information about parameters (CUDA 12.4), their number
+    // and sizes are compared once, here: invalid_argument with both where they differ. A library's
+    // kernel tells them in a context only: the current one, or a primary one that is active, or else
+    // nothing is compared.
+    // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
+    template <class Signature>
+    Result<Kernel<Signature>> as() const noexcept {
+        CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
+        return Kernel<Signature>(share());
+    }
+
+    // Lives as long as the code. cuFuncGetName, cuKernelGetName, since CUDA 12.3.
+    CUSHIM_API Result<const char *> name() const noexcept;
+
+    // cuFuncGetParamInfo, cuKernelGetParamInfo, since CUDA 12.4.
+    CUSHIM_API Result<std::size_t> parameter_count() const noexcept;
+    CUSHIM_API Result<KernelParameter> parameter(std::size_t index) const noexcept;
+
+    // cuFuncGetAttribute (CUDA 2.2), cuKernelGetAttribute.
+    CUSHIM_API Result<int> attribute(const Context &context,
+                                     CUfunction_attribute attribute) const noexcept;
+    CUSHIM_API Result<KernelAttributes> attributes(const Context &context) const noexcept;
+
+    // For all launches from now on; a library's kernel keeps it for the device, in all contexts.
+    // cuFuncSetAttribute (CUDA 9.0), cuKernelSetAttribute.
+    CUSHIM_API Result<void> set_attribute(const Context &context, CUfunction_attribute attribute,
+                                          int value) const noexcept;
+    // Lets launches ask for so much dynamic shared memory: what is over 48 KiB must be allowed first.
+    CUSHIM_API Result<void> set_max_dynamic_shared_bytes(const Context &context,
+                                                         std::size_t bytes) const noexcept;
+    // The part of the first-level cache that is better used as shared memory: 0 to 100 percent, or -1
+    // for the driver's choice. A hint.
+    CUSHIM_API Result<void> set_shared_memory_carveout(const Context &context,
+                                                       int percent) const noexcept;
+
+    // As a CUfunction in this context, for calls through the tables; it lives as long as the code.
+    // cuKernelGetFunction.
+    CUSHIM_API Result<CUfunction> function_in(const Context &context) const noexcept;
+
+    // Queues a launch with pointers to the arguments, of which nothing is known: the caller vouches for
+    // their number and types. They are copied before this returns. Errors and calls as Kernel::launch.
+    CUSHIM_API Result<void> launch_unchecked(const Stream &stream, const LaunchConfig &config,
+                                             void **arguments) const noexcept;
+
+  private:
+    friend class Library;
+    friend class Module;
+    using Shared::Shared;
+
+    // Of an object's code, which it keeps loaded.
+    CUSHIM_API AnyKernel(const detail::KernelHandle &handle, detail::State *code) noexcept;
+    CUSHIM_API Result<void> check_parameters(const std::size_t *sizes,
+                                             std::size_t count) const noexcept;
+};
+
+template <class Signature>
+class Kernel {
+    static_assert(!std::is_same_v<Signature, Signature>,
+                  "the signature of a kernel is void(its parameters)");
+};
+
+/* A kernel with these parameters, for launches: Kernel<void(const float *, unsigned int)>.
+ *
+ * Parameters are passed byte by byte, so they are trivially copyable, and no references. */
+template <class... Parameters>
+class Kernel<void(Parameters...)> : public AnyKernel {
+    static_assert(
+        (detail::KernelParameterType<Parameters> && ...),
+        "kernels are given bytes: no references, and nothing that is not trivially copyable");
+
+  public:
+    Kernel() noexcept = default;
+
+    // Another owner of the same code.
+    Kernel share() const noexcept { return Kernel(AnyKernel::share()); }
+
+    /* Queues a launch. Each argument is of its parameter's type, or becomes it without loss: a number
+     * that always fits; for a pointer another to the same type, void * or nullptr as C++ has it, and
+     * memory of that type: a DeviceSpan, and every buffer. Others do not compile. What pointers lead to
+     * must live until the stream has got past the launch; the arguments are copied before this returns.
+     *
+     * Errors: invalid_argument, with the numbers, where the stream is empty, or the grid or the block is
+     * 0 in one direction or more than CUDA can take; what else is too much for the device is status 1.
+     * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx where the configuration asks. */
+    template <class... Arguments>
+    requires(sizeof...(Arguments) == sizeof...(Parameters) &&
+             (detail::KernelArgument<Arguments, Parameters> &&
+              ...)) Result<void> launch(const Stream &stream, const LaunchConfig &config,
+                                        const Arguments &...arguments)
+    const noexcept {
+        return with_arguments(
+            [&](void **pointers) noexcept { return launch_unchecked(stream, config, pointers); },
+            arguments...);
+    }
+
+    // Internal: calls `use` with pointers to the arguments, as parameters, and a null behind them.
+    template <class Use, class... Arguments>
+    requires(sizeof...(Arguments) == sizeof...(Parameters) &&
+             (detail::KernelArgument<Arguments, Parameters> &&
+              ...)) static auto with_arguments(const Use &use,
+                                               const Arguments &...arguments) noexcept {
+        return pass(use, detail::parameter_from<Parameters>(arguments)...);
+    }
+
+  private:
+    friend class AnyKernel;
+
+    explicit Kernel(AnyKernel &&kernel) noexcept : AnyKernel(static_cast<AnyKernel &&>(kernel)) {}
+
+    template <class Use>
+    static auto pass(const Use &use, Parameters... parameters) noexcept {
+        void *pointers[] = {__builtin_addressof(parameters)..., nullptr};
+        return use(pointers);
+    }
+
+    static constexpr std::size_t count = sizeof...(Parameters);
+    static constexpr std::size_t sizes[] = {sizeof(Parameters)..., 0};
+};
+
+} // namespace cushim
+
+#endif

@@ -1,0 +1,107 @@
+/* How a kernel is launched: how many blocks of how many threads, and with which attributes. */
+#ifndef CUSHIM_LAUNCH_HPP
+#define CUSHIM_LAUNCH_HPP
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cushim/config.h>
+
+namespace cushim {
+namespace detail {
+
+template <class T>
+concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+} // namespace detail
+
+/* Numbers of blocks or threads in x, y and z. Made from integers of any type, as they are: what CUDA
+ * cannot take, as 0, -1 or more than 32 bits, is refused by the launch, with the number. */
+struct Dim3 {
+    constexpr Dim3() noexcept = default;
+    template <detail::Integer X, detail::Integer Y = int, detail::Integer Z = int>
+    constexpr Dim3(X in_x, Y in_y = 1, Z in_z = 1) noexcept
+        : x(static_cast<long long>(in_x)), y(static_cast<long long>(in_y)),
+          z(static_cast<long long>(in_z)) {}
+
+    friend constexpr bool operator==(const Dim3 &, const Dim3 &) = default;
+
+    long long x = 1;
+    long long y = 1;
+    long long z = 1;
+};
+
+/* Numerically lower is more urgent, as in StreamOptions; unless it is set, the stream's. */
+class LaunchPriority {
+  public:
+    constexpr LaunchPriority() noexcept = default;
+    constexpr LaunchPriority(int value) noexcept : value_(value), is_set_(true) {}
+
+    constexpr bool is_set() const noexcept { return is_set_; }
+    constexpr int value() const noexcept { return value_; }
+
+  private:
+    int value_ = 0;
+    bool is_set_ = false;
+};
+
+namespace detail {
+
+// CUlaunchAttribute, which older headers lack.
+template <class T>
+concept CudaLaunchAttribute = sizeof(T) == 72 && requires(const T &attribute) {
+    attribute.id;
+    attribute.value;
+};
+
+} // namespace detail
+
+/* Attributes that LaunchConfig has no member for: an array of CUDA's own CUlaunchAttribute (headers
+ * since CUDA 11.8). A view, read by the launch. */
+class LaunchAttributes {
+  public:
+    constexpr LaunchAttributes() noexcept = default;
+    template <detail::CudaLaunchAttribute Attribute>
+    constexpr LaunchAttributes(const Attribute *attributes, std::size_t count) noexcept
+        : attributes_(attributes), count_(count) {}
+
+    const void *data() const noexcept { return attributes_; }
+    std::size_t size() const noexcept { return count_; }
+
+  private:
+    const void *attributes_ = nullptr;
+    std::size_t count_ = 0;
+};
+
+/* A launch with nothing but its numbers needs no more than CUDA 4.0, a cooperative one CUDA 9.0, the other
+ * attributes CUDA 11.6. */
+struct LaunchConfig {
+    // For at least one thread for each of `count` things, which is to be more than 0.
+    static constexpr LaunchConfig covering(std::size_t count,
+                                           std::size_t block_size = 256) noexcept {
+        const std::size_t blocks =
+            block_size == 0 ? 0 : count / block_size + (count % block_size != 0 ? 1 : 0);
+        LaunchConfig config;
+        config.grid = blocks;
+        config.block = block_size;
+        return config;
+    }
+
+    Dim3 grid = {};               // blocks
+    Dim3 block = {};              // threads
+    std::size_t shared_bytes = 0; // dynamic shared memory of a block
+
+    // Blocks that run together, which divide the grid; zeros: as the kernel was compiled. Devices since
+    // compute capability 9.0.
+    Dim3 cluster = {0, 0, 0};
+    // All blocks run at the same time, and may wait for one another.
+    bool cooperative = false;
+    LaunchPriority priority = {};
+    // May begin before the kernel before it in the stream has ended, which it then waits for itself.
+    bool programmatic_stream_serialization = false;
+    LaunchAttributes more = {};
+};
+
+} // namespace cushim
+
+#endif

@@ -1,0 +1,184 @@
+/* Memory of rows, and of layers of rows, with room between them: views of the device's, and of the
+ * host's.
+ *
+ * Rows of `width` elements begin `pitch` bytes apart; `height` of them are a layer. Layers begin so
+ * and so many rows apart; `depth` of them are all. An image is a view of one layer.
+ */
+#ifndef CUSHIM_PITCHED_SPAN_HPP
+#define CUSHIM_PITCHED_SPAN_HPP
+
+#include <span>
+
+#include <cushim/device_span.hpp>
+
+namespace cushim {
+
+// Of what has rows and layers.
+struct Extent {
+    std::size_t width = 0;  // elements
+    std::size_t height = 1; // rows
+    std::size_t depth = 1;  // layers
+
+    constexpr bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
+
+    friend constexpr bool operator==(const Extent &, const Extent &) noexcept = default;
+};
+
+// Where in it something begins.
+struct Position {
+    std::size_t x = 0; // elements
+    std::size_t y = 0; // rows
+    std::size_t z = 0; // layers
+};
+
+// How far apart things begin.
+struct Pitch {
+    std::size_t row = 0;   // bytes from row to row, a multiple of the elements' alignment
+    std::size_t layer = 0; // rows from layer to layer
+};
+
+namespace detail {
+
+struct ElementType {
+    std::size_t size;      // bytes
+    std::size_t alignment; // bytes
+};
+
+// What views are behind their T.
+struct PitchedView {
+    unsigned long long address = 0; // of the host or the device
+    Extent extent;
+    Pitch pitch;
+};
+
+// A view of what is within `bytes` from `address` on; invalid_argument with the numbers where it
+// does not fit. A pitch of 0 leaves no room.
+CUSHIM_API Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
+                                            const Extent &extent, const Pitch &pitch,
+                                            const ElementType &element) noexcept;
+// The part of `extent` from `from` on, likewise.
+CUSHIM_API Result<PitchedView> part_of(const PitchedView &view, const Position &from,
+                                       const Extent &extent, std::size_t element_size) noexcept;
+// Where a row begins, likewise.
+CUSHIM_API Result<unsigned long long> row_of(const PitchedView &view, std::size_t y,
+                                             std::size_t z) noexcept;
+
+template <class U, class T>
+concept NotConstOf = std::is_same_v<const U, T>;
+
+template <DeviceType T>
+class PitchedSpan {
+  public:
+    using element_type = T;
+
+    constexpr const Extent &extent() const noexcept { return view_.extent; }
+    constexpr std::size_t width() const noexcept { return extent().width; }
+    constexpr std::size_t height() const noexcept { return extent().height; }
+    constexpr std::size_t depth() const noexcept { return extent().depth; }
+    constexpr bool empty() const noexcept { return extent().empty(); }
+
+    constexpr const Pitch &pitch() const noexcept { return view_.pitch; }
+
+    // Internal.
+    constexpr const PitchedView &view() const noexcept { return view_; }
+
+  protected:
+    constexpr PitchedSpan() noexcept = default;
+    constexpr explicit PitchedSpan(const PitchedView &view) noexcept : view_(view) {}
+
+    static constexpr ElementType element = {sizeof(T), alignof(T)};
+
+  private:
+    PitchedView view_;
+};
+
+} // namespace detail
+
+// Of device memory, with no owner: valid as long as the memory is.
+template <DeviceType T>
+class DevicePitchedSpan : public detail::PitchedSpan<T> {
+    using Base = detail::PitchedSpan<T>;
+
+  public:
+    constexpr DevicePitchedSpan() noexcept = default;
+    // Trusts the caller that all of it is there.
+    constexpr DevicePitchedSpan(CUdeviceptr address, const Extent &extent,
+                                const Pitch &pitch) noexcept
+        : Base({address, extent, pitch}) {}
+    // From one that may be written to one that is only read.
+    template <detail::NotConstOf<T> U>
+    constexpr DevicePitchedSpan(const DevicePitchedSpan<U> &other) noexcept : Base(other.view()) {}
+
+    // A view of the beginning of `memory`, without room where the pitch is 0; invalid_argument with
+    // the numbers where it does not fit.
+    static Result<DevicePitchedSpan> of(DeviceSpan<T> memory, const Extent &extent,
+                                        const Pitch &pitch = {}) noexcept {
+        return detail::pitched_view(memory.address(), memory.size_bytes(), extent, pitch,
+                                    Base::element)
+            .transform(see);
+    }
+
+    // `extent` of it from `from` on; invalid_argument with the numbers where that is not in it.
+    Result<DevicePitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
+        return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
+    }
+
+    constexpr CUdeviceptr address() const noexcept {
+        return static_cast<CUdeviceptr>(Base::view().address);
+    }
+    // For kernels' parameters; host code must not read through it.
+    T *data() const noexcept { return reinterpret_cast<T *>(address()); }
+
+  private:
+    constexpr explicit DevicePitchedSpan(const detail::PitchedView &view) noexcept : Base(view) {}
+    static DevicePitchedSpan see(const detail::PitchedView &view) noexcept {
+        return DevicePitchedSpan(view);
+    }
+};
+
+// Of host memory, with no owner: valid as long as the memory is.
+template <DeviceType T>
+class HostPitchedSpan : public detail::PitchedSpan<T> {
+    using Base = detail::PitchedSpan<T>;
+
+  public:
+    constexpr HostPitchedSpan() noexcept = default;
+    // Trusts the caller that all of it is there.
+    HostPitchedSpan(T *data, const Extent &extent, const Pitch &pitch) noexcept
+        : Base({reinterpret_cast<unsigned long long>(data), extent, pitch}) {}
+    // From one that may be written to one that is only read.
+    template <detail::NotConstOf<T> U>
+    constexpr HostPitchedSpan(const HostPitchedSpan<U> &other) noexcept : Base(other.view()) {}
+
+    // A view of the beginning of `memory`, without room where the pitch is 0; invalid_argument with
+    // the numbers where it does not fit.
+    static Result<HostPitchedSpan> of(std::span<T> memory, const Extent &extent,
+                                      const Pitch &pitch = {}) noexcept {
+        return detail::pitched_view(reinterpret_cast<unsigned long long>(memory.data()),
+                                    memory.size_bytes(), extent, pitch, Base::element)
+            .transform(see);
+    }
+
+    // `extent` of it from `from` on; invalid_argument with the numbers where that is not in it.
+    Result<HostPitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
+        return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
+    }
+
+    T *data() const noexcept { return reinterpret_cast<T *>(Base::view().address); }
+
+    // Row y of layer z; invalid_argument with the numbers where there is none.
+    Result<std::span<T>> row(std::size_t y, std::size_t z = 0) const noexcept {
+        CUSHIM_TRY(const auto address, detail::row_of(Base::view(), y, z));
+        return std::span<T>(reinterpret_cast<T *>(address), Base::width());
+    }
+
+  private:
+    constexpr explicit HostPitchedSpan(const detail::PitchedView &view) noexcept : Base(view) {}
+    static HostPitchedSpan see(const detail::PitchedView &view) noexcept {
+        return HostPitchedSpan(view);
+    }
+};
+
+} // namespace cushim
+
+#endif

@@ -1,0 +1,25 @@
+#include "call.hpp"
+
+#include <cushim/loader.hpp>
+
+namespace cushim::detail {
+namespace {
+
+// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, which older headers lack.
+constexpr int requires_newer_driver = 36;
+
+} // namespace
+
+Error failure(CUresult status, const char *entry_point, int introduced) noexcept {
+    if (status == requires_newer_driver) {
+        const Version installed = driver_version();
+        const Version required(introduced);
+        // A driver that has the entry point may say the same of what it was asked for.
+        if (required > installed) {
+            return Error::requires_newer_driver(entry_point, required, installed);
+        }
+    }
+    return Error::status(Api::driver, status, entry_point);
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,185 @@
+#include <cushim/code.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "loadable_code.hpp"
+#include "ranges.hpp"
+
+namespace cushim {
+namespace detail {
+namespace {
+
+Error no_host_memory() noexcept {
+    return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+}
+
+template <class T>
+T read_at(const void *bytes, std::size_t offset) noexcept {
+    T value;
+    std::memcpy(&value, static_cast<const char *>(bytes) + offset, sizeof value);
+    return value;
+}
+
+// Where a table of an ELF file ends; what does not fit is more than any file has.
+std::uint64_t table_end(std::uint64_t offset, std::uint64_t entries) noexcept {
+    return sum_overflows(offset, entries) ? UINT64_MAX : offset + entries;
+}
+
+// An ELF file ends with its tables, so that one that was cut short lacks them.
+std::uint64_t size_of_cubin(const void *bytes, std::size_t size) noexcept {
+    constexpr std::size_t header = 64;
+    if (size < header || read_at<std::uint8_t>(bytes, 4) != 2) { // of 64 bits
+        return header;
+    }
+    const auto end = [bytes](std::size_t offset, std::size_t entry_size) noexcept {
+        return table_end(read_at<std::uint64_t>(bytes, offset),
+                         std::uint64_t(read_at<std::uint16_t>(bytes, entry_size)) *
+                             read_at<std::uint16_t>(bytes, entry_size + 2));
+    };
+    const std::uint64_t segments = end(32, 54), sections = end(40, 58);
+    return segments > sections ? segments : sections;
+}
+
+std::uint64_t size_of_fatbin(const void *bytes, std::size_t size) noexcept {
+    constexpr std::size_t header = 16;
+    if (size < header) {
+        return header;
+    }
+    return table_end(read_at<std::uint16_t>(bytes, 6), read_at<std::uint64_t>(bytes, 8));
+}
+
+bool begins_with(const void *bytes, std::size_t size, const char (&magic)[5]) noexcept {
+    return size >= 4 && std::memcmp(bytes, magic, 4) == 0;
+}
+
+Result<void> check_size(const char *kind, std::uint64_t says, std::size_t has) noexcept {
+    if (says > has) {
+        return invalid_argument("the %s is cut short: it says that it has %llu bytes, and has %zu",
+                                kind, static_cast<unsigned long long>(says), has);
+    }
+    return {};
+}
+
+Result<void> check_sizes(const void *bytes, std::size_t size) noexcept {
+    if (begins_with(bytes, size, "\177ELF")) {
+        return check_size("cubin", size_of_cubin(bytes, size), size);
+    }
+    if (begins_with(bytes, size, "\x50\xed\x55\xba")) {
+        return check_size("fatbin", size_of_fatbin(bytes, size), size);
+    }
+    return {};
+}
+
+// Memory for a file of unknown size, with room for a NUL behind it.
+class FileBytes {
+  public:
+    FileBytes() noexcept = default;
+    FileBytes(const FileBytes &) = delete;
+    FileBytes &operator=(const FileBytes &) = delete;
+    ~FileBytes() { std::free(bytes_); }
+
+    // False where there is no memory.
+    bool make_room() noexcept {
+        if (size_ + 1 < capacity_) {
+            return true;
+        }
+        const std::size_t wanted = capacity_ == 0 ? 65536 : capacity_ * 2;
+        auto *const grown = static_cast<char *>(std::realloc(bytes_, wanted));
+        if (grown != nullptr) {
+            bytes_ = grown;
+            capacity_ = wanted;
+        }
+        return grown != nullptr;
+    }
+    // Reads as much as there is room for; 0 at the end and on errors.
+    std::size_t fill(std::FILE *file) noexcept {
+        const std::size_t added = std::fread(bytes_ + size_, 1, capacity_ - size_ - 1, file);
+        size_ += added;
+        return added;
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    // Ends with a NUL; whoever takes it frees it.
+    char *take() noexcept {
+        bytes_[size_] = '\0';
+        char *const taken = bytes_;
+        bytes_ = nullptr;
+        return taken;
+    }
+
+  private:
+    char *bytes_ = nullptr;
+    std::size_t size_ = 0, capacity_ = 0;
+};
+
+Error unreadable(const char *path) noexcept {
+    char text[400];
+    std::snprintf(text, sizeof text, "%s cannot be read", path);
+    return Error::make({.status = CUDA_ERROR_FILE_NOT_FOUND, .detail = text});
+}
+
+Result<void> read_all(std::FILE *file, const char *path, FileBytes &bytes) noexcept {
+    do {
+        if (!bytes.make_room()) {
+            return no_host_memory();
+        }
+    } while (bytes.fill(file) != 0);
+    if (std::ferror(file) != 0) {
+        return unreadable(path);
+    }
+    return {};
+}
+
+} // namespace
+
+Result<LoadableCode> LoadableCode::of(const CodeImage &image) noexcept {
+    const std::size_t size = image.size();
+    if (image.data() == nullptr || size == 0) {
+        return Error::invalid_argument("the image is empty");
+    }
+    if (size == CodeImage::unknown) {
+        return LoadableCode(image.data());
+    }
+    CUSHIM_TRY_VOID(check_sizes(image.data(), size));
+    if (std::memchr(image.data(), '\0', size) != nullptr) {
+        return LoadableCode(image.data());
+    }
+    auto *const copy = static_cast<char *>(std::malloc(size + 1));
+    if (copy == nullptr) {
+        return no_host_memory();
+    }
+    std::memcpy(copy, image.data(), size);
+    copy[size] = '\0';
+    return LoadableCode(copy, copy);
+}
+
+Result<LoadableCode> LoadableCode::read(const char *path) noexcept {
+    if (path == nullptr) {
+        return Error::invalid_argument("the path is null");
+    }
+    std::FILE *const file = std::fopen(path, "rb");
+    if (file == nullptr) {
+        return unreadable(path);
+    }
+    FileBytes bytes;
+    const Result<void> done = read_all(file, path, bytes);
+    std::fclose(file);
+    CUSHIM_TRY_VOID(done);
+    const std::size_t size = bytes.size();
+    char *const taken = bytes.take();
+    LoadableCode code(taken, taken);
+    CUSHIM_TRY_VOID(check_sizes(taken, size));
+    return code;
+}
+
+} // namespace detail
+
+void JitLog::clear() noexcept {
+    delete[] texts_;
+    texts_ = nullptr;
+    error_at_ = 0;
+}
+
+} // namespace cushim

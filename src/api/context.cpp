@@ -1,0 +1,176 @@
+#include <cushim/context.hpp>
+
+#include <cushim/init.hpp>
+
+#include <atomic>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "state.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::Destroyed;
+
+// How often the primary context of each device was reset. What is made in one knows which it belongs to.
+// Devices past the last share a number, and so at worst what a reset of another one leaves behind.
+constexpr unsigned int counted_devices = 64;
+std::atomic<unsigned int> resets[counted_devices];
+
+std::atomic<unsigned int> &resets_of(Device device) noexcept {
+    return resets[static_cast<unsigned int>(device.native()) % counted_devices];
+}
+
+struct PrimaryContextState final : detail::State {
+    explicit PrimaryContextState(Device of) noexcept : device(of), reset(resets_of(of)) {}
+    Destroyed destroy() noexcept override {
+        return CUSHIM_DESTROY(cuDevicePrimaryCtxRelease, device.native(), device.native());
+    }
+    bool contents_gone() const noexcept override { return resets_of(device) != reset; }
+    const Device device;
+    const unsigned int reset;
+};
+
+struct CreatedContextState final : detail::State {
+    Destroyed destroy() noexcept override { return CUSHIM_DESTROY(cuCtxDestroy, context, context); }
+    CUcontext context = nullptr;
+};
+
+} // namespace
+
+// --- scope
+
+Result<ContextScope> ContextScope::enter(CUcontext context) noexcept {
+    if (context == nullptr) {
+        return Error::invalid_argument("the context is empty");
+    }
+    CUcontext current = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &current));
+    if (current == context) {
+        return ContextScope(false);
+    }
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxPushCurrent, context));
+    return ContextScope(true);
+}
+
+void ContextScope::leave() noexcept {
+    if (cushim_exiting() != 0) {
+        return;
+    }
+    CUcontext popped = nullptr;
+    const CUresult status = driver().cuCtxPopCurrent(&popped);
+    detail::report_teardown(
+        {status, entry::cuCtxPopCurrent::name, reinterpret_cast<unsigned long long>(popped)});
+}
+
+// --- making
+
+Result<Context> Context::primary(Device device) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY(auto state, detail::make_state<PrimaryContextState>(device));
+    CUcontext context = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxRetain, &context, device.native()));
+    return Context(context, state.take());
+}
+
+Result<Context> Context::create(Device device, unsigned int flags) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxCreate_v2, &state->context, flags, device.native()));
+    Context created(state->context, state.take());
+    // CUDA made it current.
+    CUcontext popped = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxPopCurrent, &popped));
+    return created;
+}
+
+Result<Context> Context::adopt(CUcontext context) noexcept {
+    CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
+    state->context = context;
+    return Context(context, state.take());
+}
+
+Context Context::borrow(CUcontext context) noexcept {
+    return Context(context, nullptr);
+}
+
+Result<Context> Context::current() noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUcontext context = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &context));
+    return Context(context, nullptr);
+}
+
+Result<void> Context::reset_primary(Device device) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()));
+    ++resets_of(device);
+    return {};
+}
+
+// --- asking
+
+Result<void> Context::make_current() const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, "the context is empty"));
+    return CUSHIM_DRIVER(cuCtxSetCurrent, native());
+}
+
+Result<Device> Context::device() const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter());
+    CUdevice device = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetDevice, &device));
+    return Device::from_native(device);
+}
+
+Result<void> Context::synchronize() const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter());
+    return CUSHIM_DRIVER(cuCtxSynchronize);
+}
+
+Result<std::size_t> Context::limit(CUlimit limit) const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter());
+    std::size_t value = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetLimit, &value, limit));
+    return value;
+}
+
+Result<void> Context::set_limit(CUlimit limit, std::size_t value) const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter());
+    return CUSHIM_DRIVER(cuCtxSetLimit, limit, value);
+}
+
+Result<unsigned int> Context::flags() const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter());
+    unsigned int flags = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetFlags, &flags));
+    return flags;
+}
+
+Result<MemoryInfo> Context::memory_info() const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter());
+    MemoryInfo info;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetInfo, &info.free, &info.total));
+    return info;
+}
+
+Result<StreamPriorities> Context::stream_priorities() const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter());
+    StreamPriorities range;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetStreamPriorityRange, &range.least, &range.greatest));
+    return range;
+}
+
+Result<void> Context::enable_peer_access(const Context &peer) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(peer, "the peer's context is empty"));
+    CUSHIM_TRY(const ContextScope scope, enter());
+    return CUSHIM_DRIVER(cuCtxEnablePeerAccess, peer.native(), 0);
+}
+
+Result<void> Context::disable_peer_access(const Context &peer) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(peer, "the peer's context is empty"));
+    CUSHIM_TRY(const ContextScope scope, enter());
+    return CUSHIM_DRIVER(cuCtxDisablePeerAccess, peer.native());
+}
+
+} // namespace cushim

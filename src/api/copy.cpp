@@ -1,0 +1,114 @@
+#include <cushim/copy.hpp>
+
+#include <cstdint>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "ranges.hpp"
+
+namespace cushim::detail {
+namespace {
+
+void *host(unsigned long long address) noexcept {
+    return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
+}
+
+// Host and devices share one address space.
+bool overlap(unsigned long long a, unsigned long long b, std::size_t bytes) noexcept {
+    return a < b ? b - a < bytes : a - b < bytes;
+}
+
+// How many bytes.
+Result<std::size_t> check(const Copy &copy) noexcept {
+    if (copy.to_size != copy.from_size) {
+        return invalid_argument("a copy of %zu elements into %zu", copy.from_size, copy.to_size);
+    }
+    CUSHIM_TRY(const std::size_t bytes, bytes_of(copy.from_size, copy.element_size));
+    if (overlap(copy.to, copy.from, bytes)) {
+        return invalid_argument("a copy of %zu bytes from %#llx to %#llx, which overlap", bytes,
+                                copy.from, copy.to);
+    }
+    return bytes;
+}
+
+Result<void> check(const Fill &fill) noexcept {
+    CUSHIM_TRY_VOID(bytes_of(fill.size, fill.element_size));
+    if (fill.to % fill.element_size != 0) {
+        return invalid_argument("a fill of %u-byte elements from %#llx on, which is no multiple",
+                                fill.element_size, static_cast<unsigned long long>(fill.to));
+    }
+    return {};
+}
+
+} // namespace
+
+Result<void> copy(const Context &context, const Copy &copy) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY(const std::size_t bytes, check(copy));
+    if (bytes == 0) {
+        return {};
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    switch (copy.kind) {
+    case CopyKind::host_to_device:
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemcpyHtoD, copy.to, host(copy.from), bytes));
+        break;
+    case CopyKind::device_to_host:
+        return CUSHIM_DRIVER(cuMemcpyDtoH, host(copy.to), copy.from, bytes);
+    case CopyKind::device_to_device:
+        // Between devices, too, which cuMemcpyDtoD is not for.
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemcpy, copy.to, copy.from, bytes));
+        break;
+    }
+    // CUDA returns when pageable memory has been read, which may be before it has arrived; it waits
+    // not at all for what stays on the device.
+    return CUSHIM_DRIVER(cuStreamSynchronize, CU_STREAM_LEGACY);
+}
+
+Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY(const std::size_t bytes, check(copy));
+    if (bytes == 0) {
+        return {};
+    }
+    switch (copy.kind) {
+    case CopyKind::host_to_device:
+        return CUSHIM_DRIVER(cuMemcpyHtoDAsync, copy.to, host(copy.from), bytes, stream.native());
+    case CopyKind::device_to_host:
+        return CUSHIM_DRIVER(cuMemcpyDtoHAsync, host(copy.to), copy.from, bytes, stream.native());
+    case CopyKind::device_to_device:
+        break;
+    }
+    return CUSHIM_DRIVER(cuMemcpyAsync, copy.to, copy.from, bytes, stream.native());
+}
+
+Result<void> fill(const Context &context, const Fill &fill) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(check(fill));
+    if (fill.size == 0) {
+        return {};
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUSHIM_TRY_VOID(detail::fill(Stream::legacy(), fill));
+    return CUSHIM_DRIVER(cuStreamSynchronize, CU_STREAM_LEGACY);
+}
+
+Result<void> fill(const Stream &stream, const Fill &fill) noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(check(fill));
+    if (fill.size == 0) {
+        return {};
+    }
+    switch (fill.element_size) {
+    case 1:
+        return CUSHIM_DRIVER(cuMemsetD8Async, fill.to, static_cast<unsigned char>(fill.value),
+                             fill.size, stream.native());
+    case 2:
+        return CUSHIM_DRIVER(cuMemsetD16Async, fill.to, static_cast<unsigned short>(fill.value),
+                             fill.size, stream.native());
+    default:
+        return CUSHIM_DRIVER(cuMemsetD32Async, fill.to, fill.value, fill.size, stream.native());
+    }
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,175 @@
+#include <cushim/copy_2d.hpp>
+
+#include <cstdint>
+#include <limits>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "ranges.hpp"
+
+namespace cushim::detail {
+namespace {
+
+// What is known of a view only from whoever made it: whether its numbers are ones that a view can
+// have.
+Result<void> check(const PitchedView &view, const ElementType &element) noexcept {
+    constexpr auto everything = std::numeric_limits<std::size_t>::max();
+    CUSHIM_TRY_VOID(pitched_view(view.address, everything, view.extent, view.pitch, element));
+    return {};
+}
+
+Result<void> check(const PitchedCopy &copy) noexcept {
+    const Extent &from = copy.from.extent, &to = copy.to.extent;
+    if (from != to && !(from.empty() && to.empty())) {
+        return invalid_argument("a copy of %zu x %zu x %zu elements into %zu x %zu x %zu",
+                                from.width, from.height, from.depth, to.width, to.height, to.depth);
+    }
+    CUSHIM_TRY_VOID(check(copy.from, copy.element));
+    return check(copy.to, copy.element);
+}
+
+Result<void> check(const PitchedFill &fill) noexcept {
+    CUSHIM_TRY_VOID(check(fill.to, fill.element));
+    if (fill.to.address % fill.element.size != 0 || fill.to.pitch.row % fill.element.size != 0) {
+        return invalid_argument(
+            "a fill of %zu-byte elements from %#llx on, in rows %zu bytes apart, "
+            "not both of which are multiples",
+            fill.element.size, fill.to.address, fill.to.pitch.row);
+    }
+    return {};
+}
+
+// --- what CUDA is told. Names of members differ by side, and not between the two structs.
+
+void *host(unsigned long long address) noexcept {
+    return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
+}
+
+template <class Parameters>
+void set_source(Parameters &parameters, const PitchedView &from, CUmemorytype type) noexcept {
+    parameters.srcMemoryType = type;
+    parameters.srcHost = host(from.address);
+    parameters.srcDevice = static_cast<CUdeviceptr>(from.address);
+    parameters.srcPitch = from.pitch.row;
+}
+
+template <class Parameters>
+void set_destination(Parameters &parameters, const PitchedView &to, CUmemorytype type) noexcept {
+    parameters.dstMemoryType = type;
+    parameters.dstHost = host(to.address);
+    parameters.dstDevice = static_cast<CUdeviceptr>(to.address);
+    parameters.dstPitch = to.pitch.row;
+}
+
+template <class Parameters>
+Parameters parameters_of(const PitchedCopy &copy) noexcept {
+    Parameters parameters{};
+    // Unified: of whatever device it is.
+    const bool from_host = copy.kind == CopyKind::host_to_device;
+    const bool to_host = copy.kind == CopyKind::device_to_host;
+    set_source(parameters, copy.from, from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED);
+    set_destination(parameters, copy.to, to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED);
+    parameters.WidthInBytes = copy.to.extent.width * copy.element.size;
+    parameters.Height = copy.to.extent.height;
+    return parameters;
+}
+
+CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept {
+    auto parameters = parameters_of<CUDA_MEMCPY3D>(copy);
+    parameters.srcHeight = copy.from.pitch.layer;
+    parameters.dstHeight = copy.to.pitch.layer;
+    parameters.Depth = copy.to.extent.depth;
+    return parameters;
+}
+
+Result<void> copy_now(const PitchedCopy &copy) noexcept {
+    if (copy.to.extent.depth == 1) {
+        const auto parameters = parameters_of<CUDA_MEMCPY2D>(copy);
+        // The form that takes every pitch.
+        return CUSHIM_DRIVER(cuMemcpy2DUnaligned, &parameters);
+    }
+    const CUDA_MEMCPY3D parameters = parameters_3d(copy);
+    return CUSHIM_DRIVER(cuMemcpy3D, &parameters);
+}
+
+// --- fills
+
+// `height` rows from `address` on.
+Result<void> fill_rows(const Stream &stream, const PitchedFill &fill, CUdeviceptr address,
+                       std::size_t height) noexcept {
+    const std::size_t pitch = fill.to.pitch.row, width = fill.to.extent.width;
+    switch (fill.element.size) {
+    case 1:
+        return CUSHIM_DRIVER(cuMemsetD2D8Async, address, pitch,
+                             static_cast<unsigned char>(fill.value), width, height,
+                             stream.native());
+    case 2:
+        return CUSHIM_DRIVER(cuMemsetD2D16Async, address, pitch,
+                             static_cast<unsigned short>(fill.value), width, height,
+                             stream.native());
+    default:
+        return CUSHIM_DRIVER(cuMemsetD2D32Async, address, pitch, fill.value, width, height,
+                             stream.native());
+    }
+}
+
+} // namespace
+
+Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(check(copy));
+    if (copy.to.extent.empty()) {
+        return {};
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUSHIM_TRY_VOID(copy_now(copy));
+    // As linear copies: CUDA waits where the host is written, and not elsewhere.
+    return copy.kind == CopyKind::device_to_host
+               ? Result<void>()
+               : CUSHIM_DRIVER(cuStreamSynchronize, CU_STREAM_LEGACY);
+}
+
+Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(check(copy));
+    if (copy.to.extent.empty()) {
+        return {};
+    }
+    if (copy.to.extent.depth == 1) {
+        const auto parameters = parameters_of<CUDA_MEMCPY2D>(copy);
+        return CUSHIM_DRIVER(cuMemcpy2DAsync, &parameters, stream.native());
+    }
+    const CUDA_MEMCPY3D parameters = parameters_3d(copy);
+    return CUSHIM_DRIVER(cuMemcpy3DAsync, &parameters, stream.native());
+}
+
+Result<void> fill(const Context &context, const PitchedFill &fill) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(check(fill));
+    if (fill.to.extent.empty()) {
+        return {};
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUSHIM_TRY_VOID(detail::fill(Stream::legacy(), fill));
+    return CUSHIM_DRIVER(cuStreamSynchronize, CU_STREAM_LEGACY);
+}
+
+Result<void> fill(const Stream &stream, const PitchedFill &fill) noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(check(fill));
+    const auto &[address, extent, pitch] = fill.to;
+    if (extent.empty()) {
+        return {};
+    }
+    if (pitch.layer == extent.height) {
+        return fill_rows(stream, fill, static_cast<CUdeviceptr>(address),
+                         extent.height * extent.depth);
+    }
+    for (std::size_t layer = 0; layer < extent.depth; ++layer) {
+        const unsigned long long begin = address + layer * pitch.layer * pitch.row;
+        CUSHIM_TRY_VOID(fill_rows(stream, fill, static_cast<CUdeviceptr>(begin), extent.height));
+    }
+    return {};
+}
+
+} // namespace cushim::detail

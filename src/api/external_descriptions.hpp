@@ -1,0 +1,112 @@
+// CUDA's descriptions of external memory, of external semaphores, and of what is done with these.
+#pragma once
+
+#include <cushim/external_memory.hpp>
+#include <cushim/external_semaphore.hpp>
+
+#include <cstddef>
+
+namespace cushim::detail {
+
+// The layout that every driver expects, on 64-bit systems; the headers of another CUDA version must agree.
+static_assert(sizeof(void *) == 8);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104);
+static_assert(offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, type) == 0);
+static_assert(offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, handle) == 8);
+static_assert(offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, size) == 24);
+static_assert(offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, flags) == 32);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC) == 88);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC) == 120);
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) == 96);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, handle) == 8);
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS) == 144);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, params.fence.value) == 0);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, params.nvSciSync) == 8);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, params.keyedMutex.key) == 16);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, flags) == 72);
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS) == 144);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, params.keyedMutex.key) == 16);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, params.keyedMutex.timeoutMs) == 24);
+static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, flags) == 72);
+
+#if CUDA_VERSION >= 13000
+static_assert(ExternalMemorySource::dma_buf_type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD);
+#endif
+
+// What sort of thing a handle is.
+enum class HandleForm : unsigned char { descriptor, win32, nvsci_object };
+
+constexpr HandleForm form_of(CUexternalMemoryHandleType type) noexcept {
+    if (type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
+        type == ExternalMemorySource::dma_buf_type) {
+        return HandleForm::descriptor;
+    }
+    return type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF ? HandleForm::nvsci_object
+                                                           : HandleForm::win32;
+}
+
+// A descriptor is put in later: the driver gets another one than the source's.
+inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC description_of(const ExternalMemorySource &source,
+                                                       std::size_t size) noexcept {
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
+    description.type = source.type();
+    description.size = size;
+    description.flags = source.dedicated() ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
+    switch (form_of(source.type())) {
+    case HandleForm::descriptor:
+        break;
+    case HandleForm::win32:
+        description.handle.win32.handle = source.win32().handle();
+        description.handle.win32.name = source.win32().name();
+        break;
+    case HandleForm::nvsci_object:
+        description.handle.nvSciBufObject = source.nvsci_object();
+        break;
+    }
+    return description;
+}
+
+inline CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+signal_parameters(const SemaphoreOperation &operation) noexcept {
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
+    switch (operation.kind) {
+    case SemaphoreKind::binary:
+        break;
+    case SemaphoreKind::timeline:
+        parameters.params.fence.value = operation.value;
+        break;
+    case SemaphoreKind::keyed_mutex:
+        parameters.params.keyedMutex.key = operation.value;
+        break;
+    case SemaphoreKind::nvsci:
+        parameters.params.nvSciSync.fence = operation.fence;
+        parameters.flags =
+            operation.skip_memory_sync ? CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC : 0;
+        break;
+    }
+    return parameters;
+}
+
+inline CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+wait_parameters(const SemaphoreOperation &operation) noexcept {
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
+    switch (operation.kind) {
+    case SemaphoreKind::binary:
+        break;
+    case SemaphoreKind::timeline:
+        parameters.params.fence.value = operation.value;
+        break;
+    case SemaphoreKind::keyed_mutex:
+        parameters.params.keyedMutex.key = operation.value;
+        parameters.params.keyedMutex.timeoutMs = operation.timeout_ms;
+        break;
+    case SemaphoreKind::nvsci:
+        parameters.params.nvSciSync.fence = operation.fence;
+        parameters.flags =
+            operation.skip_memory_sync ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0;
+        break;
+    }
+    return parameters;
+}
+
+} // namespace cushim::detail

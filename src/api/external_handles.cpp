@@ -1,0 +1,37 @@
+#include "external_handles.hpp"
+
+namespace cushim::detail {
+
+Result<void> check_win32(Win32Handle handle) noexcept {
+    CUSHIM_TRY_VOID(need_nt_handles());
+    if (handle.handle() == nullptr && handle.name() == nullptr) {
+        return Error::invalid_argument("the handle, or the name, is null");
+    }
+    return {};
+}
+
+Result<LentDescriptor> LentDescriptor::of(const UniqueFd &original) noexcept {
+    CUSHIM_TRY(const int lent, duplicate_to_lend(original.get()));
+    return LentDescriptor(original.get(), lent);
+}
+
+LentDescriptor::LentDescriptor(LentDescriptor &&other) noexcept
+    : original_(other.original_), lent_(other.lent_) {
+    other.lent_ = -1;
+}
+
+LentDescriptor &LentDescriptor::operator=(LentDescriptor &&other) noexcept {
+    const LentDescriptor old(original_, lent_);
+    original_ = other.original_;
+    lent_ = other.lent_;
+    other.lent_ = -1;
+    return *this;
+}
+
+LentDescriptor::~LentDescriptor() {
+    if (lent_ >= 0 && is_same_open_file(original_, lent_)) {
+        close_descriptor(lent_);
+    }
+}
+
+} // namespace cushim::detail

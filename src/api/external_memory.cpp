@@ -1,0 +1,205 @@
+#include <cushim/external_memory.hpp>
+
+#include "call.hpp"
+#include "external_descriptions.hpp"
+#include "external_handles.hpp"
+#include "memory_state.hpp"
+#include "needs.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::Destroyed;
+
+struct ExternalMemoryState final : detail::InContext {
+    using InContext::InContext;
+    Destroyed destroy() noexcept override {
+        return CUSHIM_DESTROY(cuDestroyExternalMemory, memory, memory);
+    }
+    CUexternalMemory memory = nullptr;
+    // Of a dma-buf, as long as the import: CUDA does not say whether it takes that over.
+    UniqueFd original;
+    detail::LentDescriptor lent;
+};
+
+// What is mapped from an import holds it, and through it the context.
+struct FromImport : detail::PlainMemoryState {
+    FromImport(const ExternalMemory &from, CUcontext in) noexcept
+        : PlainMemoryState(Context::borrow(in)), import(from) {}
+    bool is_gone() const noexcept override { return import.is_gone(); }
+    const detail::Need import;
+};
+
+struct ExternalBufferState final : FromImport {
+    using FromImport::FromImport;
+    Destroyed free() noexcept override { return CUSHIM_DESTROY(cuMemFree, address, address); }
+    CUdeviceptr address = 0;
+};
+
+struct ExternalArrayState final : FromImport {
+    using FromImport::FromImport;
+    Destroyed free() noexcept override {
+        return CUSHIM_DESTROY(cuMipmappedArrayDestroy, array, array);
+    }
+    CUmipmappedArray array = nullptr;
+};
+
+constexpr const char *empty = "the external memory is empty";
+
+// All that can be said of a source without the driver.
+Result<void> check_source(const ExternalMemorySource &source) noexcept {
+    switch (detail::form_of(source.type())) {
+    case detail::HandleForm::descriptor:
+        return detail::check_descriptor(source.fd().get());
+    case detail::HandleForm::win32:
+        return detail::check_win32(source.win32());
+    case detail::HandleForm::nvsci_object:
+        break;
+    }
+    if (source.nvsci_object() == nullptr) {
+        return Error::invalid_argument("the NvSciBufObj is null");
+    }
+    return {};
+}
+
+using NewImport = detail::NewState<ExternalMemoryState>;
+
+Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
+                               CUDA_EXTERNAL_MEMORY_HANDLE_DESC &description) noexcept {
+    CUSHIM_TRY(detail::LentDescriptor lent, detail::LentDescriptor::of(source.fd()));
+    description.handle.fd = lent.get();
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuImportExternalMemory, &state->memory, &description));
+    UniqueFd original = source.take_fd();
+    if (source.type() == ExternalMemorySource::dma_buf_type) {
+        state->lent = static_cast<detail::LentDescriptor &&>(lent);
+        state->original = static_cast<UniqueFd &&>(original);
+    } else {
+        lent.taken();
+    }
+    return {};
+}
+
+Result<void> import_into(NewImport &state, ExternalMemorySource &source,
+                         std::size_t size) noexcept {
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    if (source.type() == ExternalMemorySource::dma_buf_type) {
+        CUSHIM_TRY_VOID(detail::need_feature(Feature::external_dma_buf));
+    }
+    auto description = detail::description_of(source, size);
+    if (detail::form_of(source.type()) == detail::HandleForm::descriptor) {
+        return import_descriptor(state, source, description);
+    }
+    return CUSHIM_DRIVER(cuImportExternalMemory, &state->memory, &description);
+}
+
+} // namespace
+
+// --- the import
+
+Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
+                                                   ExternalMemorySource &&source,
+                                                   std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    if (size == 0) {
+        return Error::invalid_argument("an import of 0 bytes");
+    }
+    CUSHIM_TRY_VOID(check_source(source));
+    CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
+    CUSHIM_TRY_VOID(import_into(state, source, size));
+    const CUexternalMemory memory = state->memory;
+    return ExternalMemory({memory, context.native(), size}, state.take());
+}
+
+Result<ExternalMemory> ExternalMemory::adopt(const Context &context, CUexternalMemory memory,
+                                             std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    if (memory == nullptr || size == 0) {
+        return detail::invalid_argument("an import of %zu bytes with the handle %p", size,
+                                        static_cast<void *>(memory));
+    }
+    CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
+    state->memory = memory;
+    return ExternalMemory({memory, context.native(), size}, state.take());
+}
+
+ExternalMemory ExternalMemory::borrow(const Context &context, CUexternalMemory memory,
+                                      std::size_t size) noexcept {
+    return ExternalMemory({memory, context.native(), size}, nullptr);
+}
+
+// --- what is mapped from it
+
+Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
+                                                  std::size_t size) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
+    if (size == 0) {
+        return ExternalBuffer();
+    }
+    CUSHIM_TRY(auto state, detail::make_state<ExternalBufferState>(*this, value().context));
+    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{};
+    description.offset = offset;
+    description.size = size;
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuExternalMemoryGetMappedBuffer, &state->address, native(), &description));
+    const CUdeviceptr address = state->address;
+    return ExternalBuffer({address, size}, state.take());
+}
+
+Result<ExternalMipmappedArray>
+ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR &description,
+                              unsigned int levels) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    if (offset >= size()) {
+        return detail::invalid_argument("an image at %zu, in memory of %zu bytes", offset, size());
+    }
+    if (levels == 0 || description.Width == 0) {
+        return detail::invalid_argument("an image of %u levels that is %zu wide", levels,
+                                        description.Width);
+    }
+    CUSHIM_TRY(auto state, detail::make_state<ExternalArrayState>(*this, value().context));
+    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image{};
+    image.offset = offset;
+    image.arrayDesc = description;
+    image.numLevels = levels;
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuExternalMemoryGetMappedMipmappedArray, &state->array, native(), &image));
+    const CUmipmappedArray array = state->array;
+    return ExternalMipmappedArray({array, value().context, levels}, state.take());
+}
+
+Result<void> ExternalBuffer::release_after(const Stream &stream) const noexcept {
+    return detail::release_memory_after(*this, stream);
+}
+
+Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const noexcept {
+    return detail::release_memory_after(*this, stream);
+}
+
+Result<void> ExternalBuffer::check_elements(std::size_t size,
+                                            std::size_t alignment) const noexcept {
+    if (this->size() % size != 0) {
+        return detail::invalid_argument("%zu bytes are no whole number of elements of %zu",
+                                        this->size(), size);
+    }
+    if (native() % alignment != 0) {
+        return detail::invalid_argument("a buffer at 0x%llx for elements that are aligned to %zu",
+                                        static_cast<unsigned long long>(native()), alignment);
+    }
+    return {};
+}
+
+Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, "the mipmapped array is empty"));
+    if (index >= levels()) {
+        return detail::invalid_argument("level %u of a mipmapped array of %u", index, levels());
+    }
+    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
+    CUarray level = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMipmappedArrayGetLevel, &level, native(), index));
+    return level;
+}
+
+} // namespace cushim

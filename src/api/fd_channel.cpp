@@ -1,0 +1,109 @@
+#include <cushim/fd_channel.hpp>
+
+#include <cushim/driver_table.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+#include "platform.hpp"
+#include "ranges.hpp"
+
+namespace cushim {
+namespace {
+
+// What stands before the payload.
+struct Header {
+    char word[8];
+    std::uint64_t size; // of the payload, in bytes
+};
+
+constexpr Header header_for(std::size_t size) noexcept {
+    return {{'c', 'u', 's', 'h', 'i', 'm', 'f', 'd'}, size};
+}
+
+// What is left of header and payload once `done` bytes of both have passed.
+detail::SocketBytes rest(Header &header, std::span<std::byte> payload, std::size_t done) noexcept {
+    auto *const bytes = reinterpret_cast<std::byte *>(&header);
+    if (done < sizeof header) {
+        return {{bytes + done, sizeof header - done}, payload};
+    }
+    return {payload.subspan(done - sizeof header), {}};
+}
+
+Result<void> check_header(const Header &header, std::size_t expected) noexcept {
+    const Header wanted = header_for(expected);
+    if (std::memcmp(header.word, wanted.word, sizeof header.word) != 0) {
+        return Error::invalid_argument("what arrived is no message of cushim's");
+    }
+    if (header.size != wanted.size) {
+        return detail::invalid_argument("a message of %llu bytes where %zu are expected",
+                                        static_cast<unsigned long long>(header.size), expected);
+    }
+    return {};
+}
+
+Error ends_early(std::size_t done, std::size_t total) noexcept {
+    return detail::invalid_argument("a message that ends after %zu of %zu bytes", done, total);
+}
+
+Error is_closed() noexcept {
+    return Error::status(Api::loader, CUDA_ERROR_OPERATING_SYSTEM, "recvmsg",
+                         "the other side closed the socket");
+}
+
+// The message, from the first byte to the last; the descriptors that arrive with it.
+Result<void> receive_message(int socket, std::span<std::byte> payload,
+                             detail::ArrivedDescriptors &arrived) noexcept {
+    CUSHIM_TRY(const bool is_stream, detail::is_stream_socket(socket));
+    Header header{};
+    const std::size_t total = sizeof header + payload.size();
+    for (std::size_t done = 0; done < total;) {
+        CUSHIM_TRY(const detail::Received now,
+                   detail::receive_some(socket, rest(header, payload, done), arrived));
+        if (now.size == 0) {
+            return done == 0 ? is_closed() : ends_early(done, total);
+        }
+        done += now.size;
+        if (done >= sizeof header) {
+            CUSHIM_TRY_VOID(check_header(header, payload.size()));
+        }
+        if (!is_stream && done < total) {
+            return ends_early(done, total);
+        }
+        if (now.cut) {
+            return detail::invalid_argument("a message of more bytes than the %zu that it says",
+                                            payload.size());
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noexcept {
+    CUSHIM_TRY_VOID(detail::is_stream_socket(socket));
+    CUSHIM_TRY_VOID(detail::check_descriptor(fd));
+    Header header = header_for(payload.size());
+    // Only read from.
+    const std::span<std::byte> bytes(const_cast<std::byte *>(payload.data()), payload.size());
+    const std::size_t total = sizeof header + payload.size();
+    for (std::size_t done = 0; done < total;) {
+        const int with_first = done == 0 ? fd : -1;
+        CUSHIM_TRY(const std::size_t now,
+                   detail::send_some(socket, rest(header, bytes, done), with_first));
+        done += now;
+    }
+    return {};
+}
+
+Result<UniqueFd> receive_fd(int socket, std::span<std::byte> payload) noexcept {
+    detail::ArrivedDescriptors arrived;
+    CUSHIM_TRY_VOID(receive_message(socket, payload, arrived));
+    if (arrived.count != 1) {
+        return detail::invalid_argument("a message with %u file descriptors, where one is expected",
+                                        arrived.count);
+    }
+    return static_cast<UniqueFd &&>(arrived.first);
+}
+
+} // namespace cushim

@@ -1,0 +1,262 @@
+#include <cushim/growable_buffer.hpp>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "ranges.hpp"
+#include "release_stream.hpp"
+
+namespace cushim::detail {
+namespace {
+
+constexpr const char *empty = "the buffer is empty";
+
+// By how much it grew at once.
+struct Part {
+    PhysicalMemory memory;
+    MappedRange mapping;
+};
+
+// The first failure of several steps that are all taken; further ones go to the teardown sink.
+class Failures {
+  public:
+    void add(const Result<void> &result) noexcept {
+        if (result) {
+            return;
+        }
+        const Destroyed failed{result.error().status(), result.error().entry_point(), handle_};
+        if (first_.status == CUDA_SUCCESS) {
+            first_ = failed;
+        } else {
+            report_teardown(failed);
+        }
+    }
+    explicit Failures(CUdeviceptr address) noexcept : handle_(address) {}
+
+    const Destroyed &first() const noexcept { return first_; }
+    Result<void> result() const noexcept {
+        return checked(static_cast<CUresult>(first_.status), first_.entry_point);
+    }
+
+  private:
+    Destroyed first_;
+    const unsigned long long handle_;
+};
+
+// For what throws where there is no memory.
+template <class Function>
+Result<void> with_memory(Function function) noexcept {
+    try {
+        function();
+    } catch (const std::bad_alloc &) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    } catch (const std::length_error &) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    }
+    return {};
+}
+
+struct GrowableState final : State {
+    explicit GrowableState(Device of) noexcept : device(of) {}
+
+    // Everything that it holds, the last part first.
+    Destroyed destroy() noexcept override {
+        Failures failures(range.native());
+        while (!parts.empty()) {
+            drop_last(failures);
+        }
+        failures.add(range.close());
+        return failures.first();
+    }
+
+    void drop_last(Failures &failures) noexcept {
+        failures.add(parts.back().mapping.close());
+        failures.add(parts.back().memory.close());
+        parts.pop_back();
+    }
+
+    Result<AddressRange> new_range(std::size_t bytes) const noexcept {
+        CUSHIM_TRY(const std::size_t rounded, granularity.round_up_recommended(bytes));
+        return AddressRange::reserve(device, rounded);
+    }
+
+    // Maps `bytes` more behind the `mapped` ones. Failure changes nothing.
+    Result<void> grow(std::size_t mapped, std::size_t bytes) noexcept {
+        if (parts.size() == parts.capacity()) {
+            CUSHIM_TRY_VOID(with_memory([&] { parts.reserve(2 * parts.size() + 1); }));
+        }
+        CUSHIM_TRY(auto memory, PhysicalMemory::create(device, bytes, options));
+        CUSHIM_TRY(auto mapping, MappedRange::map(range, mapped, memory, grants));
+        if (release) {
+            CUSHIM_TRY_VOID(mapping.release_after(release));
+        }
+        parts.push_back(
+            {static_cast<PhysicalMemory &&>(memory), static_cast<MappedRange &&>(mapping)});
+        return {};
+    }
+
+    // Maps all parts once more, in another range, in which they stay from then on.
+    Result<void> move_to(AddressRange &&other) noexcept {
+        std::vector<MappedRange> mappings;
+        CUSHIM_TRY_VOID(with_memory([&] { mappings.reserve(parts.size()); }));
+        std::size_t offset = 0;
+        for (const Part &part : parts) {
+            CUSHIM_TRY(auto mapping, MappedRange::map(other, offset, part.memory));
+            if (release) {
+                CUSHIM_TRY_VOID(mapping.release_after(release));
+            }
+            mappings.push_back(static_cast<MappedRange &&>(mapping));
+            offset += part.memory.size();
+        }
+        CUSHIM_TRY_VOID(other.set_access(0, offset, grants));
+        for (std::size_t i = 0; i != parts.size(); ++i) {
+            parts[i].mapping = static_cast<MappedRange &&>(mappings[i]);
+        }
+        range = static_cast<AddressRange &&>(other);
+        return {};
+    }
+
+    const Device device;
+    PhysicalMemoryOptions options;
+    Granularity granularity;
+    std::size_t step = 0; // a multiple of the recommended granularity
+    std::vector<AccessGrant> grants;
+    Stream release;
+    AddressRange range;
+    std::vector<Part> parts; // one behind the other, from the range's beginning on
+};
+
+GrowableState &state_of(const GrowableMemory &memory) noexcept {
+    return *static_cast<GrowableState *>(Access::state(memory));
+}
+
+// Replaces the grant of the same device, or adds one.
+void merge(std::vector<AccessGrant> &grants, const AccessGrant &grant) {
+    const auto same = std::find_if(grants.begin(), grants.end(), [&](const AccessGrant &other) {
+        return other.same_accessor(grant);
+    });
+    if (same != grants.end()) {
+        *same = grant;
+    } else {
+        grants.push_back(grant);
+    }
+}
+
+Result<std::vector<AccessGrant>> merged(const std::vector<AccessGrant> &before,
+                                        std::span<const AccessGrant> grants) noexcept {
+    std::vector<AccessGrant> all;
+    CUSHIM_TRY_VOID(with_memory([&] {
+        all = before;
+        for (const AccessGrant &grant : grants) {
+            merge(all, grant);
+        }
+    }));
+    return all;
+}
+
+} // namespace
+
+Result<GrowableMemory> GrowableMemory::create(Device device, std::size_t capacity,
+                                              const GrowableBufferOptions &options) noexcept {
+    CUSHIM_TRY(auto state, make_state<GrowableState>(device));
+    state->options = options.memory;
+    CUSHIM_TRY(state->granularity, Granularity::of(device, options.memory));
+    CUSHIM_TRY(state->step,
+               state->granularity.round_up_recommended(std::max<std::size_t>(options.step, 1)));
+    const AccessGrant own(device, AccessFlags::read_write);
+    CUSHIM_TRY(state->grants,
+               merged({}, options.access.empty() ? std::span(&own, 1) : options.access));
+    if (capacity != 0) {
+        CUSHIM_TRY(state->range, state->new_range(capacity));
+    }
+    const Growable value{state->range.native(), 0, 0, state->range.size()};
+    return GrowableMemory(value, state.take());
+}
+
+Result<void> GrowableMemory::resize(std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(need(*this, empty));
+    Growable now = value();
+    if (size > now.capacity) {
+        return invalid_argument(
+            "%zu bytes are more than the %zu that are reserved; reserve() makes room", size,
+            now.capacity);
+    }
+    if (size > now.mapped) {
+        GrowableState &state = state_of(*this);
+        const Granularity steps{state.step, state.step};
+        CUSHIM_TRY(const std::size_t wanted, steps.round_up(size - now.mapped));
+        const std::size_t more = std::min(wanted, now.capacity - now.mapped);
+        CUSHIM_TRY_VOID(state.grow(now.mapped, more));
+        now.mapped += more;
+    }
+    now.size = size;
+    Access::set(*this, now, Access::state(*this));
+    return {};
+}
+
+Result<void> GrowableMemory::reserve(std::size_t capacity) noexcept {
+    CUSHIM_TRY_VOID(need(*this, empty));
+    Growable now = value();
+    if (capacity <= now.capacity) {
+        return {};
+    }
+    GrowableState &state = state_of(*this);
+    CUSHIM_TRY(auto range, state.new_range(capacity));
+    CUSHIM_TRY_VOID(state.move_to(static_cast<AddressRange &&>(range)));
+    now.native = state.range.native();
+    now.capacity = state.range.size();
+    Access::set(*this, now, Access::state(*this));
+    return {};
+}
+
+Result<void> GrowableMemory::shrink_to_fit() noexcept {
+    CUSHIM_TRY_VOID(need(*this, empty));
+    Growable now = value();
+    GrowableState &state = state_of(*this);
+    Failures failures(now.native);
+    while (!state.parts.empty() && now.mapped - state.parts.back().memory.size() >= now.size) {
+        now.mapped -= state.parts.back().memory.size();
+        state.drop_last(failures);
+    }
+    Access::set(*this, now, Access::state(*this));
+    return failures.result();
+}
+
+Result<void> GrowableMemory::set_access(std::span<const AccessGrant> grants) noexcept {
+    CUSHIM_TRY_VOID(need(*this, empty));
+    GrowableState &state = state_of(*this);
+    CUSHIM_TRY(auto all, merged(state.grants, grants));
+    if (mapped() != 0) {
+        CUSHIM_TRY_VOID(state.range.set_access(0, mapped(), grants));
+    }
+    state.grants.swap(all);
+    return {};
+}
+
+Result<AccessFlags> GrowableMemory::get_access(Device device) const noexcept {
+    CUSHIM_TRY_VOID(need(*this, empty));
+    const AccessGrant wanted(device, AccessFlags::none);
+    for (const AccessGrant &grant : state_of(*this).grants) {
+        if (grant.same_accessor(wanted)) {
+            return static_cast<AccessFlags>(grant.native().flags);
+        }
+    }
+    return AccessFlags::none;
+}
+
+Result<void> GrowableMemory::release_after(const Stream &stream) noexcept {
+    CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(check_release_stream(stream));
+    GrowableState &state = state_of(*this);
+    for (const Part &part : state.parts) {
+        CUSHIM_TRY_VOID(part.mapping.release_after(stream));
+    }
+    state.release = stream.share();
+    return {};
+}
+
+} // namespace cushim::detail

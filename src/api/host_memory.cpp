@@ -1,0 +1,143 @@
+#include <cushim/host_memory.hpp>
+
+#include <cstdint>
+
+#include "memory_state.hpp"
+
+namespace cushim::detail {
+namespace {
+
+struct AllocatedState final : PlainMemoryState {
+    using PlainMemoryState::PlainMemoryState;
+    Destroyed free() noexcept override { return CUSHIM_DESTROY(cuMemFreeHost, memory, memory); }
+    void *memory = nullptr;
+};
+
+struct RegisteredState final : PlainMemoryState {
+    using PlainMemoryState::PlainMemoryState;
+    Destroyed free() noexcept override {
+        return CUSHIM_DESTROY(cuMemHostUnregister, memory, memory);
+    }
+    void *memory = nullptr;
+};
+
+// In the current context. It need not be the host's address: of registered memory it is not on WSL
+// and WDDM.
+Result<CUdeviceptr> device_address_of(void *memory) noexcept {
+    CUdeviceptr address = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemHostGetDevicePointer, &address, memory, 0));
+    return address;
+}
+
+unsigned int flags_of(const PinnedOptions &options, DeviceMapped mapped) noexcept {
+    unsigned int flags = 0;
+    flags |= options.portable ? unsigned{CU_MEMHOSTALLOC_PORTABLE} : 0;
+    flags |= options.write_combined ? unsigned{CU_MEMHOSTALLOC_WRITECOMBINED} : 0;
+    flags |= mapped == DeviceMapped::yes ? unsigned{CU_MEMHOSTALLOC_DEVICEMAP} : 0;
+    return flags;
+}
+
+Result<void> check_range_of_host(const void *memory, std::size_t bytes) noexcept {
+    if (memory == nullptr) {
+        return invalid_argument("%zu bytes at address 0", bytes);
+    }
+    if (sum_overflows(reinterpret_cast<std::uintptr_t>(memory), bytes)) {
+        return invalid_argument("%zu bytes from %p on reach past the last address", bytes, memory);
+    }
+    return {};
+}
+
+Result<void> check_read_only(const Context &context, unsigned int flags) noexcept {
+    if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) == 0) {
+        return {};
+    }
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const int supported,
+               device.attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED));
+    if (supported == 0) {
+        return Error::make({.kind = ErrorKind::not_supported_by_device,
+                            .entry_point = entry::cuMemHostRegister::name,
+                            .detail = "read-only registration of host memory"});
+    }
+    return {};
+}
+
+} // namespace
+
+Result<void> HostMemory::map() noexcept {
+    CUSHIM_TRY(const CUdeviceptr address, device_address_of(native()));
+    Access::set(*this, {native(), address, size_bytes()}, Access::state(*this));
+    return {};
+}
+
+Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_t bytes,
+                                              DeviceMapped mapped,
+                                              const PinnedOptions &options) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    if (bytes == 0) {
+        return HostMemory();
+    }
+    CUSHIM_TRY(auto state, make_state<AllocatedState>(context));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuMemHostAlloc, &state->memory, bytes, flags_of(options, mapped)));
+    void *const memory = state->memory;
+    HostMemory allocated({memory, 0, bytes}, state.take());
+    if (mapped == DeviceMapped::yes) {
+        CUSHIM_TRY_VOID(allocated.map());
+    }
+    return allocated;
+}
+
+Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::size_t bytes,
+                                     DeviceMapped mapped) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    if (memory == nullptr && bytes == 0) {
+        return HostMemory();
+    }
+    CUSHIM_TRY_VOID(check_range_of_host(memory, bytes));
+    CUSHIM_TRY(auto state, make_state<AllocatedState>(context));
+    CUdeviceptr address = 0;
+    if (mapped == DeviceMapped::yes) {
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        CUSHIM_TRY(address, device_address_of(memory));
+    }
+    state->memory = memory;
+    return HostMemory({memory, address, bytes}, state.take());
+}
+
+Result<HostMemory> HostMemory::register_range(const Context &context, void *memory,
+                                              std::size_t bytes, DeviceMapped mapped,
+                                              unsigned int flags) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    if (bytes == 0) {
+        return HostMemory();
+    }
+    CUSHIM_TRY_VOID(check_range_of_host(memory, bytes));
+    CUSHIM_TRY_VOID(check_read_only(context, flags));
+    CUSHIM_TRY(auto state, make_state<RegisteredState>(context));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    const unsigned int map_flag = mapped == DeviceMapped::yes ? CU_MEMHOSTREGISTER_DEVICEMAP : 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemHostRegister, memory, bytes, flags | map_flag));
+    state->memory = memory;
+    HostMemory registered({memory, 0, bytes}, state.take());
+    if (mapped == DeviceMapped::yes) {
+        CUSHIM_TRY_VOID(registered.map());
+    }
+    return registered;
+}
+
+Result<unsigned int> HostMemory::flags() const noexcept {
+    CUSHIM_TRY_VOID(need(*this, "the memory is empty"));
+    const auto *const state = static_cast<const InContext *>(Access::state(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    unsigned int flags = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemHostGetFlags, &flags, native()));
+    return flags;
+}
+
+Result<void> HostMemory::release_after(const Stream &stream) const noexcept {
+    return release_memory_after(*this, stream);
+}
+
+} // namespace cushim::detail

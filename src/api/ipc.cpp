@@ -1,0 +1,181 @@
+#include <cushim/ipc.hpp>
+
+#include <cstdint>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "ranges.hpp"
+
+namespace cushim {
+namespace {
+
+static_assert(sizeof(CUipcMemHandle) == IpcMemHandle::size && alignof(CUipcMemHandle) == 1);
+static_assert(sizeof(CUipcEventHandle) == IpcEventHandle::size);
+static_assert(sizeof(IpcMemHandle) == 64 && sizeof(IpcEventHandle) == 64);
+
+// What an allocation is, as far as it matters to who wants to share it.
+struct Traits {
+    unsigned int capable = 1;
+    unsigned int managed = 0;
+    CUmemoryPool pool = nullptr;
+    CUmemorytype type = CU_MEMORYTYPE_DEVICE;
+};
+
+Result<Traits> traits_of(CUdeviceptr address) noexcept {
+    Traits traits;
+    CUpointer_attribute asked[] = {
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+    void *answers[] = {&traits.capable, &traits.managed, &traits.pool, &traits.type};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuPointerGetAttributes, 4, asked, answers, address));
+    return traits;
+}
+
+Result<void> check_shareable(const Traits &traits) noexcept {
+    if (traits.capable != 0) {
+        return {};
+    }
+    if (traits.managed != 0) {
+        return Error::invalid_argument("managed memory cannot be shared with another process: copy "
+                                       "it into memory of DeviceBuffer::allocate");
+    }
+    if (traits.pool != nullptr) {
+        return Error::invalid_argument("memory of a pool is not shared by an IPC handle: make the "
+                                       "pool exportable and use MemoryPool::export_fd");
+    }
+    if (traits.type != CU_MEMORYTYPE_DEVICE) {
+        return Error::invalid_argument("host memory is not shared by an IPC handle: use the "
+                                       "system's shared memory and HostRegistration");
+    }
+    return Error::invalid_argument("memory of virtual memory management is not shared by an IPC "
+                                   "handle: make it exportable and use PhysicalMemory::export_fd");
+}
+
+struct Allocation {
+    CUdeviceptr base = 0;
+    std::size_t size = 0;
+};
+
+Result<Allocation> allocation_of(CUdeviceptr address) noexcept {
+    Allocation allocation;
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuMemGetAddressRange, &allocation.base, &allocation.size, address));
+    return allocation;
+}
+
+struct OpenedState final : detail::InContext {
+    using InContext::InContext;
+    // Unlike most, this call needs the context.
+    detail::Destroyed destroy() noexcept override {
+        return detail::destroy_in(
+            context, [this] { return CUSHIM_DESTROY(cuIpcCloseMemHandle, base, base); });
+    }
+    CUdeviceptr base = 0;
+};
+
+void write_number(std::byte *to, std::size_t number) noexcept {
+    const std::uint64_t wide = number;
+    std::memcpy(to, &wide, sizeof wide);
+}
+
+std::uint64_t read_number(const std::byte *from) noexcept {
+    std::uint64_t wide = 0;
+    std::memcpy(&wide, from, sizeof wide);
+    return wide;
+}
+
+} // namespace
+
+// --- memory
+
+Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
+                                std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    if (size == 0) {
+        return Error::invalid_argument("no memory can be shared that is not there: 0 bytes");
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUSHIM_TRY(const Traits traits, traits_of(address));
+    CUSHIM_TRY_VOID(check_shareable(traits));
+    CUSHIM_TRY(const Allocation allocation, allocation_of(address));
+    IpcExport exported;
+    exported.offset_ = address - allocation.base;
+    exported.size_ = size;
+    CUSHIM_TRY_VOID(detail::check_range(exported.offset_, size, allocation.size));
+    CUipcMemHandle handle;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcGetMemHandle, &handle, allocation.base));
+    std::memcpy(exported.handle_.stored, &handle, sizeof handle);
+    return exported;
+}
+
+Result<IpcExport> IpcExport::from_bytes(std::span<const std::byte> bytes) noexcept {
+    if (bytes.size() != byte_count) {
+        return detail::invalid_argument("%zu bytes are no exported memory, which has %zu",
+                                        bytes.size(), byte_count);
+    }
+    const std::uint64_t offset = read_number(bytes.data() + 64);
+    const std::uint64_t size = read_number(bytes.data() + 72);
+    if (size == 0 || offset > SIZE_MAX || size > SIZE_MAX - offset) {
+        return detail::invalid_argument("%llu bytes from %llu on are no memory",
+                                        static_cast<unsigned long long>(size),
+                                        static_cast<unsigned long long>(offset));
+    }
+    IpcExport exported;
+    exported.handle_ = IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>());
+    exported.offset_ = static_cast<std::size_t>(offset);
+    exported.size_ = static_cast<std::size_t>(size);
+    return exported;
+}
+
+IpcExport::Bytes IpcExport::bytes() const noexcept {
+    Bytes bytes{};
+    std::memcpy(bytes.stored, handle_.stored, sizeof handle_.stored);
+    write_number(bytes.stored + 64, offset_);
+    write_number(bytes.stored + 72, size_);
+    return bytes;
+}
+
+Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &exported) noexcept {
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    if (exported.size() == 0) {
+        return Error::invalid_argument("the exported memory is empty");
+    }
+    CUSHIM_TRY(auto state, detail::make_state<OpenedState>(context));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUipcMemHandle handle;
+    std::memcpy(&handle, exported.handle().stored, sizeof handle);
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcOpenMemHandle, &state->base, handle,
+                                  CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    // From here on it is closed again, whatever happens.
+    IpcMemory memory({state->base + exported.offset(), exported.size()}, state.take());
+    CUSHIM_TRY(const Allocation allocation, allocation_of(state->base));
+    CUSHIM_TRY_VOID(detail::check_range(exported.offset(), exported.size(), allocation.size));
+    return memory;
+}
+
+// --- events
+
+Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept {
+    CUSHIM_TRY_VOID(detail::need(event, "the event is empty"));
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUipcEventHandle native;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcGetEventHandle, &native, event.native()));
+    IpcEventHandle handle;
+    std::memcpy(handle.stored, &native, sizeof native);
+    return handle;
+}
+
+Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept {
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUipcEventHandle native;
+    std::memcpy(&native, handle.stored, sizeof native);
+    CUevent event = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcOpenEventHandle, &event, native));
+    auto opened = Event::adopt(context, event);
+    if (!opened) {
+        detail::report_teardown(CUSHIM_DESTROY(cuEventDestroy, event, event));
+    }
+    return opened;
+}
+
+} // namespace cushim

@@ -1,0 +1,122 @@
+#include "jit_session.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <new>
+
+#include "call.hpp"
+#include "ranges.hpp"
+
+namespace cushim::detail {
+namespace {
+
+Result<void> check(const JitOptions &options) noexcept {
+    constexpr std::size_t longest = std::numeric_limits<int>::max();
+    if (options.optimization_level > 4) {
+        return invalid_argument("optimization level %u, of 0 to 4", options.optimization_level);
+    }
+    for (const std::size_t size : {options.info_log_size, options.error_log_size}) {
+        if (size > longest) {
+            return invalid_argument("a log of %zu bytes, of at most %zu", size, longest);
+        }
+    }
+    const ComputeCapability target = options.target;
+    if (target.major_version < 0 || target.minor_version < 0 || target.minor_version > 9) {
+        return invalid_argument("compute capability %d.%d", target.major_version,
+                                target.minor_version);
+    }
+    return {};
+}
+
+// Without the line's end that logs close with.
+std::size_t trimmed_length(const char *text) noexcept {
+    std::size_t length = std::strlen(text);
+    while (length != 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) {
+        --length;
+    }
+    return length;
+}
+
+} // namespace
+
+void JitSession::add(CUjit_option option, std::uintptr_t value) noexcept {
+    options_[count_] = option;
+    values_[count_] = reinterpret_cast<void *>(value);
+    ++count_;
+}
+
+void JitSession::add_text(CUjit_option buffer, CUjit_option size, char *text,
+                          std::size_t bytes) noexcept {
+    if (bytes != 0) {
+        add(buffer, reinterpret_cast<std::uintptr_t>(text));
+        add(size, bytes);
+    }
+}
+
+Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcept {
+    if (log != nullptr) {
+        log->clear();
+    }
+    CUSHIM_TRY_VOID(check(options));
+    const std::size_t info_size = log != nullptr ? options.info_log_size : 0;
+    texts_ = new (std::nothrow) char[info_size + 1 + options.error_log_size + 1]();
+    if (texts_ == nullptr) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    }
+    char *const error = texts_ + info_size + 1;
+    info_ = texts_;
+    error_ = error;
+    add_text(CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, texts_, info_size);
+    add_text(CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, error,
+             options.error_log_size);
+    if (options.max_registers != 0) {
+        add(CU_JIT_MAX_REGISTERS, options.max_registers);
+    }
+    if (options.optimization_level != 4) {
+        add(CU_JIT_OPTIMIZATION_LEVEL, options.optimization_level);
+    }
+    if (options.target != ComputeCapability{}) {
+        add(CU_JIT_TARGET, static_cast<std::uintptr_t>(options.target.major_version * 10 +
+                                                       options.target.minor_version));
+    }
+    if (options.debug_info) {
+        add(CU_JIT_GENERATE_DEBUG_INFO, 1);
+    }
+    if (options.line_info) {
+        add(CU_JIT_GENERATE_LINE_INFO, 1);
+    }
+    if (options.verbose) {
+        add(CU_JIT_LOG_VERBOSE, 1);
+    }
+    return {};
+}
+
+JitLog JitSession::log() const noexcept {
+    JitLog log;
+    const std::size_t info_size = std::strlen(info_) + 1, error_size = std::strlen(error_) + 1;
+    log.texts_ = new (std::nothrow) char[info_size + error_size];
+    if (log.texts_ != nullptr) {
+        std::memcpy(log.texts_, info_, info_size);
+        std::memcpy(log.texts_ + info_size, error_, error_size);
+        log.error_at_ = info_size;
+    }
+    return log;
+}
+
+Result<void> JitSession::checked(CUresult status, const char *entry_point,
+                                 int introduced) const noexcept {
+    const std::size_t length = status != CUDA_SUCCESS ? trimmed_length(error_) : 0;
+    char *const text = length != 0 ? new (std::nothrow) char[length + 1] : nullptr;
+    if (text == nullptr) {
+        return detail::checked(status, entry_point, introduced);
+    }
+    std::memcpy(text, error_, length);
+    text[length] = '\0';
+    const Error error = Error::status(Api::driver, status, entry_point, text);
+    delete[] text;
+    return error;
+}
+
+} // namespace cushim::detail

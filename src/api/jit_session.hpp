@@ -1,0 +1,45 @@
+// One load of code: the options as the driver takes them, and the memory that the compiler's words go to.
+//
+// The driver may keep the addresses, and compile later, when a library's code is first used: a session lives
+// as long as what is loaded with it.
+#pragma once
+
+#include <cushim/code.hpp>
+
+#include <cstdint>
+
+namespace cushim::detail {
+
+class JitSession {
+  public:
+    JitSession() noexcept = default;
+    JitSession(const JitSession &) = delete;
+    JitSession &operator=(const JitSession &) = delete;
+    ~JitSession() { delete[] texts_; }
+
+    // Once, before the load. With a log, which is emptied, the compiler is asked for its info, too.
+    Result<void> prepare(const JitOptions &options, JitLog *log) noexcept;
+
+    unsigned int count() const noexcept { return count_; }
+    CUjit_option *options() noexcept { return options_; }
+    void **values() noexcept { return values_; }
+
+    // What was said by now; empty where there is no memory.
+    JitLog log() const noexcept;
+
+    // As detail::checked(), with the error log in the message.
+    Result<void> checked(CUresult status, const char *entry_point, int introduced) const noexcept;
+
+  private:
+    void add(CUjit_option option, std::uintptr_t value) noexcept;
+    void add_text(CUjit_option buffer, CUjit_option size, char *text, std::size_t bytes) noexcept;
+
+    CUjit_option options_[10] = {};
+    void *values_[10] = {};
+    unsigned int count_ = 0;
+    char *texts_ = nullptr; // both logs, each with a NUL more than the driver may write
+    const char *info_ = "";
+    const char *error_ = "";
+};
+
+} // namespace cushim::detail

@@ -1,0 +1,295 @@
+#include <cushim/kernel.hpp>
+
+#include <cushim/entry.hpp>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "ranges.hpp"
+
+#include <limits>
+
+namespace cushim {
+namespace {
+
+constexpr const char *empty = "the kernel is empty";
+
+Result<ContextScope> enter(const AnyKernel &kernel, const Context &context) noexcept {
+    CUSHIM_TRY_VOID(kernel.check_context(context));
+    return context.enter();
+}
+
+#if CUDA_VERSION >= 12000
+CUkernel as_kernel(CUfunction native) noexcept {
+    return reinterpret_cast<CUkernel>(native);
+}
+#endif
+
+#if CUDA_VERSION >= 12040
+Result<void> ask_parameter(const AnyKernel &kernel, std::size_t index,
+                           KernelParameter &found) noexcept {
+    if (kernel.is_of_library()) {
+        return CUSHIM_DRIVER(cuKernelGetParamInfo, as_kernel(kernel.native()), index, &found.offset,
+                             &found.size);
+    }
+    return CUSHIM_DRIVER(cuFuncGetParamInfo, kernel.native(), index, &found.offset, &found.size);
+}
+
+// False past the last one, for which CUDA has no answer of its own.
+Result<bool> find_parameter(const AnyKernel &kernel, std::size_t index,
+                            KernelParameter &found) noexcept {
+    const Result<void> asked = ask_parameter(kernel, index, found);
+    if (!asked && asked.error().status() == CUDA_ERROR_INVALID_VALUE) {
+        return false;
+    }
+    CUSHIM_TRY_VOID(asked);
+    return true;
+}
+
+// From where it is known that there is one.
+Result<std::size_t> count_parameters(const AnyKernel &kernel, std::size_t known = 0) noexcept {
+    for (std::size_t count = known;; ++count) {
+        KernelParameter ignored;
+        CUSHIM_TRY(const bool found, find_parameter(kernel, count, ignored));
+        if (!found) {
+            return count;
+        }
+    }
+}
+
+bool has_parameter_info(const AnyKernel &kernel) noexcept {
+    return kernel.is_of_library() ? is_available<entry::cuKernelGetParamInfo>()
+                                  : is_available<entry::cuFuncGetParamInfo>();
+}
+
+// An active primary context, which is where most programs work; empty where there is none.
+Result<Context> active_primary() noexcept {
+    CUSHIM_TRY(const int devices, Device::count());
+    for (int ordinal = 0; ordinal < devices; ++ordinal) {
+        CUSHIM_TRY(const Device device, Device::get(ordinal));
+        unsigned int flags = 0;
+        int active = 0;
+        CUSHIM_TRY_VOID(
+            CUSHIM_DRIVER(cuDevicePrimaryCtxGetState, device.native(), &flags, &active));
+        if (active != 0) {
+            return Context::primary(device);
+        }
+    }
+    return Context();
+}
+
+// A library's kernel tells its parameters in any context, but not without one: `ask` runs in the current
+// one, or in a primary one that is active, or else `without` is the answer.
+template <class Ask, class Answer>
+Answer in_some_context(const AnyKernel &kernel, const Ask &ask, Answer without) noexcept {
+    if (!kernel.is_of_library()) {
+        return ask();
+    }
+    CUSHIM_TRY(const Context current, Context::current());
+    if (current) {
+        return ask();
+    }
+    CUSHIM_TRY(const Context primary, active_primary());
+    if (!primary) {
+        return without;
+    }
+    CUSHIM_TRY(const ContextScope scope, primary.enter());
+    return ask();
+}
+
+Result<void> compare_parameters(const AnyKernel &kernel, const std::size_t *sizes,
+                                std::size_t count) noexcept {
+    for (std::size_t index = 0; index < count; ++index) {
+        KernelParameter found;
+        CUSHIM_TRY(const bool is_there, find_parameter(kernel, index, found));
+        if (!is_there) {
+            return detail::invalid_argument("the kernel has %zu parameters, its signature %zu",
+                                            index, count);
+        }
+        if (found.size != sizes[index]) {
+            return detail::invalid_argument(
+                "parameter %zu of the kernel has %zu bytes, in its signature %zu", index,
+                found.size, sizes[index]);
+        }
+    }
+    CUSHIM_TRY(const std::size_t all, count_parameters(kernel, count));
+    if (all != count) {
+        return detail::invalid_argument("the kernel has %zu parameters, its signature %zu", all,
+                                        count);
+    }
+    return {};
+}
+
+Error no_context() noexcept {
+    return Error::make({.kind = ErrorKind::wrong_context,
+                        .detail = "no context is active to ask a library's kernel in"});
+}
+#endif
+
+} // namespace
+
+AnyKernel::AnyKernel(const detail::KernelHandle &handle, detail::State *code) noexcept
+    : Shared(handle, code) {
+    if (code != nullptr) {
+        detail::add_owner(code);
+    }
+}
+
+AnyKernel AnyKernel::borrow(CUfunction function) noexcept {
+    return AnyKernel({function, nullptr, false}, nullptr);
+}
+
+AnyKernel AnyKernel::borrow(CUkern_st *kernel) noexcept {
+    return AnyKernel({reinterpret_cast<CUfunction>(kernel), nullptr, true}, nullptr);
+}
+
+Result<void> AnyKernel::check_context(const Context &context) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    if (value().context != nullptr && value().context != context.native()) {
+        return Error::make({.kind = ErrorKind::wrong_context,
+                            .detail = "the kernel's module is loaded into another context"});
+    }
+    return {};
+}
+
+// --- parameters
+
+Result<void> AnyKernel::check_parameters([[maybe_unused]] const std::size_t *sizes,
+                                         [[maybe_unused]] std::size_t count) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+#if CUDA_VERSION >= 12040
+    if (!has_parameter_info(*this)) {
+        return {}; // nobody knows
+    }
+    return in_some_context(
+        *this, [&] { return compare_parameters(*this, sizes, count); }, Result<void>());
+#endif
+    return {};
+}
+
+Result<std::size_t> AnyKernel::parameter_count() const noexcept {
+#if CUDA_VERSION >= 12040
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    return in_some_context(
+        *this, [&] { return count_parameters(*this); }, Result<std::size_t>(no_context()));
+#else
+    return Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4));
+#endif
+}
+
+Result<KernelParameter> AnyKernel::parameter([[maybe_unused]] std::size_t index) const noexcept {
+#if CUDA_VERSION >= 12040
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    const auto ask = [&]() -> Result<KernelParameter> {
+        KernelParameter found;
+        CUSHIM_TRY(const bool is_there, find_parameter(*this, index, found));
+        if (!is_there) {
+            return detail::invalid_argument("the kernel has no parameter %zu", index);
+        }
+        return found;
+    };
+    return in_some_context(*this, ask, Result<KernelParameter>(no_context()));
+#else
+    return Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4));
+#endif
+}
+
+Result<const char *> AnyKernel::name() const noexcept {
+#if CUDA_VERSION >= 12030
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    const char *name = "";
+    if (is_of_library()) {
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuKernelGetName, &name, as_kernel(native())));
+    } else {
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuFuncGetName, &name, native()));
+    }
+    return name;
+#else
+    return Error::requires_newer_headers("cuFuncGetName", Version::of(12, 3));
+#endif
+}
+
+// --- attributes
+
+Result<int> AnyKernel::attribute(const Context &context,
+                                 CUfunction_attribute attribute) const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+    int found = 0;
+#if CUDA_VERSION >= 12000
+    if (is_of_library()) {
+        CUSHIM_TRY(const Device device, context.device());
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuKernelGetAttribute, &found, attribute, as_kernel(native()),
+                                      device.native()));
+        return found;
+    }
+#endif
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuFuncGetAttribute, &found, attribute, native()));
+    return found;
+}
+
+Result<KernelAttributes> AnyKernel::attributes(const Context &context) const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+    KernelAttributes all;
+    const struct {
+        CUfunction_attribute attribute;
+        int *value;
+    } wanted[] = {
+        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &all.max_threads_per_block},
+        {CU_FUNC_ATTRIBUTE_NUM_REGS, &all.registers},
+        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &all.shared_bytes},
+        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &all.constant_bytes},
+        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &all.local_bytes},
+        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &all.max_dynamic_shared_bytes},
+        {CU_FUNC_ATTRIBUTE_PTX_VERSION, &all.ptx_version},
+        {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &all.binary_version},
+    };
+    for (const auto &one : wanted) {
+        CUSHIM_TRY(*one.value, attribute(context, one.attribute));
+    }
+    return all;
+}
+
+Result<void> AnyKernel::set_attribute(const Context &context, CUfunction_attribute attribute,
+                                      int value) const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+#if CUDA_VERSION >= 12000
+    if (is_of_library()) {
+        CUSHIM_TRY(const Device device, context.device());
+        return CUSHIM_DRIVER(cuKernelSetAttribute, attribute, value, as_kernel(native()),
+                             device.native());
+    }
+#endif
+    return CUSHIM_DRIVER(cuFuncSetAttribute, native(), attribute, value);
+}
+
+Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
+                                                     std::size_t bytes) const noexcept {
+    constexpr std::size_t most = std::numeric_limits<int>::max();
+    if (bytes > most) {
+        return detail::invalid_argument("%zu bytes of shared memory, of at most %zu", bytes, most);
+    }
+    return set_attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                         static_cast<int>(bytes));
+}
+
+Result<void> AnyKernel::set_shared_memory_carveout(const Context &context,
+                                                   int percent) const noexcept {
+    if (percent < -1 || percent > 100) {
+        return detail::invalid_argument("a carveout of %d percent", percent);
+    }
+    return set_attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
+}
+
+Result<CUfunction> AnyKernel::function_in(const Context &context) const noexcept {
+    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+#if CUDA_VERSION >= 12000
+    if (is_of_library()) {
+        CUfunction function = nullptr;
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuKernelGetFunction, &function, as_kernel(native())));
+        return function;
+    }
+#endif
+    return native();
+}
+
+} // namespace cushim

@@ -1,0 +1,165 @@
+#include <cushim/launch.hpp>
+
+#include <cushim/kernel.hpp>
+
+#include <cstring>
+#include <limits>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "launch_config.hpp"
+#include "ranges.hpp"
+
+namespace cushim {
+namespace detail {
+namespace {
+
+constexpr unsigned int largest = std::numeric_limits<unsigned int>::max();
+
+bool fits(long long number) noexcept {
+    return number > 0 && number <= static_cast<long long>(largest);
+}
+
+bool to_native(const Dim3 &from, Dimensions &to) noexcept {
+    to.x = static_cast<unsigned int>(from.x);
+    to.y = static_cast<unsigned int>(from.y);
+    to.z = static_cast<unsigned int>(from.z);
+    return fits(from.x) && fits(from.y) && fits(from.z);
+}
+
+Error unfit(const char *what, const Dim3 &of) noexcept {
+    return invalid_argument("a %s of %lld x %lld x %lld", what, of.x, of.y, of.z);
+}
+
+constexpr Dim3 no_cluster(0, 0, 0);
+
+} // namespace
+
+bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept {
+    sizes.shared_bytes = static_cast<unsigned int>(config.shared_bytes);
+    return to_native(config.grid, sizes.grid) && to_native(config.block, sizes.block) &&
+           config.shared_bytes <= largest;
+}
+
+Error unfit_sizes(const LaunchConfig &config) noexcept {
+    Dimensions ignored;
+    if (!to_native(config.grid, ignored)) {
+        return unfit("grid", config.grid);
+    }
+    if (!to_native(config.block, ignored)) {
+        return unfit("block", config.block);
+    }
+    return invalid_argument("%zu bytes of shared memory, of at most %u", config.shared_bytes,
+                            largest);
+}
+
+bool has_attributes(const LaunchConfig &config) noexcept {
+    return config.cluster != no_cluster || config.priority.is_set() ||
+           config.programmatic_stream_serialization || config.more.size() != 0;
+}
+
+#if CUDA_VERSION >= 11080
+static_assert(sizeof(CUlaunchAttribute) == 72, "what LaunchAttributes takes");
+
+Result<void> NativeLaunch::fill(const LaunchConfig &config, CUstream stream) noexcept {
+    LaunchSizes sizes;
+    if (!to_native(config, sizes)) {
+        return unfit_sizes(config);
+    }
+    config_.gridDimX = sizes.grid.x;
+    config_.gridDimY = sizes.grid.y;
+    config_.gridDimZ = sizes.grid.z;
+    config_.blockDimX = sizes.block.x;
+    config_.blockDimY = sizes.block.y;
+    config_.blockDimZ = sizes.block.z;
+    config_.sharedMemBytes = sizes.shared_bytes;
+    config_.hStream = stream;
+    config_.attrs = attributes_;
+    if (config.cluster != no_cluster) {
+        CUSHIM_TRY_VOID(add_cluster(config.cluster));
+    }
+    if (config.cooperative) {
+        add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
+    }
+    if (config.priority.is_set()) {
+        add(CU_LAUNCH_ATTRIBUTE_PRIORITY).value.priority = config.priority.value();
+    }
+    if (config.programmatic_stream_serialization) {
+        add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            .value.programmaticStreamSerializationAllowed = 1;
+    }
+    return add_others(config.more);
+}
+
+CUlaunchAttribute &NativeLaunch::add(CUlaunchAttributeID id) noexcept {
+    CUlaunchAttribute &added = attributes_[config_.numAttrs++];
+    added = {};
+    added.id = id;
+    return added;
+}
+
+Result<void> NativeLaunch::add_cluster(const Dim3 &cluster) noexcept {
+    Dimensions blocks;
+    if (!to_native(cluster, blocks)) {
+        return unfit("cluster", cluster);
+    }
+    auto &value = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim;
+    value.x = blocks.x;
+    value.y = blocks.y;
+    value.z = blocks.z;
+    return {};
+}
+
+Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
+    const std::size_t room = capacity - config_.numAttrs;
+    if (others.size() > room) {
+        return invalid_argument("%zu launch attributes more, of at most %zu", others.size(), room);
+    }
+    if (others.size() != 0) {
+        std::memcpy(attributes_ + config_.numAttrs, others.data(),
+                    others.size() * sizeof(CUlaunchAttribute));
+        config_.numAttrs += static_cast<unsigned int>(others.size());
+    }
+    return {};
+}
+#endif
+
+namespace {
+
+Result<void> launch_with_attributes([[maybe_unused]] const AnyKernel &kernel,
+                                    [[maybe_unused]] const Stream &stream,
+                                    [[maybe_unused]] const LaunchConfig &config,
+                                    [[maybe_unused]] void **arguments) noexcept {
+#if CUDA_VERSION >= 11080
+    NativeLaunch native;
+    CUSHIM_TRY_VOID(native.fill(config, stream.native()));
+    return CUSHIM_DRIVER(cuLaunchKernelEx, native.get(), kernel.native(), arguments, nullptr);
+#else
+    return Error::requires_newer_headers("cuLaunchKernelEx", Version::of(11, 8));
+#endif
+}
+
+} // namespace
+} // namespace detail
+
+Result<void> AnyKernel::launch_unchecked(const Stream &stream, const LaunchConfig &config,
+                                         void **arguments) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, "the kernel is empty"));
+    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    if (detail::has_attributes(config)) {
+        return detail::launch_with_attributes(*this, stream, config, arguments);
+    }
+    detail::LaunchSizes sizes;
+    if (!detail::to_native(config, sizes)) {
+        return detail::unfit_sizes(config);
+    }
+    const auto &[grid, block, shared] = sizes;
+    if (config.cooperative) {
+        return CUSHIM_DRIVER(cuLaunchCooperativeKernel, native(), grid.x, grid.y, grid.z, block.x,
+                             block.y, block.z, shared, stream.native(), arguments);
+    }
+    return CUSHIM_DRIVER(cuLaunchKernel, native(), grid.x, grid.y, grid.z, block.x, block.y,
+                         block.z, shared, stream.native(), arguments, nullptr);
+}
+
+} // namespace cushim

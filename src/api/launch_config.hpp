@@ -1,0 +1,50 @@
+// A launch configuration as the driver takes it.
+#pragma once
+
+#include <cushim/driver_table.hpp>
+#include <cushim/launch.hpp>
+#include <cushim/result.hpp>
+
+namespace cushim::detail {
+
+struct Dimensions {
+    unsigned int x, y, z;
+};
+
+struct LaunchSizes {
+    Dimensions grid, block;
+    unsigned int shared_bytes;
+};
+
+// False where one is 0 or less, or does not fit. Every launch comes by here, so that it is no Result: the
+// copies of one cost more than all else that a wrapper does.
+bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept;
+// Then: which, with the numbers.
+Error unfit_sizes(const LaunchConfig &config) noexcept;
+
+// Whether it asks for more than cuLaunchKernel and cuLaunchCooperativeKernel can do.
+bool has_attributes(const LaunchConfig &config) noexcept;
+
+#if CUDA_VERSION >= 11080
+// Filled in place: the configuration points at the attributes.
+class NativeLaunch {
+  public:
+    NativeLaunch() noexcept = default;
+    NativeLaunch(const NativeLaunch &) = delete;
+    NativeLaunch &operator=(const NativeLaunch &) = delete;
+
+    Result<void> fill(const LaunchConfig &config, CUstream stream) noexcept;
+    const CUlaunchConfig *get() const noexcept { return &config_; }
+
+  private:
+    CUlaunchAttribute &add(CUlaunchAttributeID id) noexcept;
+    Result<void> add_cluster(const Dim3 &cluster) noexcept;
+    Result<void> add_others(const LaunchAttributes &others) noexcept;
+
+    static constexpr unsigned int capacity = 32;
+    CUlaunchConfig config_ = {};
+    CUlaunchAttribute attributes_[capacity];
+};
+#endif
+
+} // namespace cushim::detail

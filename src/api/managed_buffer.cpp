@@ -1,0 +1,69 @@
+#include <cushim/managed_buffer.hpp>
+
+#include "memory_state.hpp"
+
+namespace cushim::detail {
+
+Result<ManagedMemory> ManagedMemory::allocate_bytes(const Context &context, std::size_t bytes,
+                                                    const ManagedOptions &options) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    if (options.attachment == ManagedAttachment::single) {
+        return Error::invalid_argument("no managed memory is a single stream's from the start");
+    }
+    if (bytes == 0) {
+        return ManagedMemory();
+    }
+    CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAllocManaged, &state->address, bytes,
+                                  static_cast<unsigned int>(options.attachment)));
+    const CUdeviceptr address = state->address;
+    return ManagedMemory({address, bytes}, state.take());
+}
+
+Result<ManagedMemory> ManagedMemory::adopt_bytes(const Context &context, CUdeviceptr address,
+                                                 std::size_t bytes) noexcept {
+    CUSHIM_TRY(State *const state, adopt_memory(context, address, bytes));
+    return ManagedMemory({address, bytes}, state);
+}
+
+// Advice and prefetches take the first form, which every driver has: the location is a number
+// there.
+
+Result<void> ManagedMemory::advise_part(CUmem_advise advice, ManagedLocation location,
+                                        const ManagedPart &part) const noexcept {
+    if (part.size == 0) {
+        return {};
+    }
+    const auto *const state = static_cast<const InContext *>(Access::state(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return CUSHIM_DRIVER(cuMemAdvise_v1, native() + part.offset, part.size, advice,
+                         location.native());
+}
+
+Result<void> ManagedMemory::prefetch_part(const Stream &stream, ManagedLocation location,
+                                          const ManagedPart &part) const noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    if (part.size == 0) {
+        return {};
+    }
+    return CUSHIM_DRIVER(cuMemPrefetchAsync_v1, native() + part.offset, part.size,
+                         location.native(), stream.native());
+}
+
+Result<void> ManagedMemory::release_after(const Stream &stream) const noexcept {
+    return release_memory_after(*this, stream);
+}
+
+Result<void> ManagedMemory::attach(const Stream &stream,
+                                   ManagedAttachment attachment) const noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    if (size_bytes() == 0) {
+        return {};
+    }
+    constexpr std::size_t all = 0;
+    return CUSHIM_DRIVER(cuStreamAttachMemAsync, stream.native(), native(), all,
+                         static_cast<unsigned int>(attachment));
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,102 @@
+#include <cushim/module.hpp>
+
+#include <cushim/init.hpp>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "jit_session.hpp"
+#include "loadable_code.hpp"
+#include "lookup.hpp"
+#include "ranges.hpp"
+
+namespace cushim {
+namespace {
+
+struct ModuleState final : detail::InContext {
+    using InContext::InContext;
+    detail::Destroyed destroy() noexcept override {
+        return CUSHIM_DESTROY(cuModuleUnload, module, module);
+    }
+    CUmodule module = nullptr;
+};
+
+constexpr const char *empty = "the module is empty";
+
+} // namespace
+
+Result<Module> Module::load(const Context &context, const CodeImage &image,
+                            const JitOptions &options, JitLog *log) noexcept {
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY(const auto code, detail::LoadableCode::of(image));
+    detail::JitSession jit;
+    CUSHIM_TRY_VOID(jit.prepare(options, log));
+    CUSHIM_TRY(auto state, detail::make_state<ModuleState>(context));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    const CUresult status = driver().cuModuleLoadDataEx(&state->module, code.data(), jit.count(),
+                                                        jit.options(), jit.values());
+    if (log != nullptr) {
+        *log = jit.log();
+    }
+    CUSHIM_TRY_VOID(jit.checked(status, entry::cuModuleLoadDataEx::name,
+                                entry::cuModuleLoadDataEx::introduced));
+    const CUmodule module = state->module;
+    return Module(module, state.take());
+}
+
+Result<Module> Module::load_file(const Context &context, const char *path,
+                                 const JitOptions &options, JitLog *log) noexcept {
+    CUSHIM_TRY(const auto code, detail::LoadableCode::read(path));
+    return load(context, CodeImage::unsized(code.data()), options, log);
+}
+
+Result<Module> Module::adopt(const Context &context, CUmodule module) noexcept {
+    CUSHIM_TRY(auto state, detail::make_state<ModuleState>(context));
+    state->module = module;
+    return Module(module, state.take());
+}
+
+Module Module::borrow(CUmodule module) noexcept {
+    return Module(module, nullptr);
+}
+
+Result<AnyKernel> Module::kernel(const char *name) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::need_name(name));
+    detail::State *const state = detail::Access::state(*this);
+    detail::KernelHandle found;
+    // Every module's state is one of an object in a context.
+    found.context = state != nullptr ? static_cast<detail::InContext *>(state)->context : nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_LOOKUP(name, cuModuleGetFunction, &found.native, native(), name));
+    return AnyKernel(found, state);
+}
+
+Result<detail::Variable> Module::variable(const char *name) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::need_name(name));
+    detail::Variable found{};
+    CUSHIM_TRY_VOID(
+        CUSHIM_LOOKUP(name, cuModuleGetGlobal, &found.address, &found.bytes, native(), name));
+    return found;
+}
+
+Result<bool> Module::loads_lazily() noexcept {
+#if CUDA_VERSION >= 11070
+    CUSHIM_TRY_VOID(init());
+    CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuModuleGetLoadingMode, &mode));
+    return mode == CU_MODULE_LAZY_LOADING;
+#else
+    return Error::requires_newer_headers("cuModuleGetLoadingMode", Version::of(11, 7));
+#endif
+}
+
+Result<std::size_t> detail::elements_of(const char *name, std::size_t bytes,
+                                        std::size_t element_size) noexcept {
+    if (bytes % element_size != 0) {
+        return invalid_argument("%s has %zu bytes, which are not a number of elements of %zu", name,
+                                bytes, element_size);
+    }
+    return bytes / element_size;
+}
+
+} // namespace cushim

@@ -1,0 +1,40 @@
+// What a feature needs besides its entry points: the version of the driver that it came with, and a
+// device that has it.
+#pragma once
+
+#include <cushim/device.hpp>
+#include <cushim/feature.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/result.hpp>
+
+namespace cushim::detail {
+
+// For what is an enumerator or a field, which an older driver refuses without saying why.
+// requires_newer_driver; where there is no driver, why there is none.
+inline Result<void> need_feature(Feature feature) noexcept {
+    const Version installed = driver_version();
+    if (supports(installed, feature)) {
+        return {};
+    }
+    if (!installed) {
+        return Error::absent(CUSHIM_LIBRARY_DRIVER);
+    }
+    return Error::requires_newer_driver(name(feature), required_version(feature), installed);
+}
+
+// not_supported_by_device with this text where the device's attribute is 0.
+inline Result<void> need_attribute(Device device, CUdevice_attribute attribute,
+                                   const char *otherwise) noexcept {
+    CUSHIM_TRY(const int value, device.attribute(attribute));
+    if (value == 0) {
+        return Error::make({.kind = ErrorKind::not_supported_by_device, .detail = otherwise});
+    }
+    return {};
+}
+
+inline Result<void> need_virtual_memory(Device device) noexcept {
+    return need_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED,
+                          "it has no virtual memory management");
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,116 @@
+#include <cushim/occupancy.hpp>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "launch_config.hpp"
+#include "ranges.hpp"
+
+namespace cushim {
+namespace {
+
+// Of a library's kernel, too, which CUDA takes as it takes it for launches.
+Result<CUfunction> function_of(const Context &context, const AnyKernel &kernel) noexcept {
+    CUSHIM_TRY_VOID(kernel.check_context(context));
+    return kernel.native();
+}
+
+Result<void> check_block(int block_size) noexcept {
+    if (block_size <= 0) {
+        return detail::invalid_argument("a block of %d threads", block_size);
+    }
+    return {};
+}
+
+Result<BlockSuggestion> suggest(const Context &context, const AnyKernel &kernel,
+                                CUoccupancyB2DSize shared_bytes_of, std::size_t shared_bytes,
+                                int limit) noexcept {
+    CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
+    if (limit < 0) {
+        return detail::invalid_argument("a limit of %d threads", limit);
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    BlockSuggestion best;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuOccupancyMaxPotentialBlockSize, &best.min_grid_size,
+                                  &best.block_size, function, shared_bytes_of, shared_bytes,
+                                  limit));
+    return best;
+}
+
+} // namespace
+
+Result<int> max_active_blocks(const Context &context, const AnyKernel &kernel, int block_size,
+                              std::size_t shared_bytes) noexcept {
+    CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
+    CUSHIM_TRY_VOID(check_block(block_size));
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    int blocks = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function,
+                                  block_size, shared_bytes));
+    return blocks;
+}
+
+Result<BlockSuggestion> suggest_block(const Context &context, const AnyKernel &kernel,
+                                      std::size_t shared_bytes, int limit) noexcept {
+    return suggest(context, kernel, nullptr, shared_bytes, limit);
+}
+
+Result<BlockSuggestion> suggest_block_by(const Context &context, const AnyKernel &kernel,
+                                         CUoccupancyB2DSize shared_bytes_of, int limit) noexcept {
+    if (shared_bytes_of == nullptr) {
+        return Error::invalid_argument("the function is null");
+    }
+    return suggest(context, kernel, shared_bytes_of, 0, limit);
+}
+
+Result<std::size_t> available_shared_bytes(const Context &context, const AnyKernel &kernel,
+                                           int blocks, int block_size) noexcept {
+    CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
+    if (blocks <= 0) {
+        return detail::invalid_argument("%d blocks on a multiprocessor", blocks);
+    }
+    CUSHIM_TRY_VOID(check_block(block_size));
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    std::size_t bytes = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuOccupancyAvailableDynamicSMemPerBlock, &bytes, function, blocks,
+                                  block_size));
+    return bytes;
+}
+
+#if CUDA_VERSION >= 11080
+
+Result<int> max_cluster_size(const Context &context, const AnyKernel &kernel,
+                             const LaunchConfig &config) noexcept {
+    CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
+    detail::NativeLaunch launch;
+    CUSHIM_TRY_VOID(launch.fill(config, nullptr));
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    int size = 0;
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuOccupancyMaxPotentialClusterSize, &size, function, launch.get()));
+    return size;
+}
+
+Result<int> max_active_clusters(const Context &context, const AnyKernel &kernel,
+                                const LaunchConfig &config) noexcept {
+    CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
+    detail::NativeLaunch launch;
+    CUSHIM_TRY_VOID(launch.fill(config, nullptr));
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    int clusters = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuOccupancyMaxActiveClusters, &clusters, function, launch.get()));
+    return clusters;
+}
+
+#else
+
+Result<int> max_cluster_size(const Context &, const AnyKernel &, const LaunchConfig &) noexcept {
+    return Error::requires_newer_headers("cuOccupancyMaxPotentialClusterSize", Version::of(11, 8));
+}
+
+Result<int> max_active_clusters(const Context &, const AnyKernel &, const LaunchConfig &) noexcept {
+    return Error::requires_newer_headers("cuOccupancyMaxActiveClusters", Version::of(11, 8));
+}
+
+#endif
+
+} // namespace cushim

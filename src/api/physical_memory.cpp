@@ -1,0 +1,316 @@
+#include <cushim/physical_memory.hpp>
+
+#include <cushim/init.hpp>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "needs.hpp"
+#include "platform.hpp"
+#include "ranges.hpp"
+
+#include <cstdint>
+
+namespace cushim {
+namespace {
+
+struct PhysicalState final : detail::State {
+    detail::Destroyed destroy() noexcept override {
+        return CUSHIM_DESTROY(cuMemRelease, handle, handle);
+    }
+    CUmemGenericAllocationHandle handle = 0;
+};
+
+constexpr const char *empty = "the physical memory is empty";
+
+// Numbers of what older headers do not name.
+constexpr auto location_host_numa = static_cast<CUmemLocationType>(3);
+constexpr auto handle_type_fabric = static_cast<CUmemAllocationHandleType>(8);
+constexpr auto attribute_mapping_size = static_cast<CUpointer_attribute>(18);
+constexpr auto attribute_fabric = static_cast<CUdevice_attribute>(128);
+
+Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) noexcept {
+    const ExportKinds &kinds = options.exportable;
+    if (kinds.posix_fd) {
+        CUSHIM_TRY_VOID(detail::need_descriptors());
+        CUSHIM_TRY_VOID(detail::need_attribute(
+            device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+            "it does not export memory as file descriptors"));
+    }
+    if (kinds.win32) {
+        CUSHIM_TRY_VOID(detail::need_nt_handles());
+        CUSHIM_TRY_VOID(
+            detail::need_attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
+                                   "it does not export memory as NT handles"));
+    }
+    if (kinds.win32 != (options.win32_attributes != nullptr)) {
+        return Error::invalid_argument(
+            "win32_attributes belong to memory that is exportable as NT handles, and to no other");
+    }
+    if (kinds.fabric) {
+        CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+        CUSHIM_TRY_VOID(detail::need_attribute(device, attribute_fabric,
+                                               "it does not export memory to a fabric"));
+    }
+    return {};
+}
+
+// What CUDA would refuse without saying what it is about.
+Result<void> check(Device device, const PhysicalMemoryOptions &options) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(detail::need_virtual_memory(device));
+    if (options.host_numa_node >= 0) {
+        CUSHIM_TRY_VOID(detail::need_feature(Feature::host_numa_memory));
+    }
+    if (options.compressible) {
+        CUSHIM_TRY_VOID(detail::need_attribute(device,
+                                               CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
+                                               "it does not compress memory"));
+    }
+    if (options.gpu_direct_rdma) {
+        CUSHIM_TRY_VOID(detail::need_attribute(
+            device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+            "it has no GPUDirect RDMA with virtual memory management"));
+    }
+    return check_exports(device, options);
+}
+
+CUmemAllocationProp native(Device device, const PhysicalMemoryOptions &options) noexcept {
+    const bool on_host = options.host_numa_node >= 0;
+    const ExportKinds &kinds = options.exportable;
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = on_host ? location_host_numa : CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = on_host ? options.host_numa_node : device.native();
+    properties.requestedHandleTypes = static_cast<CUmemAllocationHandleType>(
+        (kinds.posix_fd ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0) |
+        (kinds.win32 ? CU_MEM_HANDLE_TYPE_WIN32 : 0) | (kinds.fabric ? handle_type_fabric : 0));
+    properties.win32HandleMetaData = options.win32_attributes;
+    properties.allocFlags.compressionType =
+        options.compressible ? CU_MEM_ALLOCATION_COMP_GENERIC : CU_MEM_ALLOCATION_COMP_NONE;
+    properties.allocFlags.gpuDirectRDMACapable = options.gpu_direct_rdma ? 1 : 0;
+    properties.allocFlags.usage = options.usage;
+    return properties;
+}
+
+PhysicalMemoryProperties from_native(const CUmemAllocationProp &native) noexcept {
+    const auto kinds = static_cast<unsigned int>(native.requestedHandleTypes);
+    PhysicalMemoryProperties properties;
+    if (native.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+        properties.device = native.location.id;
+    } else if (native.location.type == location_host_numa) {
+        properties.options.host_numa_node = native.location.id;
+    }
+    properties.options.exportable = {
+        .posix_fd = (kinds & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0,
+        .win32 = (kinds & CU_MEM_HANDLE_TYPE_WIN32) != 0,
+        .fabric = (kinds & static_cast<unsigned int>(handle_type_fabric)) != 0,
+    };
+    properties.options.compressible =
+        native.allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE;
+    properties.options.gpu_direct_rdma = native.allocFlags.gpuDirectRDMACapable != 0;
+    properties.options.usage = native.allocFlags.usage;
+    properties.options.win32_attributes = native.win32HandleMetaData;
+    return properties;
+}
+
+Result<std::size_t> granularity(const CUmemAllocationProp &properties,
+                                CUmemAllocationGranularity_flags which) noexcept {
+    std::size_t bytes = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetAllocationGranularity, &bytes, &properties, which));
+    return bytes;
+}
+
+Result<void> check_size(std::size_t size, std::size_t granularity) noexcept {
+    if (size == 0 || granularity == 0 || size % granularity != 0) {
+        return detail::invalid_argument(
+            "physical memory of %zu bytes: it comes in multiples of %zu", size, granularity);
+    }
+    return {};
+}
+
+Result<std::size_t> round_up_to(std::size_t multiple, std::size_t size) noexcept {
+    if (multiple == 0) {
+        return Error::invalid_argument("the granularity is 0: it was never asked for");
+    }
+    const std::size_t rest = size % multiple;
+    if (rest == 0) {
+        return size;
+    }
+    if (detail::sum_overflows(size, multiple - rest)) {
+        return detail::invalid_argument(
+            "%zu bytes, rounded up to multiples of %zu, are more than an address space holds", size,
+            multiple);
+    }
+    return size + (multiple - rest);
+}
+
+Result<CUmemAllocationProp> properties_of(CUmemGenericAllocationHandle handle) noexcept {
+    CUmemAllocationProp properties{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetAllocationPropertiesFromHandle, &properties, handle));
+    return properties;
+}
+
+// Of memory that somebody else made: its granularity is asked for, and its size checked. Not of what
+// may lie on a device that this machine does not have.
+Result<PhysicalMemory> known(PhysicalMemory &&memory) noexcept {
+    CUSHIM_TRY(const CUmemAllocationProp properties, properties_of(memory.native()));
+    CUSHIM_TRY(const std::size_t unit, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CUSHIM_TRY_VOID(check_size(memory.size(), unit));
+    const detail::Physical value{memory.native(), memory.size(), unit};
+    detail::Access::set(memory, value, detail::Access::state(memory));
+    return static_cast<PhysicalMemory &&>(memory);
+}
+
+Result<PhysicalMemory> import_handle(void *handle, CUmemAllocationHandleType type,
+                                     std::size_t size) noexcept {
+    if (size == 0) {
+        return Error::invalid_argument("physical memory of 0 bytes cannot be imported");
+    }
+    CUmemGenericAllocationHandle imported = 0;
+    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemImportFromShareableHandle, &imported, handle, type));
+    state->handle = imported;
+    PhysicalMemory memory;
+    detail::Access::set(memory, {imported, size, 0}, state.take());
+    return memory;
+}
+
+Result<void> export_handle(const PhysicalMemory &memory, CUmemAllocationHandleType type,
+                           void *to) noexcept {
+    CUSHIM_TRY_VOID(detail::need(memory, empty));
+    return CUSHIM_DRIVER(cuMemExportToShareableHandle, to, memory.native(), type, 0);
+}
+
+} // namespace
+
+Result<Granularity> Granularity::of(Device device, const PhysicalMemoryOptions &options) noexcept {
+    CUSHIM_TRY_VOID(check(device, options));
+    const CUmemAllocationProp properties = native(device, options);
+    Granularity both;
+    CUSHIM_TRY(both.minimum, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CUSHIM_TRY(both.recommended, granularity(properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    return both;
+}
+
+Result<std::size_t> Granularity::round_up(std::size_t size) const noexcept {
+    return round_up_to(minimum, size);
+}
+
+Result<std::size_t> Granularity::round_up_recommended(std::size_t size) const noexcept {
+    return round_up_to(recommended, size);
+}
+
+Result<PhysicalMemory> PhysicalMemory::create(Device device, std::size_t size,
+                                              const PhysicalMemoryOptions &options) noexcept {
+    CUSHIM_TRY_VOID(check(device, options));
+    const CUmemAllocationProp properties = ::cushim::native(device, options);
+    CUSHIM_TRY(const std::size_t unit, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CUSHIM_TRY_VOID(check_size(size, unit));
+    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+    CUmemGenericAllocationHandle handle = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemCreate, &handle, size, &properties, 0));
+    state->handle = handle;
+    return PhysicalMemory({handle, size, unit}, state.take());
+}
+
+Result<bool> PhysicalMemory::fabric_works(Device device) noexcept {
+    PhysicalMemoryOptions options;
+    options.exportable.fabric = true;
+    const auto refused = [](const Error &error) {
+        return error.kind() == ErrorKind::not_permitted ||
+               error.kind() == ErrorKind::not_supported_by_device;
+    };
+    const Result<Granularity> unit = Granularity::of(device, options);
+    if (!unit) {
+        return refused(unit.error()) ? Result<bool>(false) : Result<bool>(unit.error());
+    }
+    Result<PhysicalMemory> memory = create(device, unit->minimum, options);
+    if (!memory) {
+        return refused(memory.error()) ? Result<bool>(false) : Result<bool>(memory.error());
+    }
+    CUSHIM_TRY_VOID(memory->close());
+    return true;
+}
+
+Result<PhysicalMemory> PhysicalMemory::adopt(CUmemGenericAllocationHandle handle,
+                                             std::size_t size) noexcept {
+    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+    state->handle = handle;
+    return PhysicalMemory({handle, size, 0}, state.take());
+}
+
+PhysicalMemory PhysicalMemory::borrow(CUmemGenericAllocationHandle handle,
+                                      std::size_t size) noexcept {
+    return PhysicalMemory({handle, size, 0}, nullptr);
+}
+
+Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address) noexcept {
+    CUSHIM_TRY_VOID(init());
+    // The attribute RANGE_SIZE is that of the whole reservation.
+    std::size_t size = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuPointerGetAttribute, &size, attribute_mapping_size, address));
+    return retain_from(address, size);
+}
+
+Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address, std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+    CUmemGenericAllocationHandle handle = 0;
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuMemRetainAllocationHandle, &handle, reinterpret_cast<void *>(address)));
+    state->handle = handle;
+    return known(PhysicalMemory({handle, size, 0}, state.take()));
+}
+
+Result<PhysicalMemoryProperties> PhysicalMemory::properties() const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    return properties_of(native()).transform(from_native);
+}
+
+Result<UniqueFd> PhysicalMemory::export_fd() const noexcept {
+    CUSHIM_TRY_VOID(detail::need_descriptors());
+    int descriptor = -1;
+    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &descriptor));
+    return UniqueFd(descriptor);
+}
+
+Result<void *> PhysicalMemory::export_win32() const noexcept {
+    CUSHIM_TRY_VOID(detail::need_nt_handles());
+    void *handle = nullptr;
+    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, &handle));
+    return handle;
+}
+
+Result<FabricHandle> PhysicalMemory::export_fabric() const noexcept {
+    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    FabricHandle handle;
+    CUSHIM_TRY_VOID(export_handle(*this, handle_type_fabric, handle.bytes));
+    return handle;
+}
+
+Result<PhysicalMemory> PhysicalMemory::import_fd(int descriptor, std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(detail::need_descriptors());
+    CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
+    void *const handle = reinterpret_cast<void *>(static_cast<std::intptr_t>(descriptor));
+    return import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, size).and_then(known);
+}
+
+Result<PhysicalMemory> PhysicalMemory::import_win32(void *handle, std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(detail::need_nt_handles());
+    if (handle == nullptr) {
+        return Error::invalid_argument("the handle is null");
+    }
+    return import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32, size);
+}
+
+Result<PhysicalMemory> PhysicalMemory::import_fabric(const FabricHandle &handle,
+                                                     std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    FabricHandle copy = handle;
+    return import_handle(copy.bytes, handle_type_fabric, size);
+}
+
+} // namespace cushim

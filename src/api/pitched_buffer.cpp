@@ -1,0 +1,42 @@
+#include <cushim/pitched_buffer.hpp>
+
+#include "memory_state.hpp"
+
+namespace cushim::detail {
+namespace {
+
+// The largest access that CUDA is to align rows for: 4, 8 or 16 bytes.
+unsigned int access_size(std::size_t element_size) noexcept {
+    return element_size % 16 == 0 ? 16 : element_size % 8 == 0 ? 8 : 4;
+}
+
+} // namespace
+
+Result<PitchedMemory> PitchedMemory::allocate_rows(const Context &context, const Extent &extent,
+                                                   std::size_t element_size) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY(const std::size_t width_bytes, bytes_of(extent.width, element_size));
+    if (product_overflows(extent.height, extent.depth) ||
+        product_overflows(extent.height * extent.depth, width_bytes)) {
+        return invalid_argument(
+            "%zu layers of %zu rows of %zu bytes are more than an address space "
+            "holds",
+            extent.depth, extent.height, width_bytes);
+    }
+    if (extent.empty()) {
+        return PitchedMemory();
+    }
+    CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    std::size_t row_pitch = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAllocPitch, &state->address, &row_pitch, width_bytes,
+                                  extent.height * extent.depth, access_size(element_size)));
+    const CUdeviceptr address = state->address;
+    return PitchedMemory({address, extent, row_pitch}, state.take());
+}
+
+Result<void> PitchedMemory::release_after(const Stream &stream) const noexcept {
+    return release_memory_after(*this, stream);
+}
+
+} // namespace cushim::detail

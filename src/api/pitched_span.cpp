@@ -1,0 +1,81 @@
+#include <cushim/pitched_span.hpp>
+
+#include "ranges.hpp"
+
+namespace cushim::detail {
+namespace {
+
+// a * b + c, which may be more than there is room for.
+bool reach_overflows(std::size_t a, std::size_t b, std::size_t c) noexcept {
+    return product_overflows(a, b) || sum_overflows(a * b, c);
+}
+
+// From the first byte of a view that is not empty to behind its last.
+Result<std::size_t> bytes_between(const Extent &extent, const Pitch &pitch,
+                                  std::size_t width_bytes) noexcept {
+    const std::size_t layers = extent.depth - 1, rows = extent.height - 1;
+    if (reach_overflows(layers, pitch.layer, rows) ||
+        reach_overflows(layers * pitch.layer + rows, pitch.row, width_bytes)) {
+        return invalid_argument(
+            "%zu layers of %zu rows of %zu bytes, %zu rows and %zu bytes apart, "
+            "are more than an address space holds",
+            extent.depth, extent.height, width_bytes, pitch.layer, pitch.row);
+    }
+    return (layers * pitch.layer + rows) * pitch.row + width_bytes;
+}
+
+Result<Pitch> checked(const Pitch &pitch, const Extent &extent, std::size_t width_bytes,
+                      std::size_t alignment) noexcept {
+    const Pitch known = {pitch.row != 0 ? pitch.row : width_bytes,
+                         pitch.layer != 0 ? pitch.layer : extent.height};
+    if (known.row < width_bytes) {
+        return invalid_argument("rows of %zu bytes, %zu bytes apart", width_bytes, known.row);
+    }
+    if (known.row % alignment != 0) {
+        return invalid_argument("rows %zu bytes apart, of elements at multiples of %zu", known.row,
+                                alignment);
+    }
+    if (known.layer < extent.height) {
+        return invalid_argument("layers of %zu rows, %zu rows apart", extent.height, known.layer);
+    }
+    return known;
+}
+
+unsigned long long address_in(const PitchedView &view, const Position &at,
+                              std::size_t element_size) noexcept {
+    return view.address + (at.z * view.pitch.layer + at.y) * view.pitch.row + at.x * element_size;
+}
+
+} // namespace
+
+Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
+                                 const Extent &extent, const Pitch &pitch,
+                                 const ElementType &element) noexcept {
+    CUSHIM_TRY(const std::size_t width_bytes, bytes_of(extent.width, element.size));
+    CUSHIM_TRY(const Pitch known, checked(pitch, extent, width_bytes, element.alignment));
+    if (!extent.empty()) {
+        CUSHIM_TRY(const std::size_t needed, bytes_between(extent, known, width_bytes));
+        if (needed > bytes) {
+            return invalid_argument("a view that needs %zu bytes, of %zu", needed, bytes);
+        }
+    }
+    return PitchedView{address, extent, known};
+}
+
+Result<PitchedView> part_of(const PitchedView &view, const Position &from, const Extent &extent,
+                            std::size_t element_size) noexcept {
+    CUSHIM_TRY_VOID(check_range(from.x, extent.width, view.extent.width));
+    CUSHIM_TRY_VOID(check_range(from.y, extent.height, view.extent.height));
+    CUSHIM_TRY_VOID(check_range(from.z, extent.depth, view.extent.depth));
+    return PitchedView{address_in(view, from, element_size), extent, view.pitch};
+}
+
+Result<unsigned long long> row_of(const PitchedView &view, std::size_t y, std::size_t z) noexcept {
+    if (y >= view.extent.height || z >= view.extent.depth) {
+        return invalid_argument("row %zu of layer %zu, of %zu rows and %zu layers", y, z,
+                                view.extent.height, view.extent.depth);
+    }
+    return address_in(view, {0, y, z}, 0);
+}
+
+} // namespace cushim::detail

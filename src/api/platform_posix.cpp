@@ -1,0 +1,117 @@
+#include "platform.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+#include "ranges.hpp"
+
+namespace cushim::detail {
+namespace {
+
+// What a system call says about a descriptor.
+Error descriptor_error(int descriptor, int code) noexcept {
+    if (code == EMFILE || code == ENFILE || code == ENOMEM) {
+        return Error::make(
+            {.kind = ErrorKind::out_of_memory, .detail = "no file descriptor is left"});
+    }
+    if (code == EBADF) {
+        return invalid_argument("%d is no open file descriptor", descriptor);
+    }
+    return invalid_argument("file descriptor %d: system error %d", descriptor, code);
+}
+
+class KeepErrno {
+  public:
+    KeepErrno() = default;
+    KeepErrno(const KeepErrno &) = delete;
+    KeepErrno &operator=(const KeepErrno &) = delete;
+    ~KeepErrno() { errno = before_; }
+
+  private:
+    const int before_ = errno;
+};
+
+// What the kernel says to whether both are one open file: 1 or 0, or -1 where it does not tell.
+int ask_whether_same(int descriptor, int other) noexcept {
+#ifdef __linux__
+    constexpr int dupfd_query = 1027; // F_DUPFD_QUERY, since Linux 6.10
+    const int answer = fcntl(descriptor, dupfd_query, other);
+    if (answer >= 0) {
+        return answer;
+    }
+    constexpr int kcmp_file = 0; // sandboxes often forbid the call
+    const pid_t own = getpid();
+    const long order = syscall(SYS_kcmp, own, own, kcmp_file, descriptor, other);
+    return order < 0 ? -1 : order == 0;
+#else
+    (void)descriptor;
+    (void)other;
+    return -1;
+#endif
+}
+
+// The next best answer: it takes two openings of one file for the same. What is lent has a number that
+// others rarely get (duplicate_to_lend).
+bool lead_to_one_file(int descriptor, int other) noexcept {
+    struct stat one {};
+    struct stat two {};
+    return fstat(descriptor, &one) == 0 && fstat(other, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
+} // namespace
+
+Result<void> need_descriptors() noexcept {
+    return {};
+}
+
+Result<void> need_nt_handles() noexcept {
+    return Error::unsupported_platform("only Windows has NT handles to share memory with");
+}
+
+void close_descriptor(int descriptor) noexcept {
+    const KeepErrno keep;
+    // Closed even where that is interrupted: trying again might close somebody else's.
+    (void)::close(descriptor);
+}
+
+Result<int> duplicate_descriptor(int descriptor) noexcept {
+    const KeepErrno keep;
+    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) {
+        return descriptor_error(descriptor, errno);
+    }
+    return copy;
+}
+
+Result<void> check_descriptor(int descriptor) noexcept {
+    const KeepErrno keep;
+    if (fcntl(descriptor, F_GETFD) < 0) {
+        return descriptor_error(descriptor, errno);
+    }
+    return {};
+}
+
+Result<int> duplicate_to_lend(int descriptor) noexcept {
+    const KeepErrno keep;
+    constexpr int rarely_used = 512; // new files get the lowest number that is free
+    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, rarely_used);
+    return copy >= 0 ? Result<int>(copy) : duplicate_descriptor(descriptor);
+}
+
+bool is_same_open_file(int descriptor, int other) noexcept {
+    const KeepErrno keep;
+    if (fcntl(other, F_GETFD) < 0) {
+        return false;
+    }
+    const int answer = ask_whether_same(descriptor, other);
+    return answer >= 0 ? answer != 0 : lead_to_one_file(descriptor, other);
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,50 @@
+#include "platform.hpp"
+
+namespace cushim::detail {
+namespace {
+
+Error no_descriptors() noexcept {
+    return Error::unsupported_platform("Windows has no file descriptors to share memory with");
+}
+
+} // namespace
+
+Result<void> need_descriptors() noexcept {
+    return no_descriptors();
+}
+
+Result<void> need_nt_handles() noexcept {
+    return {};
+}
+
+void close_descriptor(int) noexcept {}
+
+Result<int> duplicate_descriptor(int) noexcept {
+    return no_descriptors();
+}
+
+Result<int> duplicate_to_lend(int) noexcept {
+    return no_descriptors();
+}
+
+Result<void> check_descriptor(int) noexcept {
+    return no_descriptors();
+}
+
+bool is_same_open_file(int, int) noexcept {
+    return false;
+}
+
+Result<bool> is_stream_socket(int) noexcept {
+    return no_descriptors();
+}
+
+Result<std::size_t> send_some(int, SocketBytes, int) noexcept {
+    return no_descriptors();
+}
+
+Result<Received> receive_some(int, SocketBytes, ArrivedDescriptors &) noexcept {
+    return no_descriptors();
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,28 @@
+// Sums, products and ranges that are checked before CUDA sees them, with the numbers in the message.
+#pragma once
+
+#include <cushim/result.hpp>
+
+#include <cstdarg>
+#include <cstddef>
+#include <limits>
+
+namespace cushim::detail {
+
+// invalid_argument with a text as printf makes it; what is longer than a few hundred bytes is cut.
+#if defined(__MINGW32__)
+[[gnu::format(gnu_printf, 1, 2)]]
+#elif defined(__GNUC__)
+[[gnu::format(printf, 1, 2)]]
+#endif
+Error invalid_argument(const char *format, ...) noexcept;
+
+constexpr bool sum_overflows(std::size_t a, std::size_t b) noexcept {
+    return a > std::numeric_limits<std::size_t>::max() - b;
+}
+
+constexpr bool product_overflows(std::size_t a, std::size_t b) noexcept {
+    return b != 0 && a > std::numeric_limits<std::size_t>::max() / b;
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,24 @@
+// Destroys things on a thread on which CUDA may be called: for callbacks of the driver, in which it may
+// not.
+#pragma once
+
+namespace cushim::detail {
+
+// Something to destroy later, linked into the queue: no memory is needed in the callback.
+struct Released {
+    virtual ~Released() = default;
+    Released *next = nullptr;
+};
+
+// Deletes `released` soon, on a thread of cushim's own. From any thread, callbacks included; never
+// blocks for longer than others take to call it. Starts the thread if need be: `prepare_release()` did
+// that, so that nothing can fail here.
+void release_later(Released *released) noexcept;
+
+// Starts the thread, if it does not run in this process; false where that fails.
+bool prepare_release() noexcept;
+
+// Returns when everything that was handed over before is deleted.
+void wait_for_released() noexcept;
+
+} // namespace cushim::detail

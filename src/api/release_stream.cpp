@@ -1,0 +1,50 @@
+#include "release_stream.hpp"
+
+#include "call.hpp"
+#include "in_context.hpp"
+
+namespace cushim::detail {
+namespace {
+
+Destroyed wait_for(CUstream stream) noexcept {
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, stream, stream, &capture);
+    if (asked.status != CUDA_SUCCESS) {
+        return asked;
+    }
+    if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+        asked.status = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        return asked;
+    }
+    return CUSHIM_DESTROY(cuStreamSynchronize, stream, stream);
+}
+
+} // namespace
+
+Result<void> check_release_stream(const Stream &stream) noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    if (stream.native() == CU_STREAM_LEGACY || stream.native() == CU_STREAM_PER_THREAD) {
+        return Error::invalid_argument(
+            "a default stream is another one wherever another context is current");
+    }
+    return {};
+}
+
+Destroyed wait_for_release(const Stream &release) noexcept {
+    const CUstream stream = release.native();
+    const State *const state = Access::state(release);
+    if (stream == nullptr || (state != nullptr && state->is_gone())) {
+        return {};
+    }
+    // In the other modes, waiting would ruin a capture of this thread's.
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const Destroyed relaxed = CUSHIM_DESTROY(cuThreadExchangeStreamCaptureMode, stream, &mode);
+    if (relaxed.status != CUDA_SUCCESS) {
+        return relaxed;
+    }
+    const Destroyed waited = wait_for(stream);
+    const Destroyed restored = CUSHIM_DESTROY(cuThreadExchangeStreamCaptureMode, stream, &mode);
+    return waited.status != CUDA_SUCCESS ? waited : restored;
+}
+
+} // namespace cushim::detail

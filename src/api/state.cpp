@@ -1,0 +1,91 @@
+#include "state.hpp"
+
+#include <cushim/loader.h>
+#include <cushim/teardown.hpp>
+
+#include <mutex>
+
+#include "call.hpp"
+
+namespace cushim {
+namespace {
+
+std::mutex sink_mutex;
+constinit TeardownSinkSetting sink_setting;
+
+TeardownSinkSetting current_sink() noexcept {
+    const std::lock_guard lock(sink_mutex);
+    return sink_setting;
+}
+
+// A driver call of a destructor may crash once the process exits; in the child of a fork it would
+// only answer an error, and the object is the parent's. After a reset, destroying a stream crashes.
+bool may_destroy(const detail::State &state) noexcept {
+    return state.owned.load(std::memory_order_relaxed) && cushim_exiting() == 0 &&
+           state.generation == cushim_fork_generation() && !state.is_gone();
+}
+
+// Whether this was the last owner.
+bool leave(detail::State &state) noexcept {
+    return state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+bool nothing_left(int status) noexcept {
+    return status == CUDA_ERROR_DEINITIALIZED || status == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+detail::Destroyed end(detail::State *state) noexcept {
+    const detail::Destroyed destroyed =
+        may_destroy(*state) ? state->destroy() : detail::Destroyed{};
+    delete state;
+    return destroyed;
+}
+
+} // namespace
+
+TeardownSinkSetting set_teardown_sink(TeardownSinkSetting setting) noexcept {
+    const std::lock_guard lock(sink_mutex);
+    const TeardownSinkSetting before = sink_setting;
+    sink_setting = setting;
+    return before;
+}
+
+namespace detail {
+
+void report_teardown(const Destroyed &destroyed) noexcept {
+    if (destroyed.status == CUDA_SUCCESS || nothing_left(destroyed.status)) {
+        return;
+    }
+    const TeardownSinkSetting setting = current_sink();
+    if (setting.sink != nullptr) {
+        setting.sink({destroyed.entry_point, destroyed.status, destroyed.handle}, setting.user);
+    }
+}
+
+void add_owner(State *state) noexcept {
+    state->owners.fetch_add(1, std::memory_order_relaxed);
+}
+
+void drop_owner(State *state) noexcept {
+    if (leave(*state)) {
+        report_teardown(end(state));
+    }
+}
+
+Result<void> close_owner(State *state) noexcept {
+    if (!leave(*state)) {
+        return {};
+    }
+    const Destroyed destroyed = end(state);
+    return nothing_left(destroyed.status)
+               ? Result<void>()
+               : checked(static_cast<CUresult>(destroyed.status), destroyed.entry_point);
+}
+
+void release_owner(State *state) noexcept {
+    state->owned.store(false, std::memory_order_relaxed);
+    drop_owner(state);
+}
+
+} // namespace detail
+} // namespace cushim

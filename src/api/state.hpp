@@ -1,0 +1,127 @@
+// Behind every owner: the CUDA object, what it needs, how it is destroyed, and how many owners it has.
+//
+// A factory makes the state first, so that nothing can fail once the CUDA object exists:
+//
+//     CUSHIM_TRY(auto state, make_state<EventState>(context));
+//     const ContextScope scope(context);
+//     CUSHIM_TRY_VOID(scope.entered());
+//     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags));
+//     return Event(state->event, state.take());
+//
+// What an object needs is a member of its state, a Need: it goes after the object is destroyed.
+#pragma once
+
+#include <cushim/handle.hpp>
+#include <cushim/loader.h>
+
+#include <atomic>
+#include <new>
+
+namespace cushim::detail {
+
+// What destroying an object answered.
+struct Destroyed {
+    int status = 0; // CUresult
+    const char *entry_point = "";
+    unsigned long long handle = 0;
+};
+
+struct State {
+    State() = default;
+    State(const State &) = delete;
+    State &operator=(const State &) = delete;
+    virtual ~State() = default;
+
+    // Destroys the CUDA object. Called at most once, by the last owner, and not at all where the
+    // driver can no longer be called.
+    virtual Destroyed destroy() noexcept = 0;
+
+    // Whether CUDA has destroyed the object already, with its context: Context::reset_primary(). Calls that
+    // use it may crash the driver then.
+    virtual bool is_gone() const noexcept { return false; }
+    // The same of what lives in it: a primary context itself outlives a reset.
+    virtual bool contents_gone() const noexcept { return is_gone(); }
+
+    std::atomic<unsigned int> owners{1};
+    // Whether the last owner is to destroy the object: from take() on, until release().
+    std::atomic<bool> owned{false};
+    const unsigned int generation = cushim_fork_generation();
+};
+
+// One more owner of something that an object needs, as long as this lives.
+class Need {
+  public:
+    Need() noexcept = default;
+    template <class Value>
+    explicit Need(const Owner<Value> &owner) noexcept : Need(Access::state(owner)) {}
+    explicit Need(State *state) noexcept : state_(state) {
+        if (state_ != nullptr) {
+            add_owner(state_);
+        }
+    }
+    Need(Need &&other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+    Need &operator=(Need &&other) noexcept {
+        State *const old = state_;
+        state_ = other.state_;
+        other.state_ = nullptr;
+        if (old != nullptr) {
+            drop_owner(old);
+        }
+        return *this;
+    }
+    ~Need() {
+        if (state_ != nullptr) {
+            drop_owner(state_);
+        }
+    }
+
+    // Whether what is needed, and with it who needs it, is gone.
+    bool is_gone() const noexcept { return state_ != nullptr && state_->contents_gone(); }
+
+  private:
+    State *state_ = nullptr;
+};
+
+// A state whose object does not exist yet: goes without destroying anything, unless it is taken.
+template <class S>
+class NewState {
+  public:
+    explicit NewState(S *state) noexcept : state_(state) {}
+    NewState(NewState &&other) noexcept : state_(other.state_), taken_(other.taken_) {
+        other.taken_ = true;
+    }
+    NewState &operator=(NewState &&) = delete;
+    ~NewState() {
+        if (!taken_) {
+            delete state_;
+        }
+    }
+
+    // Also after take(): the arguments of a constructor may be evaluated in any order.
+    S *operator->() const noexcept { return state_; }
+
+    // The object exists: from here on the owner that gets the state destroys it.
+    [[nodiscard]] S *take() noexcept {
+        taken_ = true;
+        state_->owned.store(true, std::memory_order_relaxed);
+        return state_;
+    }
+
+  private:
+    S *state_;
+    bool taken_ = false;
+};
+
+template <class S, class... Arguments>
+Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
+    S *const state = new (std::nothrow) S(static_cast<Arguments &&>(arguments)...);
+    if (state == nullptr) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    }
+    return NewState<S>(state);
+}
+
+// Tells the teardown sink, unless the status says that there was nothing left to destroy.
+void report_teardown(const Destroyed &destroyed) noexcept;
+
+} // namespace cushim::detail

@@ -1,0 +1,157 @@
+#include <cushim/stream.hpp>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "release_later.hpp"
+
+namespace cushim {
+namespace {
+
+struct StreamState final : detail::InContext {
+    using InContext::InContext;
+    detail::Destroyed destroy() noexcept override {
+        return CUSHIM_DESTROY(cuStreamDestroy, stream, stream);
+    }
+    CUstream stream = nullptr;
+};
+
+constexpr const char *empty = "the stream is empty";
+
+// A closure on its way through the driver.
+struct HostFunction final : detail::Released {
+    ~HostFunction() override { destroy(object); }
+
+    void *object;
+    void (*call)(void *object) noexcept;
+    void (*destroy)(void *object) noexcept;
+
+    HostFunction(void *of, void (*called)(void *) noexcept, void (*destroyed)(void *) noexcept)
+        : object(of), call(called), destroy(destroyed) {}
+};
+
+// The older kind of callback, since it comes on failures, too: the closure is not lost.
+void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
+    auto *const function = static_cast<HostFunction *>(user);
+    if (status == CUDA_SUCCESS) {
+        function->call(function->object);
+    }
+    detail::release_later(function);
+}
+
+} // namespace
+
+Result<Stream> Stream::create(const Context &context, const StreamOptions &options) noexcept {
+    CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    const unsigned int flags = options.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuStreamCreateWithPriority, &state->stream, flags, options.priority));
+    return Stream(state->stream, state.take());
+}
+
+Stream Stream::legacy() noexcept {
+    return Stream(CU_STREAM_LEGACY, nullptr);
+}
+
+Stream Stream::per_thread() noexcept {
+    return Stream(CU_STREAM_PER_THREAD, nullptr);
+}
+
+Result<Stream> Stream::adopt(const Context &context, CUstream stream) noexcept {
+    CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
+    state->stream = stream;
+    return Stream(stream, state.take());
+}
+
+Stream Stream::borrow(CUstream stream) noexcept {
+    return Stream(stream, nullptr);
+}
+
+Result<void> Stream::synchronize() const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    return CUSHIM_DRIVER(cuStreamSynchronize, native());
+}
+
+Result<bool> Stream::query() const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    const CUresult status = driver().cuStreamQuery(native());
+    if (status == CUDA_ERROR_NOT_READY) {
+        return false;
+    }
+    CUSHIM_TRY_VOID(detail::checked(status, entry::cuStreamQuery::name));
+    return true;
+}
+
+Result<void> Stream::wait_event(const Event &event) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::need(event, "the event is empty"));
+    return CUSHIM_DRIVER(cuStreamWaitEvent, native(), event.native(), 0);
+}
+
+Result<int> Stream::priority() const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    int priority = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetPriority, native(), &priority));
+    return priority;
+}
+
+Result<unsigned int> Stream::flags() const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    unsigned int flags = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetFlags, native(), &flags));
+    return flags;
+}
+
+Result<Context> Stream::context() const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUcontext context = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCtx_v1, native(), &context));
+    return Context::borrow(context);
+}
+
+Result<unsigned long long> Stream::id() const noexcept {
+#if CUDA_VERSION >= 12000
+    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    unsigned long long id = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetId, native(), &id));
+    return id;
+#else
+    return Error::requires_newer_headers("cuStreamGetId", Version::of(12, 0));
+#endif
+}
+
+Result<void> Stream::launch_closure(Closure closure) const noexcept {
+    if (closure.object == nullptr) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    }
+    auto *const function =
+        new (std::nothrow) HostFunction(closure.object, closure.call, closure.destroy);
+    if (function == nullptr) {
+        closure.destroy(closure.object);
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    }
+    const auto queue = [&]() noexcept -> Result<void> {
+        CUSHIM_TRY_VOID(detail::need(*this, empty));
+        if (!detail::prepare_release()) {
+            return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
+        }
+        CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamIsCapturing, native(), &capture));
+        if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+            return Error::make({.kind = ErrorKind::not_permitted,
+                                .detail = "a host function that cushim owns cannot be captured"});
+        }
+        return CUSHIM_DRIVER(cuStreamAddCallback, native(), run_host_function, function, 0);
+    };
+    Result<void> queued = queue();
+    if (!queued) {
+        delete function;
+    }
+    return queued;
+}
+
+void wait_for_released_closures() noexcept {
+    detail::wait_for_released();
+}
+
+} // namespace cushim

@@ -1,0 +1,198 @@
+#include <cushim/virtual_memory.hpp>
+
+#include <cushim/init.hpp>
+
+#include <mutex>
+#include <utility>
+
+#include "call.hpp"
+#include "in_context.hpp"
+#include "needs.hpp"
+#include "ranges.hpp"
+#include "release_stream.hpp"
+
+namespace cushim {
+namespace {
+
+constexpr const char *empty_range = "the address range is empty";
+constexpr const char *empty_mapping = "the mapped range is empty";
+
+// No system's pages are smaller.
+constexpr std::size_t smallest_page = 4096;
+
+struct AddressesState final : detail::State {
+    detail::Destroyed destroy() noexcept override {
+        return CUSHIM_DESTROY(cuMemAddressFree, address, address, size);
+    }
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+};
+
+struct MappedState final : detail::State {
+    MappedState(const AddressRange &range, const PhysicalMemory &memory) noexcept
+        : need_memory(memory), need_range(range) {}
+
+    detail::Destroyed destroy() noexcept override {
+        const detail::Destroyed waited = detail::wait_for_release(release_stream());
+        const detail::Destroyed unmapped = CUSHIM_DESTROY(cuMemUnmap, address, address, size);
+        if (waited.status == CUDA_SUCCESS) {
+            return unmapped;
+        }
+        detail::report_teardown(unmapped);
+        return waited;
+    }
+
+    Stream release_stream() noexcept {
+        const std::lock_guard lock(mutex);
+        return release.share();
+    }
+    void release_after(Stream &&stream) noexcept {
+        const std::lock_guard lock(mutex);
+        std::swap(release, stream);
+    }
+
+    // In this order: the range goes before the memory.
+    const detail::Need need_memory;
+    const detail::Need need_range;
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+
+  private:
+    std::mutex mutex; // of what owners in several threads may set
+    Stream release;
+};
+
+Result<void> check_part(const AddressRange &range, std::size_t offset, const PhysicalMemory &memory,
+                        std::size_t granularity) noexcept {
+    CUSHIM_TRY_VOID(detail::need(range, empty_range));
+    CUSHIM_TRY_VOID(detail::need(memory, "the physical memory is empty"));
+    if (offset > range.size() || memory.size() > range.size() - offset) {
+        return detail::invalid_argument(
+            "%zu bytes of memory at offset %zu reach past the end of the range, which is at %zu",
+            memory.size(), offset, range.size());
+    }
+    if (granularity != 0 && offset % granularity != 0) {
+        return detail::invalid_argument("offset %zu is no multiple of the granularity, %zu", offset,
+                                        granularity);
+    }
+    return {};
+}
+
+Result<void> set_access_of(CUdeviceptr address, std::size_t size,
+                           std::span<const AccessGrant> grants) noexcept {
+    static_assert(sizeof(AccessGrant) == sizeof(CUmemAccessDesc));
+    if (size == 0 || grants.empty()) {
+        return {};
+    }
+    return CUSHIM_DRIVER(cuMemSetAccess, address, size, &grants.front().native(), grants.size());
+}
+
+Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
+    const CUmemLocation location = AccessGrant(device, AccessFlags::none).native().location;
+    unsigned long long flags = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetAccess, &flags, &location, address));
+    return static_cast<AccessFlags>(flags);
+}
+
+} // namespace
+
+Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
+                                           const AddressRangeOptions &options) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(detail::need_virtual_memory(device));
+    if (size == 0 || size % smallest_page != 0 || options.hint % smallest_page != 0) {
+        return detail::invalid_argument(
+            "a range of %zu bytes at 0x%llx: both are multiples of the host's page size", size,
+            static_cast<unsigned long long>(options.hint));
+    }
+    if ((options.alignment & (options.alignment - 1)) != 0) {
+        return detail::invalid_argument("an alignment of %zu, which is no power of two",
+                                        options.alignment);
+    }
+    CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
+    CUdeviceptr address = 0;
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuMemAddressReserve, &address, size, options.alignment, options.hint, 0));
+    state->address = address;
+    state->size = size;
+    return AddressRange({address, size}, state.take());
+}
+
+Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) noexcept {
+    CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
+    state->address = address;
+    state->size = size;
+    return AddressRange({address, size}, state.take());
+}
+
+AddressRange AddressRange::borrow(CUdeviceptr address, std::size_t size) noexcept {
+    return AddressRange({address, size}, nullptr);
+}
+
+Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
+                                      std::span<const AccessGrant> grants) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty_range));
+    CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
+    return set_access_of(native() + offset, size, grants);
+}
+
+Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty_range));
+    CUSHIM_TRY_VOID(detail::check_range(offset, 1, size()));
+    return access_at(native() + offset, device);
+}
+
+Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
+                                     const PhysicalMemory &memory) noexcept {
+    CUSHIM_TRY_VOID(check_part(range, offset, memory, memory.value().granularity));
+    CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
+    state->address = range.native() + offset;
+    state->size = memory.size();
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemMap, state->address, state->size, 0, memory.native(), 0));
+    const detail::Mapped value{state->address, state->size, offset};
+    return MappedRange(value, state.take());
+}
+
+Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
+                                     const PhysicalMemory &memory,
+                                     std::span<const AccessGrant> grants) noexcept {
+    CUSHIM_TRY(MappedRange mapped, map(range, offset, memory));
+    CUSHIM_TRY_VOID(mapped.set_access(grants));
+    return mapped;
+}
+
+Result<MappedRange> MappedRange::adopt(const AddressRange &range, std::size_t offset,
+                                       const PhysicalMemory &memory) noexcept {
+    CUSHIM_TRY_VOID(check_part(range, offset, memory, 0));
+    CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
+    state->address = range.native() + offset;
+    state->size = memory.size();
+    const detail::Mapped value{state->address, state->size, offset};
+    return MappedRange(value, state.take());
+}
+
+MappedRange MappedRange::borrow(CUdeviceptr address, std::size_t size) noexcept {
+    return MappedRange({address, size, 0}, nullptr);
+}
+
+Result<void> MappedRange::set_access(std::span<const AccessGrant> grants) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty_mapping));
+    return set_access_of(native(), size(), grants);
+}
+
+Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
+    CUSHIM_TRY_VOID(detail::need(*this, empty_mapping));
+    return access_at(native(), device);
+}
+
+Result<void> MappedRange::release_after(const Stream &stream) const noexcept {
+    CUSHIM_TRY_VOID(detail::check_release_stream(stream));
+    auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
+    if (state == nullptr) {
+        return Error::invalid_argument("only an owner of a mapping unmaps it, and can wait first");
+    }
+    state->release_after(stream.share());
+    return {};
+}
+
+} // namespace cushim

@@ -1,0 +1,157 @@
+// Where there is no driver, every factory says so, and nothing else happens.
+#include <catch2/catch_test_macros.hpp>
+#include <cushim/cushim.hpp>
+
+#include "exported_memory.hpp"
+
+using namespace cushim;
+
+namespace {
+
+template <class T>
+void check_absent(const Result<T> &result) {
+    REQUIRE_FALSE(result.has_value());
+    CHECK(result.error().kind() == ErrorKind::library_not_found);
+    CHECK(result.error().status() == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+}
+
+// Where a context or a stream would be, had there been a driver.
+const Context context = Context::borrow(reinterpret_cast<CUcontext>(1));
+const Stream stream = Stream::legacy();
+
+} // namespace
+
+TEST_CASE("devices and contexts without a driver", "[absent]") {
+    check_absent(Device::count());
+    check_absent(Device::get(0));
+    check_absent(Device::by_uuid({}));
+    check_absent(Device::by_pci_bus_id("0000:00:00.0"));
+    check_absent(Context::primary(Device::from_native(0)));
+    check_absent(Context::create(Device::from_native(0)));
+    check_absent(Context::current());
+    check_absent(context.enter());
+}
+
+TEST_CASE("streams and events without a driver", "[absent]") {
+    check_absent(Stream::create(context));
+    check_absent(stream.synchronize());
+    check_absent(Event::create(context));
+    int ran = 0;
+    check_absent(stream.launch_host_function([&ran] { ++ran; }));
+    CHECK(ran == 0);
+}
+
+TEST_CASE("memory without a driver", "[absent]") {
+    check_absent(DeviceBuffer<int>::allocate(context, 1));
+    check_absent(DeviceBuffer<int>::allocate_async(stream, 1));
+    const int values[1] = {};
+    check_absent(copy(stream, DeviceSpan<int>(16, 1), std::span(values)));
+    check_absent(fill(context, DeviceSpan<int>(16, 1), 0));
+}
+
+TEST_CASE("host memory without a driver", "[absent]") {
+    int values[1] = {};
+    check_absent(PinnedBuffer<int>::allocate(context, 1));
+    check_absent(HostMappedBuffer<int>::allocate(context, 1));
+    check_absent(HostMappedBuffer<int>::adopt(context, values, 1));
+    check_absent(HostRegistration<int>::create(context, values));
+    check_absent(HostRegistration<const int>::create(context, values, {.read_only = true}));
+    CHECK(HostMappedBuffer<int>::allocate(context, 0).has_value());
+}
+
+TEST_CASE("managed and pitched memory without a driver", "[absent]") {
+    check_absent(ManagedBuffer<int>::allocate(context, 1));
+    check_absent(PitchedBuffer<int>::allocate(context, {1}));
+    const DevicePitchedSpan<int> image(16, {1}, {4, 1});
+    int value = 0;
+    const HostPitchedSpan<int> pixels(&value, {1}, {4, 1});
+    check_absent(copy(context, image, pixels));
+    check_absent(copy(stream, pixels, image));
+    check_absent(fill(stream, image, 1));
+}
+
+TEST_CASE("virtual memory without a driver", "[absent]") {
+    const Device device = Device::from_native(0);
+    check_absent(Granularity::of(device));
+    check_absent(AddressRange::reserve(device, 1 << 21));
+    check_absent(PhysicalMemory::create(device, 1 << 21));
+    check_absent(PhysicalMemory::create(device, 1 << 21,
+                                        {.host_numa_node = 0, .exportable = {.fabric = true}}));
+    check_absent(PhysicalMemory::fabric_works(device));
+    check_absent(PhysicalMemory::retain_from(1 << 21));
+    check_absent(PhysicalMemory::import_fd(0, 1 << 21));
+    check_absent(PhysicalMemory::import_win32(nullptr, 1 << 21));
+    check_absent(PhysicalMemory::import_fabric({}, 1 << 21));
+    check_absent(GrowableBuffer<int>::create(device, 100));
+    check_absent(GrowableBuffer<int>::create(device, 0));
+    const auto range = AddressRange::borrow(1 << 21, 1 << 21);
+    const auto memory = PhysicalMemory::borrow(1, 1 << 21);
+    check_absent(MappedRange::map(range, 0, memory));
+    check_absent(MappedRange::map(range, 0, memory, {device, AccessFlags::read}));
+    check_absent(range.set_access(0, 1 << 21, {device, AccessFlags::read}));
+    check_absent(range.get_access(0, device));
+    check_absent(memory.properties());
+}
+
+TEST_CASE("memory and semaphores of other APIs without a driver", "[absent]") {
+    int object = 0;
+    check_absent(ExternalMemory::import_from(context, ExternalMemorySource::nvscibuf(&object), 1));
+    const auto memory = ExternalMemory::borrow(context, reinterpret_cast<CUexternalMemory>(1), 1);
+    check_absent(memory.map_buffer(0, 1));
+    check_absent(NvSciSemaphore::import_from(context, &object));
+    const auto semaphore =
+        TimelineSemaphore::borrow(context, reinterpret_cast<CUexternalSemaphore>(1));
+    check_absent(semaphore.signal(stream, 1));
+    check_absent(semaphore.wait(stream, 1));
+#ifdef _WIN32
+    const auto handle = Win32Handle::handle(&object);
+    check_absent(
+        ExternalMemory::import_from(context, ExternalMemorySource::opaque_win32(handle), 1));
+    check_absent(BinarySemaphore::import_win32(context, handle));
+#else
+    // It is the caller's still.
+    auto source = ExternalMemorySource::dma_buf(api_test::null_device());
+    check_absent(ExternalMemory::import_from(context, std::move(source), 1));
+    UniqueFd fd = source.take_fd();
+    CHECK(fd);
+    check_absent(BinarySemaphore::import_fd(context, std::move(fd)));
+    check_absent(TimelineSemaphore::import_fd(context, std::move(fd)));
+    CHECK(fd);
+#endif
+}
+
+TEST_CASE("code without a driver", "[absent]") {
+    check_absent(Module::load(context, ".version 7.0"));
+    check_absent(Module::loads_lazily());
+    const auto module = Module::borrow(reinterpret_cast<CUmodule>(1));
+    check_absent(module.kernel("add"));
+    check_absent(module.global<int>("counter"));
+    const auto function = AnyKernel::borrow(reinterpret_cast<CUfunction>(1));
+    check_absent(function.attributes(context));
+    check_absent(function.function_in(context));
+    check_absent(function.launch_unchecked(stream, {}, nullptr));
+    check_absent(function.launch_unchecked(stream, {.cooperative = true}, nullptr));
+    check_absent(max_active_blocks(context, function, 32));
+    check_absent(suggest_block(context, function));
+    check_absent(available_shared_bytes(context, function, 1, 32));
+}
+
+#if CUDA_VERSION >= 12040
+TEST_CASE("code without a driver, as newer headers have it", "[absent]") {
+    check_absent(Library::load(".version 7.0"));
+    const auto library = Library::borrow(reinterpret_cast<CUlibrary>(1));
+    check_absent(library.kernel("add"));
+    check_absent(library.kernel_count());
+    check_absent(library.global<int>(context, "counter"));
+    check_absent(library.managed<int>(context, "counter"));
+    check_absent(library.unified_function("add"));
+    check_absent(library.module(context));
+    const auto function = AnyKernel::borrow(reinterpret_cast<CUfunction>(1));
+    check_absent(function.name());
+    check_absent(function.parameter(0));
+    check_absent(function.parameter_count());
+    check_absent(function.launch_unchecked(stream, {.priority = 0}, nullptr));
+    check_absent(max_cluster_size(context, function, {}));
+    check_absent(max_active_clusters(context, function, {}));
+}
+#endif

@@ -1,0 +1,160 @@
+#include "harness/scenario.hpp"
+#include "harness/simulator.hpp"
+
+#include <utility>
+
+using namespace cushim;
+
+namespace {
+
+Result<CUcontext> current() {
+    CUSHIM_TRY(const Context context, Context::current());
+    return context.native();
+}
+
+} // namespace
+
+SCENARIO_TEST("a scope makes a context current, and puts back what was", "[context]") {
+    CUSHIM_TRY(const CUcontext before, current());
+    CUSHIM_TRY(const Context primary, trial.context());
+    CHECK(primary.native() != before);
+    {
+        CUSHIM_TRY(const ContextScope scope, primary.enter());
+        CUSHIM_TRY(const CUcontext inside, current());
+        CHECK(inside == primary.native());
+        CUSHIM_TRY(const ContextScope again, primary.enter());
+    }
+    CUSHIM_TRY(const CUcontext after, current());
+    CHECK(after == before);
+    return {};
+}
+
+SCENARIO_TEST("everything keeps its context alive", "[context]") {
+    Stream stream;
+    {
+        CUSHIM_TRY(const Device device, Device::get(0));
+        CUSHIM_TRY(const Context created, Context::create(device));
+        CUSHIM_TRY(stream, Stream::create(created));
+    }
+    CUSHIM_TRY_VOID(stream.synchronize());
+    return {};
+}
+
+SCENARIO_TEST("a created context is its own world", "[context]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context created, Context::create(device, CU_CTX_SCHED_YIELD));
+    CUSHIM_TRY(const Context primary, Context::primary(device));
+    CHECK(created.native() != primary.native());
+    CUSHIM_TRY(const Device its, created.device());
+    CHECK(its == device);
+    CUSHIM_TRY(const unsigned int flags, created.flags());
+    CHECK((flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_YIELD);
+    CUSHIM_TRY_VOID(created.synchronize());
+    return {};
+}
+
+SCENARIO_TEST("limits and priorities of a context", "[context]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const std::size_t stack, context.limit(CU_LIMIT_STACK_SIZE));
+    CHECK(stack > 0);
+    CUSHIM_TRY_VOID(context.set_limit(CU_LIMIT_STACK_SIZE, stack));
+    CUSHIM_TRY(const StreamPriorities priorities, context.stream_priorities());
+    CHECK(priorities.greatest <= priorities.least);
+    CUSHIM_TRY(const Stream urgent, Stream::create(context, {.priority = priorities.greatest}));
+    CUSHIM_TRY(const int priority, urgent.priority());
+    CHECK(priority == priorities.greatest);
+    return {};
+}
+
+SCENARIO_TEST("peers are let in and shut out", "[context]", "devices=2") {
+    CUSHIM_TRY(const int count, Device::count());
+    if (count < 2) {
+        trial.skip("one device alone has no peer");
+    }
+    CUSHIM_TRY(const Device first, Device::get(0));
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Context here, Context::create(first));
+    CUSHIM_TRY(const Context there, Context::create(second));
+    CUSHIM_TRY_VOID(here.enable_peer_access(there));
+    return here.disable_peer_access(there);
+}
+
+SCENARIO_TEST("two owners share one context", "[context]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(Context first, Context::create(device));
+    Context second = first.share();
+    CHECK(first.native() == second.native());
+    CUSHIM_TRY_VOID(first.close());
+    CHECK_FALSE(static_cast<bool>(first));
+    CUSHIM_TRY_VOID(second.synchronize());
+    return second.close();
+}
+
+SCENARIO_TEST("a context that is given up is the caller's", "[context]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(Context context, Context::create(device));
+    const CUcontext native = context.release();
+    CHECK_FALSE(static_cast<bool>(context));
+    CUSHIM_TRY(const Context owned, Context::adopt(native));
+    CHECK(owned.native() == native);
+    return {};
+}
+
+TEST_CASE("owners move, and are empty after it", "[context]") {
+    api_test::restart("");
+    auto made = Context::create(Device::from_native(0));
+    REQUIRE(made.has_value());
+    Context first = std::move(*made);
+    CHECK_FALSE(static_cast<bool>(*made));
+    Context second;
+    second = std::move(first);
+    CHECK_FALSE(static_cast<bool>(first));
+    CHECK(static_cast<bool>(second));
+    Context &itself = second;
+    second = std::move(itself);
+    CHECK(static_cast<bool>(second));
+    second.reset();
+    CHECK_FALSE(static_cast<bool>(second));
+    CHECK(second.close().has_value());
+}
+
+TEST_CASE("what is borrowed is not destroyed", "[context]") {
+    api_test::restart("");
+    const auto made = Context::create(Device::from_native(0));
+    REQUIRE(made.has_value());
+    { const Context lent = Context::borrow(made->native()).share(); }
+    CHECK(made->synchronize().has_value());
+}
+
+TEST_CASE("an empty context is refused, and never means the current one", "[context]") {
+    api_test::restart("");
+    const Context empty;
+    CHECK(empty.enter().error().kind() == ErrorKind::invalid_argument);
+    CHECK(empty.make_current().error().kind() == ErrorKind::invalid_argument);
+    CHECK(empty.synchronize().error().kind() == ErrorKind::invalid_argument);
+    CHECK(Stream::create(empty).error().kind() == ErrorKind::invalid_argument);
+    CHECK(Event::create(empty).error().kind() == ErrorKind::invalid_argument);
+    CHECK(DeviceBuffer<int>::allocate(empty, 0).error().kind() == ErrorKind::invalid_argument);
+}
+
+// Destructors of what was in it have nothing left to destroy, and report nothing.
+TEST_CASE("a primary context is reset under its objects", "[context]") {
+    api_test::restart("");
+    int reports = 0;
+    const auto before = set_teardown_sink(
+        {[](const TeardownFailure &, void *user) { ++*static_cast<int *>(user); }, &reports});
+    {
+        const auto context = Context::primary(Device::from_native(0));
+        REQUIRE(context.has_value());
+        auto stream = Stream::create(*context);
+        REQUIRE(stream.has_value());
+        const auto event = Event::create(*context);
+        REQUIRE(event.has_value());
+        const auto buffer = DeviceBuffer<int>::allocate(*context, 4);
+        REQUIRE(buffer.has_value());
+        REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
+        CHECK(stream->close().has_value());
+    }
+    set_teardown_sink(before);
+    CHECK(reports == 0);
+}

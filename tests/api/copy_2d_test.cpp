@@ -1,0 +1,354 @@
+#include "harness/memory.hpp"
+
+#include <algorithm>
+#include <limits>
+
+using namespace cushim;
+using api_test::numbers;
+using api_test::refusal;
+
+namespace {
+
+constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+
+// An image on the host, every row with some room behind it.
+struct Image {
+    Image(const Extent &of, std::size_t room, int value)
+        : extent(of), pitch{(of.width + room) * sizeof(int), of.height},
+          values((of.width + room) * of.height * of.depth, value) {}
+
+    Result<HostPitchedSpan<int>> view() { return HostPitchedSpan<int>::of(values, extent, pitch); }
+
+    Extent extent;
+    Pitch pitch;
+    std::vector<int> values;
+};
+
+// Every element its own number.
+Result<void> number(const HostPitchedSpan<int> &view) {
+    int next = 0;
+    for (std::size_t z = 0; z < view.depth(); ++z) {
+        for (std::size_t y = 0; y < view.height(); ++y) {
+            CUSHIM_TRY(const std::span<int> row, view.row(y, z));
+            for (int &value : row) {
+                value = next++;
+            }
+        }
+    }
+    return {};
+}
+
+Result<bool> is_numbered(const HostPitchedSpan<int> &view) {
+    int next = 0;
+    for (std::size_t z = 0; z < view.depth(); ++z) {
+        for (std::size_t y = 0; y < view.height(); ++y) {
+            CUSHIM_TRY(const std::span<int> row, view.row(y, z));
+            for (const int value : row) {
+                if (value != next++) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+// To the device, to another buffer there, and back; what is between the rows stays what it was.
+Result<void> go_round(const Context &context, const Extent &extent) {
+    CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
+    CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
+    Image sent(extent, 3, -1), received(extent, 5, -2);
+    CUSHIM_TRY(const auto from, sent.view());
+    CUSHIM_TRY(const auto to, received.view());
+    CUSHIM_TRY_VOID(number(from));
+    CUSHIM_TRY_VOID(copy(context, first.span(), from));
+    CUSHIM_TRY_VOID(copy(context, second.span(), first));
+    CUSHIM_TRY_VOID(copy(context, to, second));
+    CUSHIM_TRY(const bool same, is_numbered(to));
+    CHECK(same);
+    CHECK(std::count(received.values.begin(), received.values.end(), -2) ==
+          static_cast<std::ptrdiff_t>(5 * extent.height * extent.depth));
+    return {};
+}
+
+// What is there by now, read past everything that waits for the default streams.
+Result<bool> is_numbered_aside(const Context &context, const DevicePitchedSpan<const int> &span) {
+    CUSHIM_TRY(const Stream aside, Stream::create(context, {.non_blocking = true}));
+    Image received(span.extent(), 1, -1);
+    CUSHIM_TRY(const auto to, received.view());
+    CUSHIM_TRY_VOID(copy(aside, to, span));
+    CUSHIM_TRY_VOID(aside.synchronize());
+    return is_numbered(to);
+}
+
+} // namespace
+
+SCENARIO_TEST("rows go to the device and back", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    return go_round(context, {100, 20});
+}
+
+SCENARIO_TEST("layers go to the device and back", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    return go_round(context, {33, 7, 5});
+}
+
+SCENARIO_TEST("a pitched buffer knows how it lies", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto buffer, PitchedBuffer<int>::allocate(context, {100, 20, 3}));
+    CHECK(buffer.extent() == Extent{100, 20, 3});
+    CHECK(buffer.pitch().row >= 400);
+    CHECK(buffer.pitch().row % alignof(int) == 0);
+    CHECK(buffer.pitch().layer == 20);
+    CHECK(buffer.size_bytes() == buffer.pitch().row * 60);
+    CHECK(buffer.native() == reinterpret_cast<CUdeviceptr>(buffer.data()));
+    const DevicePitchedSpan<const int> span = buffer;
+    CHECK(span.address() == buffer.native());
+    CHECK((span.width() == 100 && span.height() == 20 && span.depth() == 3));
+    return {};
+}
+
+SCENARIO_TEST("copies of rows and layers are done when they return", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
+        CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
+        CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
+        Image sent(extent, 1, -1);
+        CUSHIM_TRY(const auto from, sent.view());
+        CUSHIM_TRY_VOID(number(from));
+        CUSHIM_TRY_VOID(copy(context, first.span(), from));
+        CUSHIM_TRY(const bool sent_up, is_numbered_aside(context, first));
+        CHECK(sent_up);
+        CUSHIM_TRY_VOID(copy(context, second.span(), first));
+        CUSHIM_TRY(const bool passed_on, is_numbered_aside(context, second));
+        CHECK(passed_on);
+    }
+    return {};
+}
+
+SCENARIO_TEST("copies of rows and layers are queued in a stream", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
+        CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(400)));
+        CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 400));
+        CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
+        CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
+        CUSHIM_TRY_VOID(first.release_after(stream));
+        CUSHIM_TRY(const auto from, HostPitchedSpan<const int>::of(sent, extent));
+        CUSHIM_TRY(const auto to, HostPitchedSpan<int>::of(received, extent));
+        CUSHIM_TRY_VOID(copy(stream, first.span(), from));
+        CUSHIM_TRY_VOID(copy(stream, second.span(), first));
+        CUSHIM_TRY_VOID(fill(stream, first.span(), 0));
+        CUSHIM_TRY_VOID(copy(stream, to, second));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(received.span()[399] == 399);
+    }
+    return {};
+}
+
+SCENARIO_TEST("a part of an image is copied", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto linear, DeviceBuffer<int>::copy_of(context, numbers(10 * 6)));
+    CUSHIM_TRY(const auto image, DevicePitchedSpan<const int>::of(linear, {10, 6}));
+    CUSHIM_TRY(const auto part, image.part({4, 2}, {3, 2}));
+    CHECK(part.address() == linear.native() + 24 * sizeof(int));
+    std::vector<int> values(6);
+    CUSHIM_TRY(const auto to, HostPitchedSpan<int>::of(values, {3, 2}));
+    CUSHIM_TRY_VOID(copy(context, to, part));
+    CHECK(values == std::vector{24, 25, 26, 34, 35, 36});
+    return {};
+}
+
+SCENARIO_TEST("a part of layers is copied", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto linear, DeviceBuffer<int>::copy_of(context, numbers(4 * 3 * 3)));
+    CUSHIM_TRY(const auto block, DevicePitchedSpan<const int>::of(linear, {4, 3, 3}));
+    CUSHIM_TRY(const auto part, block.part({1, 0, 1}, {2, 2, 2}));
+    std::vector<int> values(8);
+    CUSHIM_TRY(const auto to, HostPitchedSpan<int>::of(values, {2, 2, 2}));
+    CUSHIM_TRY_VOID(copy(context, to, part));
+    CHECK(values == std::vector{13, 14, 17, 18, 25, 26, 29, 30});
+    return {};
+}
+
+SCENARIO_TEST("rows are filled, and nothing between them", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto linear, DeviceBuffer<short>::allocate(context, 4 * 6 * 3));
+    CUSHIM_TRY_VOID(fill(context, linear.span(), 1));
+    // Three layers of two rows of three, in rows of four, in layers of six.
+    CUSHIM_TRY(const auto view,
+               DevicePitchedSpan<short>::of(linear, {3, 2, 3}, {4 * sizeof(short), 6}));
+    CUSHIM_TRY_VOID(fill(context, view, 2));
+    CUSHIM_TRY(const auto part, view.part({0, 0, 2}, {1, 2}));
+    CUSHIM_TRY_VOID(fill(stream, part, 3));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    std::vector<short> values(4 * 6 * 3);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), linear.span()));
+    for (std::size_t index = 0; index < values.size(); ++index) {
+        const std::size_t x = index % 4, y = index / 4 % 6, z = index / 24;
+        const bool inside = x < 3 && y < 2;
+        CHECK(values[index] == (inside && x < 1 && z == 2 ? 3 : inside ? 2 : 1));
+    }
+    return {};
+}
+
+SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    const auto check = [&context]<class T>(const T &value) -> Result<void> {
+        CUSHIM_TRY(const auto buffer, PitchedBuffer<T>::allocate(context, {5, 4, 2}));
+        CUSHIM_TRY_VOID(fill(context, buffer.span(), value));
+        std::vector<T> values(40);
+        CUSHIM_TRY(const auto to, HostPitchedSpan<T>::of(values, {5, 4, 2}));
+        CUSHIM_TRY_VOID(copy(context, to, buffer));
+        CHECK(values == std::vector<T>(40, value));
+        return {};
+    };
+    CUSHIM_TRY_VOID(check(static_cast<unsigned char>(200)));
+    CUSHIM_TRY_VOID(check(static_cast<unsigned short>(50000)));
+    return check(1.5F);
+}
+
+SCENARIO_TEST("images go from device to device", "[copy_2d]", "devices=2") {
+    CUSHIM_TRY(const int count, Device::count());
+    if (count < 2) {
+        trial.skip("one device alone has no other");
+    }
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Context here, trial.context());
+    CUSHIM_TRY(const Context there, Context::primary(second));
+    for (const Extent &extent : {Extent{100, 20}, Extent{10, 8, 3}}) {
+        CUSHIM_TRY(const auto source, PitchedBuffer<int>::allocate(here, extent));
+        CUSHIM_TRY(const auto target, PitchedBuffer<int>::allocate(there, extent));
+        Image sent(extent, 1, -1);
+        CUSHIM_TRY(const auto from, sent.view());
+        CUSHIM_TRY_VOID(number(from));
+        CUSHIM_TRY_VOID(copy(here, source.span(), from));
+        CUSHIM_TRY_VOID(copy(there, target.span(), source));
+        CUSHIM_TRY(const bool same, is_numbered_aside(there, target));
+        CHECK(same);
+    }
+    return {};
+}
+
+// Without release_after() the simulator would tell of memory that was freed under queued work.
+SCENARIO_TEST("a pitched buffer waits for its stream before it goes", "[copy_2d]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(auto buffer, PitchedBuffer<int>::allocate(context, {100, 20}));
+    CUSHIM_TRY_VOID(buffer.release_after(stream));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1));
+    return buffer.close();
+}
+
+TEST_CASE("rows and layers of nothing", "[copy_2d]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const auto stream = Stream::create(*context);
+    const auto calls = api_test::calls_in([&] {
+        for (const Extent &extent : {Extent{0, 3}, Extent{3, 0}, Extent{3, 3, 0}}) {
+            const auto buffer = PitchedBuffer<int>::allocate(*context, extent);
+            REQUIRE(buffer.has_value());
+            CHECK(buffer->empty());
+            CHECK(buffer->native() == 0);
+            const auto device = DevicePitchedSpan<int>::of({}, extent);
+            const auto host = HostPitchedSpan<int>::of({}, extent);
+            REQUIRE(device.has_value());
+            REQUIRE(host.has_value());
+            CHECK(copy(*context, *device, *host).has_value());
+            CHECK(copy(*context, buffer->span(), *host).has_value());
+            CHECK(copy(*stream, *host, *device).has_value());
+            CHECK(copy(*context, *device, *device).has_value());
+            CHECK(fill(*context, *device, 1).has_value());
+            CHECK(fill(*stream, *device, 1).has_value());
+        }
+        CHECK(fill(*stream, PitchedBuffer<int>().span(), 1).has_value());
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("views that do not fit", "[copy_2d]") {
+    std::vector<int> values(60);
+    const auto view = [&](const Extent &extent, const Pitch &pitch = {}) {
+        return HostPitchedSpan<int>::of(values, extent, pitch);
+    };
+    REQUIRE(view({10, 6}).has_value());
+    CHECK(view({10, 6})->pitch().row == 40);
+    CHECK(view({10, 2, 3})->pitch().layer == 2);
+    CHECK(refusal(view({10, 7})).find("280 bytes, of 240") != std::string::npos);
+    CHECK(refusal(view({10, 4}, {80})).find("280 bytes, of 240") != std::string::npos);
+    CHECK(refusal(view({10, 2}, {36})).find("40 bytes, 36 bytes apart") != std::string::npos);
+    CHECK(refusal(view({10, 2}, {42})).find("42 bytes apart") != std::string::npos);
+    CHECK(refusal(view({10, 3, 1}, {40, 2})).find("3 rows, 2 rows apart") != std::string::npos);
+    CHECK(refusal(view({all / 2, 1})).find(std::to_string(all / 2)) != std::string::npos);
+    CHECK(refusal(view({1, all})).find(std::to_string(all)) != std::string::npos);
+    CHECK(refusal(view({1, 2, all})).find(std::to_string(all)) != std::string::npos);
+    CHECK(refusal(view({1, 2, 3}, {40, all})).find(std::to_string(all)) != std::string::npos);
+    // The last row needs no room behind it.
+    CHECK(view({4, 6}, {44}).has_value());
+    CHECK_FALSE(view({6, 6}, {44}).has_value());
+}
+
+TEST_CASE("parts that are not in a view", "[copy_2d]") {
+    std::vector<int> values(60);
+    const auto view = HostPitchedSpan<int>::of(values, {5, 4, 3});
+    REQUIRE(view.has_value());
+    CHECK(view->part({}, view->extent()).has_value());
+    CHECK(view->part({5, 4, 3}, {0, 0, 0}).has_value());
+    CHECK(refusal(view->part({1}, {5, 1})).find("5 from 1 on") != std::string::npos);
+    CHECK(refusal(view->part({0, 4}, {5, 1})).find("1 from 4 on") != std::string::npos);
+    CHECK(refusal(view->part({0, 0, 2}, {1, 1, 2})).find("2 from 2 on") != std::string::npos);
+    CHECK(refusal(view->part({1, 1, 1}, {all, 1, 1})).find(std::to_string(all)) !=
+          std::string::npos);
+    const auto row = view->row(3, 2);
+    REQUIRE(row.has_value());
+    CHECK(row->data() == values.data() + 55);
+    CHECK(row->size() == 5);
+    CHECK(refusal(view->row(4)).find("row 4") != std::string::npos);
+    CHECK(refusal(view->row(0, 3)).find("layer 3") != std::string::npos);
+}
+
+TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const auto stream = Stream::create(*context);
+    const auto buffer = PitchedBuffer<int>::allocate(*context, {5, 4, 3});
+    REQUIRE(buffer.has_value());
+    std::vector<int> values(60);
+    const auto other = HostPitchedSpan<int>::of(values, {5, 3, 4});
+    const auto calls = api_test::calls_in([&] {
+        const std::string said = refusal(copy(*context, buffer->span(), *other));
+        CHECK(said.find("5 x 3 x 4 elements into 5 x 4 x 3") != std::string::npos);
+        CHECK(refusal(copy(*stream, *other, *buffer)).find("5 x 4 x 3") != std::string::npos);
+        CHECK(refusal(copy(Context(), buffer->span(), *other)).find("context") !=
+              std::string::npos);
+        CHECK(refusal(copy(Stream(), *other, *buffer)).find("stream") != std::string::npos);
+        CHECK(refusal(fill(Context(), buffer->span(), 1)).find("context") != std::string::npos);
+        CHECK(refusal(fill(Stream(), buffer->span(), 1)).find("stream") != std::string::npos);
+        // Whose maker was wrong.
+        const DevicePitchedSpan<int> narrow(buffer->native(), {5, 4}, {16, 4});
+        CHECK(refusal(fill(*stream, narrow, 1)).find("16 bytes apart") != std::string::npos);
+        CHECK(refusal(copy(*context, narrow, narrow)).find("16 bytes apart") != std::string::npos);
+        const DevicePitchedSpan<int> huge(buffer->native(), {5, all, all}, {20, all});
+        CHECK(refusal(fill(*context, huge, 1)).find("address space") != std::string::npos);
+        const DevicePitchedSpan<int> askew(buffer->native() + 2, {5, 4}, {20, 4});
+        CHECK(refusal(fill(*context, askew, 1)).find("multiple") != std::string::npos);
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("what no pitched buffer can be", "[copy_2d]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    CHECK(refusal(PitchedBuffer<int>::allocate(Context(), {1})).find("context") !=
+          std::string::npos);
+    CHECK(refusal(PitchedBuffer<int>::allocate(*context, {all / 2})).find("4 bytes") !=
+          std::string::npos);
+    CHECK(refusal(PitchedBuffer<int>::allocate(*context, {1, all, 2})).find("2 layers") !=
+          std::string::npos);
+    CHECK(refusal(PitchedBuffer<int>::allocate(*context, {8, all / 8})).find("32 bytes") !=
+          std::string::npos);
+    const auto large = PitchedBuffer<int>::allocate(*context, {std::size_t{1} << 38, 1 << 10});
+    REQUIRE_FALSE(large.has_value());
+}

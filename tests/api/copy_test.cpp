@@ -1,0 +1,235 @@
+#include "harness/memory.hpp"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+using namespace cushim;
+using api_test::numbers;
+using api_test::refusal;
+
+namespace {
+
+// What is on the device by now, read past everything that waits for the default streams.
+Result<std::vector<int>> seen_aside(const Context &context, DeviceSpan<const int> span) {
+    CUSHIM_TRY(const Stream aside, Stream::create(context, {.non_blocking = true}));
+    std::vector<int> values(span.size());
+    CUSHIM_TRY_VOID(copy(aside, std::span(values), span));
+    CUSHIM_TRY_VOID(aside.synchronize());
+    return values;
+}
+
+struct Pair {
+    short first;
+    short second;
+    friend bool operator==(const Pair &, const Pair &) = default;
+};
+
+template <class T>
+Result<void> check_fill(const Context &context, const Stream &stream, const T &one, const T &two) {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<T>::allocate(context, 100));
+    CUSHIM_TRY_VOID(fill(context, buffer.span(), one));
+    CUSHIM_TRY_VOID(fill(stream, *buffer.span().subspan(50, 50), two));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    std::array<T, 100> values{};
+    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
+    CHECK((values[0] == one && values[49] == one));
+    CHECK((values[50] == two && values[99] == two));
+    return {};
+}
+
+} // namespace
+
+// CUDA itself returns when it has read pageable memory, and not when that has arrived.
+SCENARIO_TEST("a copy to the device is done when it returns", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(copy(context, buffer.span(), numbers(1000)));
+    CUSHIM_TRY(const auto values, seen_aside(context, buffer));
+    CHECK(values == numbers(1000));
+    return {};
+}
+
+SCENARIO_TEST("a copy within the device is done when it returns", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto from, DeviceBuffer<int>::copy_of(context, numbers(1000)));
+    CUSHIM_TRY(const auto to, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(copy(context, to.span(), from));
+    CUSHIM_TRY(const auto values, seen_aside(context, to));
+    CHECK(values == numbers(1000));
+    return {};
+}
+
+SCENARIO_TEST("a fill is done when it returns", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(fill(context, buffer.span(), 9));
+    CUSHIM_TRY(const auto values, seen_aside(context, buffer));
+    CHECK(values == std::vector<int>(1000, 9));
+    return {};
+}
+
+SCENARIO_TEST("what a context copies comes after its blocking streams", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
+    std::vector<int> values(100);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
+    CHECK(values == std::vector<int>(100, 3));
+    return {};
+}
+
+SCENARIO_TEST("copies are queued in a stream", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
+    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
+    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
+    CUSHIM_TRY_VOID(fill(stream, first.span(), 0));
+    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(received.span()[99] == 99);
+    return {};
+}
+
+SCENARIO_TEST("parts of memory are copied", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(100)));
+    CUSHIM_TRY(const auto middle, buffer.span().subspan(40, 3));
+    std::array<int, 3> values{};
+    CUSHIM_TRY_VOID(copy(context, std::span(values), middle)); // of a size that the compiler knows
+    CHECK(values == std::array{40, 41, 42});
+    CUSHIM_TRY(const auto elsewhere, buffer.span().subspan(43, 3));
+    CUSHIM_TRY_VOID(copy(context, elsewhere, middle)); // next to each other
+    CUSHIM_TRY_VOID(copy(context, std::span(values), elsewhere));
+    CHECK(values == std::array{40, 41, 42});
+    return {};
+}
+
+SCENARIO_TEST("elements of every size are filled", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY_VOID(check_fill<signed char>(context, stream, -1, 2));
+    CUSHIM_TRY_VOID(check_fill<bool>(context, stream, false, true));
+    CUSHIM_TRY_VOID(check_fill<unsigned short>(context, stream, 0x1234, 0xfedc));
+    CUSHIM_TRY_VOID(check_fill<float>(context, stream, 1.5F, -2.5F));
+    return check_fill<Pair>(context, stream, {1, 2}, {3, 4});
+}
+
+SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
+    CUSHIM_TRY(const int count, Device::count());
+    if (count < 2) {
+        trial.skip("one device alone has no other");
+    }
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Context here, trial.context());
+    CUSHIM_TRY(const Context there, Context::primary(second));
+    CUSHIM_TRY(const auto source, DeviceBuffer<int>::copy_of(here, numbers(1000)));
+    CUSHIM_TRY(const auto middle, DeviceBuffer<int>::allocate(there, 1000));
+    CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(here, 1000));
+    CUSHIM_TRY_VOID(copy(here, middle.span(), source));
+    CUSHIM_TRY(const auto values, seen_aside(there, middle));
+    CHECK(values == numbers(1000));
+    CUSHIM_TRY(const Stream stream, Stream::create(there, {.non_blocking = true}));
+    CUSHIM_TRY_VOID(copy(stream, target.span(), middle));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto back, seen_aside(here, target));
+    CHECK(back == numbers(1000));
+    return {};
+}
+
+SCENARIO_TEST("copies go from context to context", "[copy]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context first, Context::create(device));
+    CUSHIM_TRY(const Context second, trial.context());
+    CUSHIM_TRY(const auto source, DeviceBuffer<int>::copy_of(first, numbers(100)));
+    CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(second, 100));
+    CUSHIM_TRY_VOID(copy(second, target.span(), source));
+    CUSHIM_TRY(const auto values, seen_aside(second, target));
+    CHECK(values == numbers(100));
+    return {};
+}
+
+TEST_CASE("a stream's copy waits for its turn", "[copy]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("when queued work runs is the simulator's to decide");
+    }
+    api_test::restart("mode=adversarial");
+    const auto context = api_test::Trial::context();
+    const auto stream = Stream::create(*context);
+    const auto buffer = DeviceBuffer<int>::copy_of(*context, numbers(10));
+    const auto pinned = PinnedBuffer<int>::allocate(*context, 10);
+    REQUIRE(pinned.has_value());
+    REQUIRE(copy(*stream, pinned->span(), buffer->span()).has_value());
+    CHECK(pinned->span()[9] == 0);
+    REQUIRE(stream->synchronize().has_value());
+    CHECK(pinned->span()[9] == 9);
+}
+
+TEST_CASE("copies of nothing never reach CUDA", "[copy]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const auto stream = Stream::create(*context);
+    const std::vector<int> none;
+    const auto calls = api_test::calls_in([&] {
+        CHECK(copy(*context, DeviceSpan<int>(), none).has_value());
+        CHECK(copy(*stream, DeviceSpan<int>(), none).has_value());
+        CHECK(copy(*context, std::span<int>(), DeviceSpan<int>()).has_value());
+        CHECK(copy(*stream, std::span<int>(), DeviceSpan<int>()).has_value());
+        CHECK(copy(*context, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
+        CHECK(copy(*stream, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
+        CHECK(fill(*context, DeviceSpan<int>(), 1).has_value());
+        CHECK(fill(*stream, DeviceSpan<int>(), 1).has_value());
+    });
+    CHECK(calls.empty());
+    CHECK(refusal(copy(Context(), DeviceSpan<int>(), none)).find("context") != std::string::npos);
+    CHECK(refusal(copy(Stream(), DeviceSpan<int>(), none)).find("stream") != std::string::npos);
+    CHECK(refusal(fill(Context(), DeviceSpan<int>(), 1)).find("context") != std::string::npos);
+    CHECK(refusal(fill(Stream(), DeviceSpan<int>(), 1)).find("stream") != std::string::npos);
+}
+
+TEST_CASE("copies that cannot be", "[copy]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const auto stream = Stream::create(*context);
+    const auto buffer = DeviceBuffer<int>::copy_of(*context, numbers(10));
+    REQUIRE(buffer.has_value());
+    std::vector<int> values(9);
+    const auto calls = api_test::calls_in([&] {
+        CHECK(
+            refusal(copy(*context, std::span(values), buffer->span())).find("10 elements into 9") !=
+            std::string::npos);
+        CHECK(refusal(copy(*stream, buffer->span(), values)).find("9 elements into 10") !=
+              std::string::npos);
+        const auto first = *buffer->span().subspan(0, 6);
+        const auto second = *buffer->span().subspan(4, 6);
+        for (const auto &[to, from] : {std::pair(first, second), {second, first}, {first, first}}) {
+            CHECK(refusal(copy(*context, to, from)).find("24 bytes") != std::string::npos);
+            CHECK(refusal(copy(*stream, to, from)).find("overlap") != std::string::npos);
+        }
+        // Whose maker was wrong.
+        constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 2;
+        const DeviceSpan<int> large(buffer->native(), many), other(buffer->native() + 4, many);
+        CHECK(refusal(copy(*stream, large, other)).find(std::to_string(many)) != std::string::npos);
+        CHECK(refusal(fill(*context, large, 1)).find(std::to_string(many)) != std::string::npos);
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("fills begin at multiples of their elements", "[copy]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const auto buffer = DeviceBuffer<char>::allocate(*context, 16);
+    REQUIRE(buffer.has_value());
+    struct Bytes {
+        char bytes[4];
+    };
+    const DeviceSpan<Bytes> askew(buffer->native() + 2, 1);
+    CHECK(refusal(fill(*context, askew, Bytes{})).find("4-byte") != std::string::npos);
+    const DeviceSpan<Bytes> straight(buffer->native() + 4, 1);
+    CHECK(fill(*context, straight, Bytes{}).has_value());
+}

@@ -1,0 +1,334 @@
+// Buffers that grow in place.
+#include "harness/mapped_memory.hpp"
+#include "harness/simulator.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+using namespace cushim;
+using api_test::pattern;
+using api_test::Place;
+using api_test::read;
+using api_test::refused;
+using api_test::tells;
+using api_test::write;
+
+namespace {
+
+using Words = GrowableBuffer<std::uint32_t>;
+
+// Quicker than the 2 MiB of real devices.
+constexpr const char *small = "granularity=64KiB";
+
+constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+
+struct Triple {
+    float x, y, z;
+};
+static_assert(!std::is_copy_constructible_v<Words> && std::is_nothrow_move_constructible_v<Words>);
+
+// Elements in one unit of the granularity.
+std::size_t words_of(const Place &place) {
+    return place.unit / sizeof(std::uint32_t);
+}
+
+// Every part, by what the buffer says and by what CUDA says.
+Result<void> all_may_write(const Words &buffer, std::size_t part, std::span<const Device> devices) {
+    const auto range = AddressRange::borrow(buffer.native(), buffer.size_bytes());
+    for (const Device device : devices) {
+        CUSHIM_TRY(const auto said, buffer.get_access(device));
+        CHECK(said == AccessFlags::read_write);
+        for (std::size_t offset = 0; offset != buffer.size_bytes(); offset += part) {
+            CUSHIM_TRY(const auto access, range.get_access(offset, device));
+            CHECK(access == AccessFlags::read_write);
+        }
+    }
+    return {};
+}
+
+Place place_now(const std::string &settings = "") {
+    api_test::restart(settings);
+    auto place = Place::make();
+    REQUIRE(place);
+    return std::move(*place);
+}
+
+} // namespace
+
+SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[growable_buffer]", small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 8 * unit));
+    CHECK(buffer.empty());
+    CHECK(buffer.capacity() == 8 * unit);
+    CHECK(buffer.mapped_bytes() == 0);
+    const CUdeviceptr address = buffer.native();
+    CHECK(address != 0);
+
+    for (std::size_t grown = 0; grown != 4; ++grown) {
+        CUSHIM_TRY_VOID(buffer.resize((grown + 1) * unit));
+        CHECK(buffer.native() == address);
+        CHECK(buffer.size() == (grown + 1) * unit);
+        CHECK(buffer.mapped_bytes() == (grown + 1) * place.unit);
+        const auto seed = static_cast<std::uint32_t>(grown);
+        CUSHIM_TRY_VOID(write(place, address + grown * place.unit, pattern(unit, seed)));
+    }
+    for (std::size_t part = 0; part != 4; ++part) {
+        CUSHIM_TRY(const auto values, read(place, address + part * place.unit, unit));
+        CHECK(values == pattern(unit, static_cast<std::uint32_t>(part)));
+    }
+    return buffer.close();
+}
+
+SCENARIO_TEST("a buffer grows by what is needed, or by its step", "[growable_buffer]", small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    GrowableBufferOptions options;
+    options.step = 2 * place.unit + 1; // rounded up to three units
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * words_of(place), options));
+    CUSHIM_TRY_VOID(buffer.resize(1));
+    CHECK(buffer.size() == 1);
+    CHECK(buffer.size_bytes() == sizeof(std::uint32_t));
+    CHECK(buffer.mapped_bytes() == 3 * place.unit);
+    CUSHIM_TRY_VOID(buffer.resize(3 * words_of(place)));
+    CHECK(buffer.mapped_bytes() == 3 * place.unit);
+    CUSHIM_TRY_VOID(buffer.resize(3 * words_of(place) + 1));
+    CHECK(buffer.mapped_bytes() == 4 * place.unit); // no further than the range reaches
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(4 * words_of(place))));
+    return {};
+}
+
+SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it was", "[growable_buffer]",
+              small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
+    CUSHIM_TRY_VOID(buffer.resize(100));
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(100)));
+    const CUdeviceptr address = buffer.native();
+    const auto too_far = buffer.resize(words_of(place) + 1);
+    CHECK(refused(too_far));
+    CHECK(tells(too_far, {place.unit + 4, place.unit}));
+    CHECK(refused(buffer.resize(most)));
+    CHECK(buffer.native() == address);
+    CHECK(buffer.size() == 100);
+    CUSHIM_TRY(const auto values, read(place, buffer.native(), 100));
+    CHECK(values == pattern(100));
+    return {};
+}
+
+SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[growable_buffer]",
+              small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(2 * unit)));
+    const CUdeviceptr before = buffer.native();
+    CUSHIM_TRY_VOID(buffer.reserve(2 * unit)); // there is that much
+    CHECK(buffer.native() == before);
+    CUSHIM_TRY_VOID(buffer.reserve(5 * unit));
+    CHECK(buffer.native() != before);
+    CHECK(buffer.capacity() == 5 * unit);
+    CHECK(buffer.size() == 2 * unit);
+    CUSHIM_TRY_VOID(buffer.resize(5 * unit));
+    CUSHIM_TRY(const auto values, read(place, buffer.native(), 2 * unit));
+    CHECK(values == pattern(2 * unit));
+    return write(place, buffer.native(), pattern(5 * unit));
+}
+
+SCENARIO_TEST("a buffer without room gets some later", "[growable_buffer]", small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 0));
+    CHECK(buffer);
+    CHECK(buffer.native() == 0);
+    CHECK(buffer.capacity() == 0);
+    CUSHIM_TRY_VOID(buffer.resize(0));
+    CHECK(refused(buffer.resize(1)));
+    CUSHIM_TRY_VOID(buffer.reserve(1));
+    CUSHIM_TRY_VOID(buffer.resize(1));
+    return write(place, buffer.native(), pattern(1));
+}
+
+SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_buffer]", small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * unit));
+    for (const std::size_t size : {unit, 3 * unit, 4 * unit}) {
+        CUSHIM_TRY_VOID(buffer.resize(size));
+    }
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(unit)));
+    CUSHIM_TRY_VOID(buffer.resize(unit + 1));
+    CHECK(buffer.mapped_bytes() == 4 * place.unit); // shrinking alone gives nothing back
+    CUSHIM_TRY_VOID(buffer.shrink_to_fit());
+    CHECK(buffer.mapped_bytes() == 3 * place.unit); // of which the second piece is in use
+    CUSHIM_TRY(const auto values, read(place, buffer.native(), unit));
+    CHECK(values == pattern(unit));
+    CUSHIM_TRY_VOID(buffer.resize(4 * unit));
+    CHECK(buffer.mapped_bytes() == 4 * place.unit);
+    CUSHIM_TRY_VOID(buffer.resize(0));
+    CUSHIM_TRY_VOID(buffer.shrink_to_fit());
+    CHECK(buffer.mapped_bytes() == 0);
+    CHECK(buffer.capacity() == 4 * unit);
+    return {};
+}
+
+SCENARIO_TEST("several devices have access to a buffer, however it grows", "[growable_buffer]",
+              "devices=3;granularity=192KiB") {
+    CUSHIM_TRY(const int devices, Device::count());
+    if (devices < 3) {
+        trial.skip("fewer than three devices");
+    }
+    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Device third, Device::get(2));
+    const std::size_t unit = words_of(place);
+    const AccessGrant grants[] = {place.access(), {second, AccessFlags::read}};
+    GrowableBufferOptions options;
+    options.access = grants;
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit, options));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.set_access({third, AccessFlags::read_write}));
+    CUSHIM_TRY_VOID(buffer.set_access({second, AccessFlags::read_write}));
+    const Device all[] = {place.device, second, third};
+    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all)); // what there was
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all));
+    CUSHIM_TRY_VOID(buffer.reserve(4 * unit));
+    CUSHIM_TRY_VOID(buffer.resize(3 * unit));
+    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all));
+    CUSHIM_TRY(const auto nobody, buffer.get_access(Device::from_native(9)));
+    CHECK(nobody == AccessFlags::none);
+    return {};
+}
+
+SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes", "[growable_buffer]",
+              small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
+    CUSHIM_TRY(auto target, DeviceBuffer<std::uint32_t>::allocate(place.context, 2 * unit));
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.release_after(stream));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1u));
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY(const auto second, buffer.span().subspan(unit, unit));
+    CUSHIM_TRY_VOID(fill(stream, second, 2u));
+    CUSHIM_TRY_VOID(copy(stream, target.span(), buffer.span()));
+    CUSHIM_TRY_VOID(buffer.reserve(3 * unit)); // the old address goes
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3u));
+    CUSHIM_TRY_VOID(buffer.close());
+    std::vector<std::uint32_t> expected(unit, 1u);
+    expected.resize(2 * unit, 2u);
+    CUSHIM_TRY(const auto values, read(place, target.native(), 2 * unit));
+    CHECK(values == expected);
+    return {};
+}
+
+SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffer]", small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
+    CUSHIM_TRY_VOID(buffer.release_after(stream));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1u));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    return buffer.shrink_to_fit();
+}
+
+SCENARIO_TEST("elements that do not divide the granularity", "[growable_buffer]", small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    const std::size_t count = place.unit / sizeof(Triple) + 1;
+    CUSHIM_TRY(auto buffer, GrowableBuffer<Triple>::create(place.device, count));
+    CHECK(buffer.capacity() >= count);
+    CUSHIM_TRY_VOID(buffer.resize(count));
+    CHECK(buffer.size() == count);
+    CHECK(buffer.size_bytes() == count * sizeof(Triple));
+    CHECK(buffer.mapped_bytes() == 2 * place.unit);
+    const std::vector<Triple> values(count, Triple{1, 2, 3});
+    return copy(place.context, buffer.span(), std::span(values));
+}
+
+TEST_CASE("a buffer that memory does not suffice for stays as it is", "[growable_buffer]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("takes all memory of a real device");
+    }
+    const Place place = place_now("memory=64MiB");
+    const std::size_t unit = words_of(place);
+    auto buffer = Words::create(place.device, 64 * unit);
+    REQUIRE(buffer);
+    REQUIRE(buffer->resize(unit));
+    REQUIRE(write(place, buffer->native(), pattern(unit)));
+    CHECK(refused(buffer->resize(64 * unit), ErrorKind::out_of_memory));
+    CHECK(buffer->size() == unit);
+    CHECK(buffer->mapped_bytes() == place.unit);
+    CHECK(*read(place, buffer->native(), unit) == pattern(unit));
+    REQUIRE(buffer->resize(2 * unit));
+    CHECK(buffer->close());
+}
+
+TEST_CASE("a buffer that was moved from is empty", "[growable_buffer]") {
+    const Place place = place_now();
+    auto made = Words::create(place.device, words_of(place));
+    REQUIRE(made);
+    REQUIRE(made->resize(10));
+    Words buffer = std::move(*made);
+    CHECK(buffer.size() == 10);
+    const Words &empty = *made;
+    CHECK_FALSE(empty);
+    CHECK(empty.native() == 0);
+    CHECK(empty.size() == 0);
+    CHECK(empty.capacity() == 0);
+    CHECK(empty.mapped_bytes() == 0);
+    CHECK(refused(made->resize(0)));
+    CHECK(refused(made->reserve(1)));
+    CHECK(refused(made->shrink_to_fit()));
+    CHECK(refused(made->set_access(place.access())));
+    CHECK(refused(made->get_access(place.device)));
+    CHECK(refused(made->release_after(*Stream::create(place.context))));
+    CHECK(made->close());
+}
+
+TEST_CASE("every failure of a buffer's end shows", "[growable_buffer]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("a real driver does not fail at will");
+    }
+    const Place place = place_now(small);
+    auto buffer = Words::create(place.device, 3 * words_of(place));
+    for (std::size_t parts = 1; parts <= 3; ++parts) {
+        REQUIRE(buffer->resize(parts * words_of(place)));
+    }
+    const api_test::Reports reports;
+    api_test::always_fail_after("cuMemUnmap");
+    const auto closed = buffer->close();
+    api_test::simulator()->clear_faults();
+    REQUIRE_FALSE(closed);
+    CHECK(std::string(closed.error().entry_point()) == "cuMemUnmap");
+    CHECK(reports.names == std::vector<std::string>(2, "cuMemUnmap"));
+}
+
+TEST_CASE("what cannot be asked of a buffer is refused", "[growable_buffer]") {
+    const Place place = place_now();
+    CHECK(refused(Words::create(place.device, most)));
+    CHECK(refused(Words::create(place.device, most / 4)));
+    auto buffer = Words::create(place.device, 1);
+    REQUIRE(buffer);
+    CHECK(refused(buffer->reserve(most)));
+    CHECK(refused(buffer->release_after(Stream::legacy())));
+    CHECK(buffer->close());
+}
+
+TEST_CASE("a device without virtual memory management has no such buffer",
+          "[growable_buffer][V13]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("a device cannot be told what it lacks");
+    }
+    api_test::restart("attribute.102=0");
+    const auto device = Device::get(0);
+    REQUIRE(device);
+    CHECK(refused(Words::create(*device, 1), ErrorKind::not_supported_by_device));
+}

@@ -1,0 +1,126 @@
+// Short forms for tests of virtual memory management.
+#pragma once
+
+#include "scenario.hpp"
+#include "simulator.hpp"
+
+#include <cushim/virtual_memory.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace api_test {
+
+// What memory is made and mapped with.
+struct Place {
+    cushim::Device device;
+    cushim::Context context; // for copies: nothing else needs one
+    std::size_t unit;        // the granularity
+
+    static cushim::Result<Place> make(const cushim::PhysicalMemoryOptions &options = {}) {
+        CUSHIM_TRY(const cushim::Device device, cushim::Device::get(0));
+        CUSHIM_TRY(auto context, cushim::Context::primary(device));
+        CUSHIM_TRY(const auto granularity, cushim::Granularity::of(device, options));
+        return Place{device, std::move(context), granularity.recommended};
+    }
+
+    cushim::AccessGrant access(cushim::AccessFlags flags = cushim::AccessFlags::read_write) const {
+        return {device, flags};
+    }
+};
+
+// Memory of its own in a range of its own, accessible to the device.
+inline cushim::Result<cushim::MappedRange>
+map_new(const Place &place, std::size_t size, const cushim::PhysicalMemoryOptions &options = {}) {
+    CUSHIM_TRY(const auto range, cushim::AddressRange::reserve(place.device, size));
+    CUSHIM_TRY(const auto memory, cushim::PhysicalMemory::create(place.device, size, options));
+    return cushim::MappedRange::map(range, 0, memory, place.access());
+}
+
+// Whether it was refused in this way.
+template <class T>
+bool refused(const cushim::Result<T> &result,
+             cushim::ErrorKind kind = cushim::ErrorKind::invalid_argument) {
+    if (!result) {
+        UNSCOPED_INFO(result.error().message());
+    }
+    return !result && result.error().kind() == kind;
+}
+
+// Whether the message of a refusal has all of these numbers in it.
+template <class T>
+bool tells(const cushim::Result<T> &result, std::initializer_list<std::size_t> numbers) {
+    const std::string message = result.error().message();
+    return std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) {
+        return message.find(std::to_string(number)) != std::string::npos;
+    });
+}
+
+// Within a scenario, what CUDA must refuse with this status: success if it did. Another failure is handed
+// on, as that of any other call.
+template <class T>
+cushim::Result<void> must_be_refused(const cushim::Result<T> &result, CUresult status) {
+    if (result) {
+        FAIL_CHECK("CUDA did not refuse it");
+        return {};
+    }
+    return result.error().status() == status ? cushim::Result<void>() : result.error();
+}
+
+// The entry points whose failures destructors reported while this lives.
+class Reports {
+  public:
+    Reports()
+        : before_(cushim::set_teardown_sink(
+              {[](const cushim::TeardownFailure &failure, void *user) {
+                   static_cast<Reports *>(user)->names.emplace_back(failure.entry_point);
+               },
+               this})) {}
+    ~Reports() { cushim::set_teardown_sink(before_); }
+    Reports(const Reports &) = delete;
+    Reports &operator=(const Reports &) = delete;
+
+    std::vector<std::string> names;
+
+  private:
+    cushim::TeardownSinkSetting before_;
+};
+
+// Every call of this entry point does what it is to do, and answers UNKNOWN all the same, until
+// clear_faults(). On the simulator.
+inline void always_fail_after(const char *entry_point) {
+    cushim_sim_fault fault{};
+    fault.entry = entry_point;
+    fault.kind = CUSHIM_SIM_FAULT_AFTER;
+    fault.code = CUDA_ERROR_UNKNOWN;
+    fault.sticky = 1;
+    REQUIRE(simulator()->plan_fault(&fault) != 0);
+}
+
+// A pattern in which every element differs from its neighbours.
+inline std::vector<std::uint32_t> pattern(std::size_t count, std::uint32_t seed = 0) {
+    std::vector<std::uint32_t> values(count);
+    for (std::size_t i = 0; i != count; ++i) {
+        values[i] = (static_cast<std::uint32_t>(i) + seed) * 0x9E3779B1u;
+    }
+    return values;
+}
+
+inline cushim::Result<void> write(const Place &place, CUdeviceptr address,
+                                  const std::vector<std::uint32_t> &values) {
+    return cushim::copy(place.context, cushim::DeviceSpan<std::uint32_t>(address, values.size()),
+                        std::span(values));
+}
+
+inline cushim::Result<std::vector<std::uint32_t>> read(const Place &place, CUdeviceptr address,
+                                                       std::size_t count) {
+    std::vector<std::uint32_t> values(count);
+    CUSHIM_TRY_VOID(cushim::copy(place.context, std::span(values),
+                                 cushim::DeviceSpan<const std::uint32_t>(address, count)));
+    return values;
+}
+
+} // namespace api_test

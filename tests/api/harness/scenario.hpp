@@ -1,0 +1,72 @@
+// Scenarios: uses of the wrappers from the first factory to the last owner gone, each of which is run
+//
+//   - on the simulator, in the immediate mode and in the adversarial one with 20 seeds;
+//   - there again, once for each driver call that it makes, with that call failing;
+//   - on simulated drivers of older versions, where it may answer requires_newer_driver;
+//   - on a real GPU.
+//
+// After each run nothing may be left behind, nothing misused, and the thread's current context must be what
+// it was before.
+//
+//     SCENARIO_TEST("an event is waited for", "[event]") {
+//         CUSHIM_TRY(const Context context, trial.context());
+//         CUSHIM_TRY(const Event event, Event::create(context));
+//         ...
+//         CHECK(...);           what must hold wherever no call failed
+//         return {};
+//     }
+//
+// Behind the tags may follow settings of the simulator: "devices=2".
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cushim/cushim.hpp>
+
+#include <string>
+#include <vector>
+
+namespace api_test {
+
+// One run of a scenario.
+class Trial {
+  public:
+    // The primary context of device 0, as most scenarios want it.
+    static cushim::Result<cushim::Context> context();
+
+    // A failure of this call is not an error to the scenario's caller: it does without what the call
+    // would have given.
+    void may_do_without(const char *entry_point) { dispensable_.emplace_back(entry_point); }
+
+    // Leaves the scenario where this machine cannot run it, saying why: on a real GPU only.
+    void skip(const std::string &why) const;
+
+    bool is_dispensable(const std::string &entry_point) const;
+
+  private:
+    std::vector<std::string> dispensable_;
+};
+
+using Scenario = cushim::Result<void> (*)(Trial &trial);
+
+// Runs it in all the ways above that this process can.
+void run_scenario(const char *name, Scenario scenario, const std::string &settings = "");
+
+// How many scenarios and calls were swept in this process.
+struct SweptCounts {
+    unsigned long scenarios = 0;
+    unsigned long calls = 0;
+};
+SweptCounts &swept();
+
+} // namespace api_test
+
+#define API_TEST_JOIN_2(a, b) a##b
+#define API_TEST_JOIN(a, b) API_TEST_JOIN_2(a, b)
+#define API_TEST_SCENARIO(function, name, tags, ...)                                               \
+    static ::cushim::Result<void> function(::api_test::Trial &trial);                              \
+    TEST_CASE(name, tags) {                                                                        \
+        ::api_test::run_scenario(name, function __VA_OPT__(, ) __VA_ARGS__);                       \
+    }                                                                                              \
+    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial)
+#define SCENARIO_TEST(name, tags, ...)                                                             \
+    API_TEST_SCENARIO(API_TEST_JOIN(scenario_, __LINE__), name, tags __VA_OPT__(, ) __VA_ARGS__)

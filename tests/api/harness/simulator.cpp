@@ -1,0 +1,71 @@
+#include "simulator.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cushim/cushim.hpp>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+namespace api_test {
+namespace {
+
+// The copy that cushim loaded, which lives as long as the process.
+cushim_sim_control_function find_control() {
+    const auto loaded = cushim::load_driver();
+    const char *path = cushim::load_report().driver.path;
+    if (!loaded || path == nullptr) {
+        return nullptr;
+    }
+#ifdef _WIN32
+    HMODULE library = LoadLibraryA(path);
+    return reinterpret_cast<cushim_sim_control_function>(
+        reinterpret_cast<void (*)()>(GetProcAddress(library, CUSHIM_SIM_CONTROL)));
+#else
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<cushim_sim_control_function>(dlsym(library, CUSHIM_SIM_CONTROL));
+#endif
+}
+
+std::vector<std::string> lines(std::size_t (*report)(cushim_sim_line, void *)) {
+    std::vector<std::string> all;
+    report([](const char *line,
+              void *user) { static_cast<std::vector<std::string> *>(user)->emplace_back(line); },
+           &all);
+    return all;
+}
+
+} // namespace
+
+const cushim_sim *simulator() {
+    static const cushim_sim *const control = [] {
+        const cushim_sim_control_function function = find_control();
+        return function != nullptr ? function() : nullptr;
+    }();
+    return control;
+}
+
+void restart(const std::string &settings) {
+    if (simulator() == nullptr) {
+        REQUIRE(cushim::init().has_value());
+        return;
+    }
+    simulator()->reset();
+    if (simulator()->configure(settings.c_str()) != 0) {
+        FAIL("the simulator does not understand " << simulator()->problem());
+    }
+    // cushim::init() remembers an earlier one.
+    REQUIRE(cushim::driver().cuInit(0) == CUDA_SUCCESS);
+}
+
+std::vector<std::string> leaks() {
+    return simulator() != nullptr ? lines(simulator()->leaks) : std::vector<std::string>();
+}
+
+std::vector<std::string> misuses() {
+    return simulator() != nullptr ? lines(simulator()->misuses) : std::vector<std::string>();
+}
+
+} // namespace api_test

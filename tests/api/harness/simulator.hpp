@@ -1,0 +1,22 @@
+// The simulated driver, where the tests run on it.
+#pragma once
+
+#include <cushim_sim.h>
+
+#include <string>
+#include <vector>
+
+namespace api_test {
+
+// Its control; null on a real driver, and without one.
+const cushim_sim *simulator();
+
+// Begins anew with these settings (cushim_sim.h), initialised, with no context current. Ends the test case
+// where they are not understood. On a real driver: initialises it, and no more.
+void restart(const std::string &settings);
+
+// The reports, a line each; empty on a real driver.
+std::vector<std::string> leaks();
+std::vector<std::string> misuses();
+
+} // namespace api_test

@@ -1,0 +1,164 @@
+#include "harness/memory.hpp"
+
+#include <algorithm>
+
+using namespace cushim;
+using api_test::numbers;
+using api_test::refusal;
+
+namespace {
+
+constexpr CUdeviceptr elsewhere = 0x123456789000;
+
+Result<bool> reads_only(const Context &context) {
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const int value,
+               device.attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED));
+    return value != 0;
+}
+
+} // namespace
+
+SCENARIO_TEST("registered memory is the device's, too", "[host_registration]") {
+    std::vector<int> values = numbers(1000);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto registration, HostRegistration<int>::create(context, values));
+    CHECK(registration.size() == 1000);
+    CHECK(registration.size_bytes() == 4000);
+    CHECK(registration.host_span().data() == values.data());
+    std::vector<int> copied(1000);
+    CUSHIM_TRY_VOID(copy(context, std::span(copied), registration.device_span()));
+    CHECK(copied == numbers(1000));
+    CUSHIM_TRY_VOID(fill(context, registration.device_span(), 3));
+    CHECK(values == std::vector<int>(1000, 3));
+    return {};
+}
+
+SCENARIO_TEST("memory that is only read, and copied while the host goes on",
+              "[host_registration]") {
+    const std::vector<int> values = numbers(1000);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    {
+        CUSHIM_TRY(auto registration, HostRegistration<const int>::create(
+                                          context, values, {.portable = true, .mapped = false}));
+        CUSHIM_TRY(const unsigned int flags, registration.flags());
+        CHECK((flags & CU_MEMHOSTREGISTER_PORTABLE) != 0);
+        CHECK(registration.device_span().empty());
+        CHECK(registration.device_data() == nullptr);
+        CUSHIM_TRY_VOID(registration.release_after(stream));
+        CUSHIM_TRY_VOID(copy(stream, buffer.span(), registration.host_span()));
+    }
+    std::vector<int> copied(1000);
+    CUSHIM_TRY_VOID(copy(context, std::span(copied), buffer.span()));
+    CHECK(copied == values);
+    return {};
+}
+
+SCENARIO_TEST("memory can be registered again after it was let go", "[host_registration]") {
+    std::vector<int> values(1000);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(auto first, HostRegistration<int>::create(context, values));
+    CUSHIM_TRY_VOID(first.close());
+    CUSHIM_TRY(const auto second, HostRegistration<int>::create(context, values));
+    CHECK(second.size() == 1000);
+    return {};
+}
+
+SCENARIO_TEST("read-only registration", "[host_registration]") {
+    const std::vector<int> values = numbers(10);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const bool supported, reads_only(context));
+    if (!supported) {
+        trial.skip("the device has no read-only registration");
+    }
+    CUSHIM_TRY(const auto registration,
+               HostRegistration<const int>::create(context, values, {.read_only = true}));
+    std::vector<int> copied(10);
+    CUSHIM_TRY_VOID(copy(context, std::span(copied), registration.device_span()));
+    CHECK(copied == values);
+    return {};
+}
+
+SCENARIO_TEST("a registration keeps its context", "[host_registration]") {
+    std::vector<int> values(100);
+    HostRegistration<int> registration;
+    {
+        CUSHIM_TRY(const Device device, Device::get(0));
+        CUSHIM_TRY(const Context created, Context::create(device));
+        CUSHIM_TRY(registration, HostRegistration<int>::create(created, values));
+    }
+    return registration.close();
+}
+
+TEST_CASE("read-only registration where the device has none", "[host_registration]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("what a device can do is the simulator's to decide");
+    }
+    api_test::restart("attribute.113=0");
+    const auto context = api_test::Trial::context();
+    const std::vector<int> values(10);
+    const auto refused = HostRegistration<const int>::create(*context, values, {.read_only = true});
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().kind() == ErrorKind::not_supported_by_device);
+    CHECK(HostRegistration<const int>::create(*context, values).has_value());
+}
+
+TEST_CASE("the device's address of registered memory is asked for", "[host_registration]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(
+        [](CUdeviceptr *address, void *, unsigned int) {
+            *address = elsewhere;
+            return CUDA_SUCCESS;
+        });
+    std::vector<int> values(10);
+    const auto registration = HostRegistration<int>::create(*context, values);
+    REQUIRE(registration.has_value());
+    CHECK(registration->device_span().address() == elsewhere);
+    CHECK(registration->host_span().data() == values.data());
+}
+
+TEST_CASE("memory that the device cannot have is unregistered again", "[host_registration]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    std::vector<int> values(10);
+    {
+        const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(
+            [](CUdeviceptr *, void *, unsigned int) { return CUDA_ERROR_UNKNOWN; });
+        CHECK_FALSE(HostRegistration<int>::create(*context, values).has_value());
+    }
+    CHECK(HostRegistration<int>::create(*context, values).has_value());
+}
+
+TEST_CASE("what cannot be registered", "[host_registration]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    std::vector<int> values(10);
+    const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
+    CHECK(refusal(HostRegistration<int>::create(*context, at_null)).find("12 bytes at address 0") !=
+          std::string::npos);
+    CHECK(refusal(HostRegistration<int>::create(Context(), values)).find("context") !=
+          std::string::npos);
+    CHECK(refusal(HostRegistration<int>::create(*context, values, {.read_only = true}))
+              .find("const") != std::string::npos);
+    const auto first = HostRegistration<int>::create(*context, values);
+    REQUIRE(first.has_value());
+    const auto second = HostRegistration<int>::create(*context, values);
+    REQUIRE_FALSE(second.has_value());
+    CHECK(second.error().status() == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+}
+
+TEST_CASE("a registration of nothing", "[host_registration]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const auto calls = api_test::calls_in([&] {
+        auto registration = HostRegistration<int>::create(*context, {}, {.mapped = true});
+        REQUIRE(registration.has_value());
+        CHECK(registration->empty());
+        CHECK(registration->device_span().empty());
+        CHECK(registration->close().has_value());
+    });
+    CHECK(calls.empty());
+}

@@ -1,0 +1,287 @@
+#include "harness/device_code.hpp"
+#include "harness/scenario.hpp"
+#include "harness/simulator.hpp"
+
+#include <string_view>
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace cushim;
+using api_test::Line;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Incomplete;
+struct Derived : Line {};
+enum class Colour { red };
+enum Plain { plain };
+
+template <class Argument, class Parameter>
+constexpr bool accepts = detail::KernelArgument<Argument, Parameter>;
+
+// Numbers: only what always fits.
+static_assert(accepts<int, int> && accepts<unsigned int, unsigned int> && accepts<float, float>);
+static_assert(accepts<short, int> && accepts<int, long long> && accepts<float, double>);
+static_assert(accepts<unsigned int, unsigned long long> && accepts<bool, int>);
+static_assert(!accepts<int, unsigned int> && !accepts<unsigned int, int>);
+static_assert(!accepts<long long, int> && !accepts<double, float> && !accepts<int, float>);
+static_assert(!accepts<float, int> && !accepts<int, bool> && !accepts<Plain, int>);
+
+// Pointers: to the same type, to more const of it, or to void.
+static_assert(accepts<float *, float *> && accepts<float *, const float *>);
+static_assert(accepts<float *, void *> && accepts<const float *, const void *>);
+static_assert(accepts<std::nullptr_t, float *> && accepts<Incomplete *, const Incomplete *>);
+static_assert(!accepts<const float *, float *> && !accepts<int *, float *>);
+static_assert(!accepts<const float *, void *> && !accepts<Derived *, Line *>);
+static_assert(!accepts<int, float *> && !accepts<unsigned long long, float *>);
+static_assert(!accepts<float *, unsigned long long> && !accepts<float *, bool>);
+static_assert(!accepts<float[4], float *> && !accepts<std::vector<float>, float *>);
+
+// Memory of that type.
+static_assert(accepts<DeviceBuffer<float>, float *> && accepts<DeviceBuffer<float>, const float *>);
+static_assert(accepts<DeviceSpan<float>, float *> && accepts<DeviceSpan<float>, const float *>);
+static_assert(accepts<DeviceSpan<const float>, const float *>);
+static_assert(accepts<PoolBuffer<float>, float *> && accepts<GrowableBuffer<float>, float *>);
+static_assert(accepts<HostMappedBuffer<float>, float *> && accepts<ManagedBuffer<float>, float *>);
+static_assert(accepts<HostRegistration<float>, const float *>);
+static_assert(!accepts<HostMappedBuffer<int>, float *> && !accepts<PinnedBuffer<float>, float *>);
+static_assert(!accepts<DeviceSpan<const float>, float *> && !accepts<DeviceBuffer<int>, float *>);
+static_assert(!accepts<DeviceBuffer<float>, Incomplete *> &&
+              !accepts<DeviceBuffer<float>, CUdeviceptr>);
+
+// Everything else as it is.
+static_assert(accepts<Line, Line> && !accepts<Derived, Line>);
+static_assert(accepts<Colour, Colour> && !accepts<Colour, int>);
+
+constexpr bool knows_parameters() {
+#if CUDA_VERSION >= 12040
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool driver_knows_parameters() {
+    return knows_parameters() && supports(driver_version(), Feature::kernel_parameter_info);
+}
+
+Module any_module(Context &context) {
+    api_test::restart("");
+    auto made = api_test::Trial::context();
+    REQUIRE(made.has_value());
+    context = *std::move(made);
+    auto module = api_test::load_device_code(context);
+    REQUIRE(module.has_value());
+    return *std::move(module);
+}
+
+// Of a module's kernel or a library's.
+Result<void> check_parameters_of(const AnyKernel &kernel) {
+    CUSHIM_TRY(const std::size_t count, kernel.parameter_count());
+    CHECK(count == 3);
+    CUSHIM_TRY(const KernelParameter values, kernel.parameter(0));
+    CHECK(values.offset == 0);
+    CHECK(values.size == sizeof(float *));
+    CUSHIM_TRY(const KernelParameter line, kernel.parameter(1));
+    CHECK(line.offset == sizeof(float *));
+    CHECK(line.size == sizeof(Line));
+    return {};
+}
+
+Result<void> check_attributes_of(const AnyKernel &kernel, const Context &context) {
+    CUSHIM_TRY(const KernelAttributes attributes, kernel.attributes(context));
+    CHECK(attributes.max_threads_per_block >= 32);
+    CHECK(attributes.registers > 0);
+    CHECK(attributes.shared_bytes == 0);
+    CHECK(attributes.local_bytes == 0);
+    CHECK(attributes.max_dynamic_shared_bytes == 48 * 1024);
+    CHECK(attributes.binary_version >= 50);
+    CUSHIM_TRY_VOID(kernel.set_max_dynamic_shared_bytes(context, 32 * 1024));
+    CUSHIM_TRY_VOID(kernel.set_shared_memory_carveout(context, 50));
+    CUSHIM_TRY(const int most,
+               kernel.attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+    CHECK(most == 32 * 1024);
+    CUSHIM_TRY(const int carveout,
+               kernel.attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT));
+    CHECK(carveout == 50);
+    return {};
+}
+
+} // namespace
+
+SCENARIO_TEST("the parameters of a module's kernel are known", "[kernel]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("line"));
+    return check_parameters_of(kernel);
+}
+
+SCENARIO_TEST("the parameters of a library's kernel are known", "[kernel]") {
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const AnyKernel kernel, library.kernel("line"));
+    return check_parameters_of(kernel);
+}
+
+SCENARIO_TEST("a module's kernel has attributes", "[kernel]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
+    return check_attributes_of(kernel, context);
+}
+
+SCENARIO_TEST("a library's kernel has attributes", "[kernel]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
+    return check_attributes_of(kernel, context);
+}
+
+SCENARIO_TEST("a kernel knows its name", "[kernel]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
+    CUSHIM_TRY(const std::string_view name, kernel.name());
+    CHECK(name == "add");
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const AnyKernel of_library, library.kernel("line"));
+    CUSHIM_TRY(const std::string_view other, of_library.name());
+    CHECK(other == "line");
+    return {};
+}
+
+SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
+    CUSHIM_TRY(const CUfunction function, kernel.function_in(context));
+    CHECK(function != nullptr);
+    CHECK(function != kernel.native());
+    return {};
+}
+
+SCENARIO_TEST("kernels are borrowed", "[kernel]") {
+    api_test::register_kernels();
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
+    CUSHIM_TRY(const auto idle, AnyKernel::borrow(kernel.native()).as<void()>());
+    CUSHIM_TRY_VOID(idle.launch(stream, {}));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const AnyKernel of_library, library.kernel("idle"));
+    auto *const raw = reinterpret_cast<CUkern_st *>(of_library.native());
+    CUSHIM_TRY(const auto idle_too, AnyKernel::borrow(raw).as<void()>());
+    CHECK(idle_too.is_of_library());
+    CUSHIM_TRY_VOID(idle_too.launch(stream, {}));
+    return stream.synchronize();
+}
+
+TEST_CASE("a signature with another number of parameters is refused with both", "[kernel][W10]") {
+    Context context;
+    const Module module = any_module(context);
+    if (!driver_knows_parameters()) {
+        CHECK(module.kernel<void(int *)>("fill").has_value()); // nobody can tell
+        return;
+    }
+    const auto fewer = module.kernel<void(int *)>("fill");
+    CHECK(fewer.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(fewer.error().message(), ContainsSubstring("3 parameters, its signature 1"));
+    const auto more = module.kernel<void(int *, int, unsigned int, int)>("fill");
+    CHECK_THAT(more.error().message(), ContainsSubstring("3 parameters, its signature 4"));
+    CHECK_THAT(module.kernel<void()>("fill").error().message(), ContainsSubstring("signature 0"));
+    CHECK(module.kernel<void()>("idle").has_value());
+}
+
+TEST_CASE("a parameter that there is not is refused with its number", "[kernel]") {
+    Context context;
+    const Module module = any_module(context);
+    if (!driver_knows_parameters()) {
+        SKIP("needs information about parameters");
+    }
+    const auto kernel = module.kernel("line");
+    REQUIRE(kernel.has_value());
+    const auto beyond = kernel->parameter(3);
+    CHECK(beyond.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(beyond.error().message(), ContainsSubstring("no parameter 3"));
+}
+
+TEST_CASE("a signature with other sizes is refused with both", "[kernel][W10]") {
+    Context context;
+    const Module module = any_module(context);
+    if (!driver_knows_parameters()) {
+        SKIP("needs information about parameters");
+    }
+    const auto wider = module.kernel<void(int *, long long, unsigned int)>("fill");
+    CHECK(wider.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(wider.error().message(),
+               ContainsSubstring("parameter 1 of the kernel has 4 bytes, in its signature 8"));
+    CHECK(module.kernel<void(float *, float, unsigned int)>("line").error().kind() ==
+          ErrorKind::invalid_argument);
+    const auto library = Library::load(api_test::device_code);
+    REQUIRE(library.has_value());
+    CHECK(library->kernel<void(int *, short, unsigned int)>("fill").error().kind() ==
+          ErrorKind::invalid_argument);
+}
+
+TEST_CASE("a module's kernel is used only in its own context", "[kernel]") {
+    Context context;
+    const Module module = any_module(context);
+    const auto kernel = module.kernel("idle");
+    REQUIRE(kernel.has_value());
+    const auto other = Context::create(Device::from_native(0));
+    REQUIRE(other.has_value());
+    CHECK(kernel->attributes(*other).error().kind() == ErrorKind::wrong_context);
+    CHECK(kernel->function_in(*other).error().kind() == ErrorKind::wrong_context);
+    CHECK(kernel->set_max_dynamic_shared_bytes(*other, 1).error().kind() ==
+          ErrorKind::wrong_context);
+    CHECK(kernel->function_in(context).value() == kernel->native());
+}
+
+TEST_CASE("numbers that no kernel can take are refused", "[kernel]") {
+    Context context;
+    const Module module = any_module(context);
+    const auto kernel = module.kernel("idle");
+    REQUIRE(kernel.has_value());
+    const auto large = kernel->set_max_dynamic_shared_bytes(context, std::size_t(1) << 40);
+    CHECK_THAT(large.error().message(), ContainsSubstring("1099511627776"));
+    CHECK_THAT(kernel->set_shared_memory_carveout(context, 101).error().message(),
+               ContainsSubstring("101"));
+    CHECK(kernel->set_shared_memory_carveout(context, -2).error().kind() ==
+          ErrorKind::invalid_argument);
+}
+
+TEST_CASE("an empty kernel is refused", "[kernel]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    const AnyKernel empty;
+    CHECK_FALSE(empty);
+    CHECK(empty.attributes(*context).error().kind() == ErrorKind::invalid_argument);
+    CHECK(empty.function_in(*context).error().kind() == ErrorKind::invalid_argument);
+    CHECK(empty.as<void()>().error().kind() == ErrorKind::invalid_argument);
+    if (knows_parameters()) {
+        CHECK(empty.name().error().kind() == ErrorKind::invalid_argument);
+        CHECK(empty.parameter_count().error().kind() == ErrorKind::invalid_argument);
+    }
+    CHECK(Kernel<void()>().launch(Stream::legacy(), {}).error().kind() ==
+          ErrorKind::invalid_argument);
+}
+
+TEST_CASE("kernels move and share as owners do", "[kernel]") {
+    Context context;
+    Module module = any_module(context);
+    auto first = module.kernel<void()>("idle");
+    REQUIRE(first.has_value());
+    module.reset();
+    Kernel<void()> second = first->share();
+    first->reset();
+    CHECK_FALSE(*first);
+    const Kernel<void()> third = std::move(second);
+    CHECK_FALSE(second);
+    const auto stream = Stream::create(context);
+    REQUIRE(stream.has_value());
+    CHECK(third.launch(*stream, {}).has_value());
+    CHECK(stream->synchronize().has_value());
+}

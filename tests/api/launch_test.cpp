@@ -1,0 +1,304 @@
+#include "harness/device_code.hpp"
+#include "harness/scenario.hpp"
+#include "harness/simulator.hpp"
+
+#include <atomic>
+#include <limits>
+#include <string_view>
+#include <thread>
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace cushim;
+using api_test::Line;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr unsigned int count = 1000;
+
+struct Loaded {
+    Context context;
+    Module module;
+    Stream stream;
+};
+
+Result<Loaded> load(const Context &context) {
+    Loaded loaded{context.share(), {}, {}};
+    CUSHIM_TRY(loaded.module, api_test::load_device_code(context));
+    CUSHIM_TRY(loaded.stream, Stream::create(context));
+    return loaded;
+}
+
+Loaded load_or_fail() {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto loaded = load(*context);
+    REQUIRE(loaded.has_value());
+    return *std::move(loaded);
+}
+
+// A launch that nothing but the configuration can go wrong with.
+Result<void> launch_idle(const Loaded &loaded, const LaunchConfig &config) {
+    CUSHIM_TRY(const auto idle, loaded.module.kernel<void()>("idle"));
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, config));
+    return loaded.stream.synchronize();
+}
+
+bool has_clusters() {
+    return driver_version() >= Version::of(11, 8);
+}
+
+} // namespace
+
+SCENARIO_TEST("kernels run in order, with the arguments that they were given", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    CUSHIM_TRY(const auto add, loaded.module.kernel<api_test::Add>("add"));
+    CUSHIM_TRY(const auto scale, loaded.module.kernel<api_test::Scale>("line"));
+    CUSHIM_TRY(const auto a, DeviceBuffer<float>::allocate(context, count));
+    CUSHIM_TRY(const auto sum, DeviceBuffer<float>::allocate(context, count));
+    std::vector<float> values(count);
+    for (unsigned int i = 0; i < count; ++i) {
+        values[i] = static_cast<float>(i);
+    }
+    CUSHIM_TRY_VOID(copy(context, a.span(), std::span(values)));
+    const LaunchConfig config = LaunchConfig::covering(count, 128);
+    const DeviceSpan<const float> from = a;
+    CUSHIM_TRY_VOID(add.launch(loaded.stream, config, from, a, sum, count));
+    CUSHIM_TRY_VOID(scale.launch(loaded.stream, config, sum.data(), Line{0.5F, 1}, count));
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), sum.span()));
+    bool right = true;
+    for (unsigned int i = 0; i < count; ++i) {
+        right = right && values[i] == static_cast<float>(i) + 1;
+    }
+    CHECK(right);
+    return {};
+}
+
+SCENARIO_TEST("a kernel works in memory of the host's", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    CUSHIM_TRY(const auto fill_kernel, loaded.module.kernel<api_test::Fill>("fill"));
+    CUSHIM_TRY(const auto mapped, HostMappedBuffer<int>::allocate(context, count));
+    CUSHIM_TRY(const auto managed, ManagedBuffer<int>::allocate(context, count));
+    const LaunchConfig config = LaunchConfig::covering(count);
+    CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, config, mapped, 3, count));
+    CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, config, managed, 4, count));
+    CUSHIM_TRY(const auto threes, mapped.host_span_after(loaded.stream));
+    CHECK(std::vector<int>(threes.begin(), threes.end()) == std::vector<int>(count, 3));
+    CUSHIM_TRY(const auto fours, managed.host_span_after(loaded.stream));
+    CHECK(std::vector<int>(fours.begin(), fours.end()) == std::vector<int>(count, 4));
+    return {};
+}
+
+SCENARIO_TEST("arguments are copied before the launch returns", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    CUSHIM_TRY(const auto fill_kernel, loaded.module.kernel<api_test::Fill>("fill"));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    int value = 5;
+    CUSHIM_TRY_VOID(
+        fill_kernel.launch(loaded.stream, LaunchConfig::covering(count), buffer, value, count));
+    value = 6;
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    std::vector<int> values(count);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
+    CHECK(values == std::vector<int>(count, 5));
+    return {};
+}
+
+SCENARIO_TEST("a null pointer is an argument", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    CUSHIM_TRY(const auto fill_kernel, loaded.module.kernel<api_test::Fill>("fill"));
+    if (api_test::simulator() != nullptr) { // which looks for the memory whatever the count
+        api_test::simulator()->register_kernel("fill", nullptr, nullptr);
+    }
+    CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, {}, nullptr, 1, 0U));
+    return loaded.stream.synchronize();
+}
+
+SCENARIO_TEST("a launch whose arguments nobody checked", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    CUSHIM_TRY(const AnyKernel fill_kernel, loaded.module.kernel("fill"));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    CUdeviceptr to = buffer.native();
+    int value = 8;
+    unsigned int number = count;
+    void *arguments[] = {&to, &value, &number};
+    CUSHIM_TRY_VOID(
+        fill_kernel.launch_unchecked(loaded.stream, LaunchConfig::covering(count), arguments));
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    std::vector<int> values(count);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
+    CHECK(values == std::vector<int>(count, 8));
+    return {};
+}
+
+SCENARIO_TEST("a cooperative launch", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    return launch_idle(loaded, {.grid = 2, .block = 32, .cooperative = true});
+}
+
+SCENARIO_TEST("a launch in clusters", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
+    if (capability < ComputeCapability{9, 0}) {
+        trial.skip("the device has no clusters");
+        return {};
+    }
+    CUSHIM_TRY(Loaded loaded, load(context));
+    if (has_clusters()) { // what older drivers say, they say of any kernel
+        CUSHIM_TRY(loaded.module, Module::load(context, api_test::cluster_code));
+    }
+    return launch_idle(loaded, {.grid = 4, .block = 32, .cluster = 2});
+}
+
+SCENARIO_TEST("a launch with a priority, after one that it may overlap", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    CUSHIM_TRY(const auto idle, loaded.module.kernel<void()>("idle"));
+    CUSHIM_TRY(const StreamPriorities range, context.stream_priorities());
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, {.priority = range.greatest}));
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, {.programmatic_stream_serialization = true}));
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, {.cooperative = true, .priority = range.least}));
+    return loaded.stream.synchronize();
+}
+
+#if CUDA_VERSION >= 11080
+SCENARIO_TEST("a launch with an attribute of CUDA's own", "[launch]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Loaded loaded, load(context));
+    CUlaunchAttribute attributes[2] = {};
+    attributes[0].id = CU_LAUNCH_ATTRIBUTE_IGNORE;
+    attributes[1].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attributes[1].value.cooperative = 1;
+    return launch_idle(loaded, {.more = {attributes, 2}});
+}
+
+TEST_CASE("more attributes than there is room for are refused", "[launch]") {
+    const Loaded loaded = load_or_fail();
+    const std::vector<CUlaunchAttribute> attributes(33);
+    const auto refused = launch_idle(loaded, {.more = {attributes.data(), attributes.size()}});
+    CHECK(refused.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(refused.error().message(), ContainsSubstring("33") && ContainsSubstring("32"));
+}
+#endif
+
+TEST_CASE("several threads launch one kernel, and one of them is its last owner", "[launch]") {
+    Loaded loaded = load_or_fail();
+    auto fill_kernel = loaded.module.kernel<api_test::Fill>("fill");
+    REQUIRE(fill_kernel.has_value());
+    const auto buffer = DeviceBuffer<int>::allocate(loaded.context, count);
+    REQUIRE(buffer.has_value());
+    std::atomic<int> failures = 0;
+    std::vector<std::thread> threads;
+    for (int value = 0; value < 4; ++value) {
+        threads.emplace_back([&, value, mine = fill_kernel->share()]() mutable {
+            for (int i = 0; i < 50; ++i) {
+                const auto launched = mine.launch(loaded.stream, {}, *buffer, value, count);
+                failures += launched ? 0 : 1;
+            }
+            failures += loaded.stream.synchronize() ? 0 : 1;
+            mine.reset();
+        });
+    }
+    loaded.module.reset();
+    fill_kernel->reset();
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    CHECK(failures == 0);
+}
+
+TEST_CASE("launches are numbers of any integers", "[launch]") {
+    const std::size_t size = 7;
+    const short width = 8;
+    CHECK(Dim3() == Dim3(1, 1, 1));
+    CHECK(Dim3(size, width) == Dim3(7, 8, 1));
+    static_assert(!std::is_constructible_v<Dim3, float> && !std::is_constructible_v<Dim3, bool>);
+    CHECK(LaunchConfig::covering(1).grid == Dim3(1));
+    CHECK(LaunchConfig::covering(256).grid == Dim3(1));
+    CHECK(LaunchConfig::covering(257).grid == Dim3(2));
+    CHECK(LaunchConfig::covering(std::numeric_limits<std::size_t>::max(), 1024).grid.x ==
+          1LL << 54);
+    CHECK(LaunchConfig::covering(100, 32).block == Dim3(32));
+}
+
+TEST_CASE("nothing, and what CUDA has no room for, is refused with the numbers", "[launch]") {
+    const Loaded loaded = load_or_fail();
+    const auto message = [&](const LaunchConfig &config) {
+        const auto refused = launch_idle(loaded, config);
+        CHECK(refused.error().kind() == ErrorKind::invalid_argument);
+        return std::string(refused.error().message());
+    };
+    CHECK_THAT(message({.grid = 0}), ContainsSubstring("a grid of 0 x 1 x 1"));
+    CHECK_THAT(message({.grid = {4, 0}}), ContainsSubstring("a grid of 4 x 0 x 1"));
+    CHECK_THAT(message({.block = {1, 2, 0}}), ContainsSubstring("a block of 1 x 2 x 0"));
+    CHECK_THAT(message({.block = -1}), ContainsSubstring("a block of -1 x 1 x 1"));
+    CHECK_THAT(message({.grid = 1LL << 32}), ContainsSubstring("4294967296"));
+    CHECK_THAT(message({.shared_bytes = std::size_t(1) << 32}), ContainsSubstring("4294967296"));
+    CHECK_THAT(message(LaunchConfig::covering(0)), ContainsSubstring("a grid of 0"));
+    CHECK_THAT(message(LaunchConfig::covering(1, 0)), ContainsSubstring("a grid of 0"));
+#if CUDA_VERSION >= 11080
+    CHECK_THAT(message({.cluster = {2, 0, 1}}), ContainsSubstring("a cluster of 2 x 0 x 1"));
+    CHECK_THAT(message({.grid = 0, .priority = 0}), ContainsSubstring("a grid of 0"));
+#endif
+    const auto idle = loaded.module.kernel<void()>("idle");
+    REQUIRE(idle.has_value());
+    CHECK(idle->launch(Stream(), {}).error().kind() == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("what is too much for the device is CUDA's answer", "[launch]") {
+    const Loaded loaded = load_or_fail();
+    CHECK(launch_idle(loaded, {.block = 2048}).error().status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch_idle(loaded, {.grid = {1, 65536}}).error().status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch_idle(loaded, {.shared_bytes = 1 << 20}).error().status() ==
+          CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a driver that lists its calls");
+    }
+    const Loaded loaded = load_or_fail();
+    const auto idle = loaded.module.kernel<void()>("idle");
+    REQUIRE(idle.has_value());
+    const auto calls = [&](const LaunchConfig &config) {
+        api_test::simulator()->clear_calls();
+        api_test::simulator()->log_calls(1);
+        (void)idle->launch(loaded.stream, config);
+        api_test::simulator()->log_calls(0);
+        std::vector<std::string> names;
+        cushim_sim_call call;
+        for (std::size_t i = 0; api_test::simulator()->call_at(i, &call) != 0; ++i) {
+            names.emplace_back(call.name);
+        }
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    CHECK(calls({}) == Names{"cuLaunchKernel"});
+    CHECK(calls({.grid = 2, .cooperative = true}) == Names{"cuLaunchCooperativeKernel"});
+    if (supports(driver_version(), Feature::launch_attributes)) {
+        CHECK(calls({.priority = 0}) == Names{"cuLaunchKernelEx"});
+        CHECK(calls({.cooperative = true, .priority = 0}) == Names{"cuLaunchKernelEx"});
+    }
+    CHECK(calls({.grid = 0}).empty());
+}
+
+TEST_CASE("what fails in a kernel shows where it is waited for", "[launch]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("ruins the context");
+    }
+    const Loaded loaded = load_or_fail();
+    const auto fill_kernel = loaded.module.kernel<api_test::Fill>("fill");
+    REQUIRE(fill_kernel.has_value());
+    REQUIRE(fill_kernel->launch(loaded.stream, {}, nullptr, 1, 1U).has_value());
+    CHECK(loaded.stream.synchronize().error().status() == CUDA_ERROR_ILLEGAL_ADDRESS);
+}

@@ -1,0 +1,247 @@
+#include "harness/device_code.hpp"
+#include "harness/scenario.hpp"
+#include "harness/simulator.hpp"
+#include "harness/temporary_file.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace cushim;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr unsigned int count = 1000;
+
+Result<Library> load_library() {
+    api_test::register_kernels();
+    return Library::load(api_test::device_code);
+}
+
+// Launches it in a context, and checks what it left.
+Result<void> fill_in(const Context &context, const Kernel<api_test::Fill> &kernel, int value) {
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY_VOID(kernel.launch(stream, LaunchConfig::covering(count), buffer, value, count));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    std::vector<int> values(count);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
+    CHECK(values == std::vector<int>(count, value));
+    return {};
+}
+
+// What others answer, the scenarios show.
+bool has_libraries() {
+    return CUDA_VERSION >= 12000 && supports(driver_version(), Feature::library_loading);
+}
+
+} // namespace
+
+SCENARIO_TEST("a kernel of a library runs in every context", "[library]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context first, Context::primary(device));
+    CUSHIM_TRY(const Context second, Context::create(device));
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+    CHECK(kernel.is_of_library());
+    CUSHIM_TRY_VOID(fill_in(first, kernel, 1));
+    return fill_in(second, kernel, 2);
+}
+
+SCENARIO_TEST("a kernel keeps its library loaded", "[library]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    Kernel<api_test::Fill> kept;
+    {
+        CUSHIM_TRY(const Library library, load_library());
+        CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+        kept = kernel.share();
+    }
+    return fill_in(context, kept, 3);
+}
+
+SCENARIO_TEST("a library is loaded from a file, which may go", "[library]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    api_test::register_kernels();
+    Library library;
+    {
+        const api_test::TemporaryFile file(api_test::device_code);
+        CUSHIM_TRY(library, Library::load_file(file.path()));
+    }
+    CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+    return fill_in(context, kernel, 6);
+}
+
+SCENARIO_TEST("a library needs no context", "[library]") {
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
+    CHECK(kernel);
+    return {};
+}
+
+SCENARIO_TEST("the kernels of a library are counted and listed", "[library]") {
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const std::size_t all, library.kernel_count());
+    CHECK(all == api_test::device_code_kernels);
+    std::vector<AnyKernel> kernels(all + 1);
+    CUSHIM_TRY(const std::size_t found, library.kernels(kernels.data(), kernels.size()));
+    REQUIRE(found == all);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < found; ++i) {
+        CUSHIM_TRY(const char *const name, kernels[i].name());
+        names.emplace_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    CHECK(names == std::vector<std::string>{"add", "fill", "idle", "line"});
+    CHECK_FALSE(kernels[found]);
+    CUSHIM_TRY(const std::size_t none, library.kernels(nullptr, 0));
+    CHECK(none == 0);
+    CUSHIM_TRY(const std::size_t one, library.kernels(kernels.data(), 1));
+    CHECK(one == 1);
+    return {};
+}
+
+SCENARIO_TEST("each context has its own variables of a library", "[library]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context first, Context::primary(device));
+    CUSHIM_TRY(const Context second, Context::create(device));
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const auto in_first, library.global<unsigned int>(first, "counter"));
+    CUSHIM_TRY(const auto in_second, library.global<unsigned int>(second, "counter"));
+    CHECK(in_first.address() != in_second.address());
+    unsigned int value[1] = {7};
+    CUSHIM_TRY_VOID(copy(first, in_first, std::span(value)));
+    CUSHIM_TRY_VOID(copy(second, std::span(value), in_second));
+    CHECK(value[0] == 42);
+    return {};
+}
+
+SCENARIO_TEST("a managed variable of a library is one for all", "[library]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Library library, Library::load(api_test::managed_code));
+    CUSHIM_TRY(const auto shared, library.managed<int>(context, "shared_value"));
+    REQUIRE(shared.size() == 1);
+    CHECK(*shared.data() == 5);
+    return {};
+}
+
+SCENARIO_TEST("what a library is in a context is a module", "[library]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    Module module;
+    {
+        CUSHIM_TRY(const Library library, load_library());
+        CUSHIM_TRY(module, library.module(context));
+    }
+    CUSHIM_TRY(const auto kernel, module.kernel<api_test::Fill>("fill"));
+    CHECK_FALSE(kernel.is_of_library());
+    CUSHIM_TRY_VOID(fill_in(context, kernel, 4));
+    return module.close();
+}
+
+SCENARIO_TEST("a library is adopted and borrowed", "[library]") {
+    CUSHIM_TRY(Library library, load_library());
+    CUSHIM_TRY(Library adopted, Library::adopt(library.release()));
+    const Library borrowed = Library::borrow(adopted.native());
+    CUSHIM_TRY(const AnyKernel kernel, borrowed.kernel("idle"));
+    CHECK(kernel);
+    CHECK(std::string_view(borrowed.jit_log().error()).empty());
+    return adopted.close();
+}
+
+TEST_CASE("what is wrong with a library's code shows, with the compiler's words", "[library]") {
+    api_test::restart("");
+    if (!has_libraries()) {
+        SKIP("needs CUDA 12.0");
+    }
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    JitLog log;
+    const auto library = Library::load(api_test::broken_code, {}, &log);
+    if (api_test::simulator() != nullptr) {
+        REQUIRE_FALSE(library.has_value());
+    }
+    if (library.has_value()) { // a real driver may look at it only now
+        const auto module = library->module(*context);
+        REQUIRE_FALSE(module.has_value());
+        CHECK(module.error().status() == CUDA_ERROR_INVALID_PTX);
+        return;
+    }
+    CHECK(library.error().status() == CUDA_ERROR_INVALID_PTX);
+    REQUIRE_FALSE(std::string_view(log.error()).empty());
+    CHECK_THAT(library.error().message(), ContainsSubstring("frobnicate"));
+}
+
+#if CUDA_VERSION >= 12000
+// As a real driver may do it: the words come when the code is first used.
+TEST_CASE("what the compiler says late goes into memory that is still there", "[library]") {
+    api_test::restart("");
+    static char *buffer;
+    buffer = nullptr;
+    const ScopedOverride<entry::cuLibraryLoadData> load(
+        [](CUlibrary *made, const void *, CUjit_option *options, void **values, unsigned int number,
+           CUlibraryOption *, void **, unsigned int) -> CUresult {
+            for (unsigned int i = 0; i < number; ++i) {
+                if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
+                    buffer = static_cast<char *>(values[i]);
+                }
+            }
+            *made = reinterpret_cast<CUlibrary>(16);
+            return CUDA_SUCCESS;
+        });
+    const ScopedOverride<entry::cuLibraryGetKernel> get(
+        [](CUkernel *, CUlibrary, const char *) -> CUresult {
+            std::copy_n("late words\n", 12, buffer);
+            return CUDA_ERROR_INVALID_PTX;
+        });
+    const ScopedOverride<entry::cuLibraryUnload> unload(
+        [](CUlibrary) -> CUresult { return CUDA_SUCCESS; });
+    const auto library = Library::load(api_test::device_code);
+    REQUIRE(library.has_value());
+    REQUIRE(buffer != nullptr);
+    const auto kernel = library->kernel("idle");
+    CHECK(kernel.error().status() == CUDA_ERROR_INVALID_PTX);
+    CHECK_THAT(kernel.error().message(), ContainsSubstring("late words"));
+    CHECK(std::string_view(library->jit_log().error()) == "late words\n");
+}
+#endif
+
+TEST_CASE("a name that is not in the library is in the message", "[library]") {
+    api_test::restart("");
+    if (!has_libraries()) {
+        SKIP("needs CUDA 12.0");
+    }
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    const auto library = load_library();
+    REQUIRE(library.has_value());
+    for (const Error &error : {library->kernel("nothing_of_it").error(),
+                               library->global<int>(*context, "nothing_of_it").error(),
+                               library->managed<int>(*context, "nothing_of_it").error()}) {
+        CHECK(error.status() == CUDA_ERROR_NOT_FOUND);
+        CHECK_THAT(error.message(), ContainsSubstring("nothing_of_it"));
+    }
+    // CUDA 13.0 has another status for this.
+    const auto function = library->unified_function("nothing_of_it");
+    REQUIRE_FALSE(function.has_value());
+    CHECK_THAT(function.error().message(), ContainsSubstring("nothing_of_it"));
+    CHECK(library->kernel("").error().kind() == ErrorKind::invalid_argument);
+    CHECK(library->global<int>(*context, "odd").error().kind() == ErrorKind::invalid_argument);
+    CHECK(library->global<int>(Context(), "odd").error().kind() == ErrorKind::invalid_argument);
+    CHECK(library->module(Context()).error().kind() == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("an empty library and an empty image are refused", "[library]") {
+    api_test::restart("");
+    if (!has_libraries()) {
+        SKIP("needs CUDA 12.0");
+    }
+    CHECK(Library().kernel("idle").error().kind() == ErrorKind::invalid_argument);
+    CHECK(Library().kernel_count().error().kind() == ErrorKind::invalid_argument);
+    CHECK(Library::load(nullptr).error().kind() == ErrorKind::invalid_argument);
+    CHECK(Library::load({"\177ELF", 4}).error().kind() == ErrorKind::invalid_argument);
+    CHECK(Library::load(api_test::device_code, {.optimization_level = 9}).error().kind() ==
+          ErrorKind::invalid_argument);
+    CHECK(Library::load_file("/nonexistent/kernels.ptx").error().status() ==
+          CUDA_ERROR_FILE_NOT_FOUND);
+}

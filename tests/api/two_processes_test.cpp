@@ -1,0 +1,169 @@
+// What is shared between two processes that were started apart: the second one is this program again, with
+// one hidden test case.
+#include "../sim/child_process.hpp"
+#include "harness/scenario.hpp"
+#include "harness/simulator.hpp"
+
+#ifndef _WIN32
+
+#include <array>
+
+using namespace cushim;
+using sim_test::Channel;
+using sim_test::Child;
+
+namespace {
+
+using ExportBytes = std::array<std::byte, IpcExport::byte_count>;
+
+ExportBytes bytes_of(const IpcExport &exported) {
+    ExportBytes bytes{};
+    const IpcExport::Bytes stored = exported.bytes();
+    std::copy(std::begin(stored.stored), std::end(stored.stored), bytes.begin());
+    return bytes;
+}
+
+// Stops the test case with the error's message.
+template <class T>
+T need(Result<T> result) {
+    if (!result) {
+        FAIL(result.error().message());
+    }
+    return std::move(*result);
+}
+void need(const Result<void> &result) {
+    if (!result) {
+        FAIL(result.error().message());
+    }
+}
+
+Context primary() {
+    return need(Context::primary(need(Device::get(0))));
+}
+
+std::vector<int> contents(const Context &context, DeviceSpan<int> memory) {
+    std::vector<int> values(memory.size());
+    need(copy(context, std::span(values), memory));
+    return values;
+}
+
+} // namespace
+
+// --- memory and events, by IPC handles
+
+TEST_CASE("two processes share memory and wait for each other", "[ipc][P3][P4][P5][P6]") {
+    api_test::restart("");
+    const Context context = primary();
+    const Stream stream = need(Stream::create(context));
+    const auto buffer = need(DeviceBuffer<int>::allocate(context, 1000));
+    const auto part = need(buffer.span().subspan(100, 50));
+    const Event filled = need(Event::interprocess(context));
+    need(fill(stream, buffer.span(), 1));
+    need(filled.record(stream));
+
+    Child child("child: opens memory");
+    child.channel().send(bytes_of(need(IpcExport::of(context, part))));
+    child.channel().send(need(export_event(context, filled)));
+    const Event written = need(open_event(context, child.channel().receive<IpcEventHandle>()));
+    child.channel().await(); // it has recorded the event
+    need(stream.wait_event(written));
+    need(stream.synchronize());
+    const auto values = contents(context, buffer.span());
+    child.channel().signal();
+    CHECK(child.passed());
+    for (int index = 0; index < 1000; ++index) {
+        REQUIRE(values[static_cast<std::size_t>(index)] == (index >= 100 && index < 150 ? 2 : 1));
+    }
+}
+
+TEST_CASE("child: opens memory", "[.]") {
+    Channel parent = Channel::of_parent();
+    api_test::restart("");
+    const Context context = primary();
+    const Stream stream = need(Stream::create(context));
+    const auto bytes = parent.receive<ExportBytes>();
+    const auto exported = need(IpcExport::from_bytes(std::span(bytes)));
+    const Event filled = need(open_event(context, parent.receive<IpcEventHandle>()));
+    const Event written = need(Event::interprocess(context));
+    auto memory = need(IpcMemory::open(context, exported));
+    const auto again = need(IpcMemory::open(context, exported)); // each closes its own
+    REQUIRE(memory.size() == 200);
+    need(stream.wait_event(filled));
+    std::vector<int> values(50);
+    need(copy(stream, std::span(values), memory.span<int>()));
+    need(fill(stream, again.span<int>(), 2));
+    parent.send(need(export_event(context, written)));
+    need(written.record(stream));
+    parent.signal();
+    need(stream.synchronize());
+    CHECK(values == std::vector<int>(50, 1));
+    need(memory.close());
+    parent.await();
+}
+
+TEST_CASE("an export that claims more than there is is refused", "[ipc][P3]") {
+    api_test::restart("");
+    const Context context = primary();
+    const auto buffer = need(DeviceBuffer<int>::allocate(context, 16));
+    Child child("child: opens too much");
+    child.channel().send(bytes_of(need(IpcExport::of(context, buffer.span()))));
+    CHECK(child.passed());
+}
+
+TEST_CASE("child: opens too much", "[.]") {
+    Channel parent = Channel::of_parent();
+    api_test::restart("");
+    const Context context = primary();
+    auto bytes = parent.receive<ExportBytes>();
+    bytes[72 + 5] = std::byte{1}; // a terabyte more
+    const auto exported = need(IpcExport::from_bytes(std::span(bytes)));
+    const auto opened = IpcMemory::open(context, exported);
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.error().kind() == ErrorKind::invalid_argument);
+}
+
+// --- pools
+
+TEST_CASE("two processes share a pool", "[pool]") {
+    api_test::restart("");
+    const Context context = primary();
+    const Stream stream = need(Stream::create(context));
+    const auto pool =
+        need(MemoryPool::create(need(Device::get(0)), {.exportable = {.posix_fd = true}}));
+    auto buffer = need(PoolBuffer<int>::allocate(pool, stream, 100));
+    need(fill(stream, buffer.span(), 5));
+    need(stream.synchronize());
+
+    Child child("child: imports a pool through the wrappers");
+    const UniqueFd exported = need(pool.export_fd());
+    child.channel().send_fd(exported.get());
+    child.channel().send(need(buffer.export_pointer()));
+    CHECK(child.passed());
+    CHECK(contents(context, buffer.span()) == std::vector<int>(100, 6));
+}
+
+TEST_CASE("child: imports a pool through the wrappers", "[.]") {
+    Channel parent = Channel::of_parent();
+    api_test::restart("");
+    const Context context = primary();
+    const Stream stream = need(Stream::create(context));
+    UniqueFd received(parent.receive_fd());
+    const auto pool = need(MemoryPool::import_fd(received.get()));
+    received.reset(); // stays ours: the import has its own
+    const auto pointer = parent.receive<PoolPointer>();
+    CHECK(PoolBuffer<int>::allocate(pool, stream, 1).error().kind() != ErrorKind::out_of_memory);
+    auto buffer = need(PoolBuffer<int>::import_from(pool, stream, pointer, 100));
+    CHECK(contents(context, buffer.span()) == std::vector<int>(100, 5));
+    need(fill(stream, buffer.span(), 6));
+    need(stream.synchronize());
+    need(buffer.close());
+    need(stream.synchronize());
+}
+
+#else
+
+TEST_CASE("two processes") {
+    SKIP("the second process is started by POSIX calls");
+}
+
+#endif

@@ -1,0 +1,124 @@
+// Physical memory in two processes that were started apart: the second one is this program again, with one
+// hidden test case.
+#include "../sim/child_process.hpp"
+#include "harness/mapped_memory.hpp"
+#include "harness/simulator.hpp"
+
+#ifndef _WIN32
+
+#include <utility>
+
+using namespace cushim;
+using api_test::pattern;
+using api_test::Place;
+using api_test::read;
+using api_test::write;
+using sim_test::Channel;
+using sim_test::Child;
+
+namespace {
+
+template <class T>
+T need(Result<T> result) {
+    if (!result) {
+        FAIL(result.error().message());
+    }
+    return std::move(*result);
+}
+void need(const Result<void> &result) {
+    if (!result) {
+        FAIL(result.error().message());
+    }
+}
+
+PhysicalMemoryOptions shareable() {
+    PhysicalMemoryOptions options;
+    options.exportable.posix_fd = true;
+    return options;
+}
+
+MappedRange map_all(const Place &place, const PhysicalMemory &memory) {
+    const auto range = need(AddressRange::reserve(place.device, memory.size()));
+    return need(MappedRange::map(range, 0, memory, place.access()));
+}
+
+} // namespace
+
+TEST_CASE("two processes map the same memory", "[virtual_memory][share]") {
+    api_test::restart("");
+    {
+        const Place place = need(Place::make(shareable()));
+        const auto memory = need(PhysicalMemory::create(place.device, 2 * place.unit, shareable()));
+        const auto mapped = map_all(place, memory);
+        need(write(place, mapped.native(), pattern(1000)));
+
+        Child child("child: maps the memory of a descriptor");
+        const UniqueFd descriptor = need(memory.export_fd());
+        child.channel().send(memory.size());
+        child.channel().send_fd(descriptor.get());
+        child.channel().await(); // it has written
+        CHECK(need(read(place, mapped.native(), 1000)) == pattern(1000));
+        CHECK(need(read(place, mapped.native() + place.unit, 1000)) == pattern(1000, 7));
+        CHECK(child.passed());
+    }
+    CHECK(api_test::leaks().empty());
+    CHECK(api_test::misuses().empty());
+}
+
+TEST_CASE("child: maps the memory of a descriptor", "[.]") {
+    Channel parent = Channel::of_parent();
+    const auto size = parent.receive<std::size_t>();
+    UniqueFd descriptor(parent.receive_fd());
+    const Place place = need(Place::make(shareable()));
+    const auto memory = need(PhysicalMemory::import_fd(descriptor.get(), size));
+    descriptor.reset(); // the memory needs it no longer
+    const auto mapped = map_all(place, memory);
+    CHECK(need(read(place, mapped.native(), 1000)) == pattern(1000));
+    need(write(place, mapped.native() + place.unit, pattern(1000, 7)));
+    parent.signal();
+}
+
+TEST_CASE("a descriptor keeps the memory of a process that has let go of it",
+          "[virtual_memory][share]") {
+    api_test::restart("");
+    const Place place = need(Place::make(shareable()));
+    Child child("child: maps memory that only the descriptor keeps");
+    {
+        const auto memory = need(PhysicalMemory::create(place.device, place.unit, shareable()));
+        const auto mapped = map_all(place, memory);
+        need(write(place, mapped.native(), pattern(1000)));
+        const UniqueFd descriptor = need(memory.export_fd());
+        child.channel().send(memory.size());
+        child.channel().send_fd(descriptor.get());
+    }
+    child.channel().signal();
+    CHECK(child.passed());
+}
+
+TEST_CASE("child: maps memory that only the descriptor keeps", "[.]") {
+    Channel parent = Channel::of_parent();
+    const auto size = parent.receive<std::size_t>();
+    const UniqueFd descriptor(parent.receive_fd());
+    parent.await();
+    const Place place = need(Place::make(shareable()));
+    const auto memory = need(PhysicalMemory::import_fd(descriptor.get(), size));
+    const auto mapped = map_all(place, memory);
+    CHECK(need(read(place, mapped.native(), 1000)) == pattern(1000));
+}
+
+TEST_CASE("no descriptor is left open, whatever fails", "[virtual_memory][share]") {
+    api_test::restart("");
+    const Place place = need(Place::make(shareable()));
+    const std::size_t before = sim_test::open_descriptors();
+    {
+        const auto memory = need(PhysicalMemory::create(place.device, place.unit, shareable()));
+        const UniqueFd descriptor = need(memory.export_fd());
+        CHECK_FALSE(PhysicalMemory::import_fd(descriptor.get(), place.unit + 1));
+        const auto imported = need(PhysicalMemory::import_fd(descriptor.get(), place.unit));
+        CHECK(map_all(place, imported).size() == place.unit);
+        CHECK(sim_test::is_open(descriptor.get()));
+    }
+    CHECK(sim_test::open_descriptors() == before);
+}
+
+#endif

@@ -1,0 +1,300 @@
+// What the tests use of Vulkan, declared as its specification has it, so that they need no header of Vulkan's.
+// Names are Vulkan's without their prefix; handles that are not dispatchable are numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace vulkan {
+
+using Instance = struct InstanceHandle *;
+using PhysicalDevice = struct PhysicalDeviceHandle *;
+using Device = struct DeviceHandle *;
+using Queue = struct QueueHandle *;
+using CommandBuffer = struct CommandBufferHandle *;
+using DeviceMemory = std::uint64_t;
+using Buffer = std::uint64_t;
+using Semaphore = std::uint64_t;
+using CommandPool = std::uint64_t;
+
+using Result = std::int32_t; // 0: success
+using Flags = std::uint32_t;
+
+enum StructureType : std::uint32_t {
+    application_info = 0,
+    instance_create_info = 1,
+    device_queue_create_info = 2,
+    device_create_info = 3,
+    submit_info = 4,
+    memory_allocate_info = 5,
+    semaphore_create_info = 9,
+    buffer_create_info = 12,
+    command_pool_create_info = 39,
+    command_buffer_allocate_info = 40,
+    command_buffer_begin_info = 42,
+    physical_device_properties_2 = 1000059001,
+    physical_device_id_properties = 1000071004,
+    external_memory_buffer_create_info = 1000072000,
+    export_memory_allocate_info = 1000072002,
+    memory_get_fd_info = 1000074002,
+    export_semaphore_create_info = 1000077000,
+    semaphore_get_fd_info = 1000079001,
+    memory_dedicated_allocate_info = 1000127001,
+    timeline_semaphore_features = 1000207000,
+    semaphore_type_create_info = 1000207002,
+    timeline_semaphore_submit_info = 1000207003,
+};
+
+constexpr Flags opaque_fd = 1;            // of external memory, and of external semaphores
+constexpr Flags transfer_source = 1;      // of a buffer
+constexpr Flags transfer_destination = 2; //
+constexpr Flags device_local = 1;         // of memory
+constexpr Flags at_transfer = 0x1000;     // a stage of the pipeline
+constexpr std::uint32_t version_1_2 = (1u << 22) | (2u << 12);
+
+struct ApplicationInfo {
+    StructureType type = application_info;
+    const void *next = nullptr;
+    const char *name = nullptr;
+    std::uint32_t version = 0;
+    const char *engine = nullptr;
+    std::uint32_t engine_version = 0;
+    std::uint32_t api_version = version_1_2;
+};
+
+struct InstanceCreateInfo {
+    StructureType type = instance_create_info;
+    const void *next = nullptr;
+    Flags flags = 0;
+    const ApplicationInfo *application = nullptr;
+    std::uint32_t layer_count = 0;
+    const char *const *layers = nullptr;
+    std::uint32_t extension_count = 0;
+    const char *const *extensions = nullptr;
+};
+
+struct IdProperties {
+    StructureType type = physical_device_id_properties;
+    void *next = nullptr;
+    std::uint8_t device_uuid[16] = {};
+    std::uint8_t driver_uuid[16] = {};
+    std::uint8_t device_luid[8] = {};
+    std::uint32_t device_node_mask = 0;
+    std::uint32_t device_luid_valid = 0;
+};
+
+struct PhysicalDeviceProperties2 {
+    StructureType type = physical_device_properties_2;
+    void *next = nullptr;
+    alignas(8) std::byte properties[824] = {};
+};
+
+struct QueueFamilyProperties {
+    Flags flags = 0;
+    std::uint32_t queue_count = 0;
+    std::uint32_t timestamp_bits = 0;
+    std::uint32_t granularity[3] = {};
+};
+
+struct MemoryProperties {
+    std::uint32_t type_count = 0;
+    struct {
+        Flags flags;
+        std::uint32_t heap;
+    } types[32] = {};
+    std::uint32_t heap_count = 0;
+    struct {
+        std::uint64_t size;
+        Flags flags;
+    } heaps[16] = {};
+};
+
+struct QueueCreateInfo {
+    StructureType type = device_queue_create_info;
+    const void *next = nullptr;
+    Flags flags = 0;
+    std::uint32_t family = 0;
+    std::uint32_t count = 1;
+    const float *priorities = nullptr;
+};
+
+struct TimelineFeatures {
+    StructureType type = timeline_semaphore_features;
+    void *next = nullptr;
+    std::uint32_t timeline = 1;
+};
+
+struct DeviceCreateInfo {
+    StructureType type = device_create_info;
+    const void *next = nullptr;
+    Flags flags = 0;
+    std::uint32_t queue_count = 1;
+    const QueueCreateInfo *queues = nullptr;
+    std::uint32_t layer_count = 0;
+    const char *const *layers = nullptr;
+    std::uint32_t extension_count = 0;
+    const char *const *extensions = nullptr;
+    const void *features = nullptr;
+};
+
+struct ExternalMemoryBufferCreateInfo {
+    StructureType type = external_memory_buffer_create_info;
+    const void *next = nullptr;
+    Flags handle_types = opaque_fd;
+};
+
+struct BufferCreateInfo {
+    StructureType type = buffer_create_info;
+    const void *next = nullptr;
+    Flags flags = 0;
+    std::uint64_t size = 0;
+    Flags usage = transfer_source | transfer_destination;
+    std::uint32_t sharing_mode = 0;
+    std::uint32_t family_count = 0;
+    const std::uint32_t *families = nullptr;
+};
+
+struct MemoryRequirements {
+    std::uint64_t size = 0;
+    std::uint64_t alignment = 0;
+    std::uint32_t type_bits = 0;
+};
+
+struct ExportMemoryAllocateInfo {
+    StructureType type = export_memory_allocate_info;
+    const void *next = nullptr;
+    Flags handle_types = opaque_fd;
+};
+
+struct DedicatedAllocateInfo {
+    StructureType type = memory_dedicated_allocate_info;
+    const void *next = nullptr;
+    std::uint64_t image = 0;
+    Buffer buffer = 0;
+};
+
+struct MemoryAllocateInfo {
+    StructureType type = memory_allocate_info;
+    const void *next = nullptr;
+    std::uint64_t size = 0;
+    std::uint32_t type_index = 0;
+};
+
+struct MemoryGetFdInfo {
+    StructureType type = memory_get_fd_info;
+    const void *next = nullptr;
+    DeviceMemory memory = 0;
+    Flags handle_type = opaque_fd;
+};
+
+struct SemaphoreTypeCreateInfo {
+    StructureType type = semaphore_type_create_info;
+    const void *next = nullptr;
+    std::uint32_t timeline = 0; // 0: binary, 1: timeline
+    std::uint64_t initial = 0;
+};
+
+struct ExportSemaphoreCreateInfo {
+    StructureType type = export_semaphore_create_info;
+    const void *next = nullptr;
+    Flags handle_types = opaque_fd;
+};
+
+struct SemaphoreCreateInfo {
+    StructureType type = semaphore_create_info;
+    const void *next = nullptr;
+    Flags flags = 0;
+};
+
+struct SemaphoreGetFdInfo {
+    StructureType type = semaphore_get_fd_info;
+    const void *next = nullptr;
+    Semaphore semaphore = 0;
+    Flags handle_type = opaque_fd;
+};
+
+struct CommandPoolCreateInfo {
+    StructureType type = command_pool_create_info;
+    const void *next = nullptr;
+    Flags flags = 0;
+    std::uint32_t family = 0;
+};
+
+struct CommandBufferAllocateInfo {
+    StructureType type = command_buffer_allocate_info;
+    const void *next = nullptr;
+    CommandPool pool = 0;
+    std::uint32_t level = 0;
+    std::uint32_t count = 1;
+};
+
+struct CommandBufferBeginInfo {
+    StructureType type = command_buffer_begin_info;
+    const void *next = nullptr;
+    Flags flags = 1; // submitted once
+    const void *inheritance = nullptr;
+};
+
+struct BufferCopy {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    std::uint64_t size = 0;
+};
+
+struct TimelineSubmitInfo {
+    StructureType type = timeline_semaphore_submit_info;
+    const void *next = nullptr;
+    std::uint32_t wait_count = 1;
+    const std::uint64_t *wait_values = nullptr;
+    std::uint32_t signal_count = 1;
+    const std::uint64_t *signal_values = nullptr;
+};
+
+struct SubmitInfo {
+    StructureType type = submit_info;
+    const void *next = nullptr;
+    std::uint32_t wait_count = 1;
+    const Semaphore *waits = nullptr;
+    const Flags *wait_stages = nullptr;
+    std::uint32_t command_buffer_count = 1;
+    const CommandBuffer *command_buffers = nullptr;
+    std::uint32_t signal_count = 1;
+    const Semaphore *signals = nullptr;
+};
+
+// Every function that the tests call: X(return type, name without "vk", parameters).
+#define VULKAN_INSTANCE_FUNCTIONS(X)                                                               \
+    X(Result, EnumeratePhysicalDevices, (Instance, std::uint32_t *, PhysicalDevice *))             \
+    X(void, GetPhysicalDeviceProperties2, (PhysicalDevice, PhysicalDeviceProperties2 *))           \
+    X(void, GetPhysicalDeviceQueueFamilyProperties,                                                \
+      (PhysicalDevice, std::uint32_t *, QueueFamilyProperties *))                                  \
+    X(void, GetPhysicalDeviceMemoryProperties, (PhysicalDevice, MemoryProperties *))               \
+    X(Result, CreateDevice, (PhysicalDevice, const DeviceCreateInfo *, const void *, Device *))    \
+    X(void, DestroyInstance, (Instance, const void *))
+
+#define VULKAN_DEVICE_FUNCTIONS(X)                                                                 \
+    X(void, GetDeviceQueue, (Device, std::uint32_t, std::uint32_t, Queue *))                       \
+    X(Result, DeviceWaitIdle, (Device))                                                            \
+    X(void, DestroyDevice, (Device, const void *))                                                 \
+    X(Result, CreateBuffer, (Device, const BufferCreateInfo *, const void *, Buffer *))            \
+    X(void, DestroyBuffer, (Device, Buffer, const void *))                                         \
+    X(void, GetBufferMemoryRequirements, (Device, Buffer, MemoryRequirements *))                   \
+    X(Result, AllocateMemory, (Device, const MemoryAllocateInfo *, const void *, DeviceMemory *))  \
+    X(void, FreeMemory, (Device, DeviceMemory, const void *))                                      \
+    X(Result, BindBufferMemory, (Device, Buffer, DeviceMemory, std::uint64_t))                     \
+    X(Result, GetMemoryFdKHR, (Device, const MemoryGetFdInfo *, int *))                            \
+    X(Result, CreateSemaphore, (Device, const SemaphoreCreateInfo *, const void *, Semaphore *))   \
+    X(void, DestroySemaphore, (Device, Semaphore, const void *))                                   \
+    X(Result, GetSemaphoreFdKHR, (Device, const SemaphoreGetFdInfo *, int *))                      \
+    X(Result, CreateCommandPool,                                                                   \
+      (Device, const CommandPoolCreateInfo *, const void *, CommandPool *))                        \
+    X(void, DestroyCommandPool, (Device, CommandPool, const void *))                               \
+    X(Result, AllocateCommandBuffers,                                                              \
+      (Device, const CommandBufferAllocateInfo *, CommandBuffer *))                                \
+    X(Result, BeginCommandBuffer, (CommandBuffer, const CommandBufferBeginInfo *))                 \
+    X(void, CmdFillBuffer, (CommandBuffer, Buffer, std::uint64_t, std::uint64_t, std::uint32_t))   \
+    X(void, CmdCopyBuffer, (CommandBuffer, Buffer, Buffer, std::uint32_t, const BufferCopy *))     \
+    X(Result, EndCommandBuffer, (CommandBuffer))                                                   \
+    X(Result, QueueSubmit, (Queue, std::uint32_t, const SubmitInfo *, std::uint64_t))
+
+} // namespace vulkan

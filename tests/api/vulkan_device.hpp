@@ -1,0 +1,73 @@
+// The other API of the tests on a real GPU: Vulkan without a window, loaded where it is found.
+#pragma once
+
+#ifndef _WIN32
+
+#include <cushim/cushim.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "vulkan_api.hpp"
+
+namespace api_test {
+
+// Vulkan's view of a CUDA device. Each function fails the test case where Vulkan refuses.
+class VulkanDevice {
+  public:
+    // Null where Vulkan is not there, or knows no such device, or cannot export what the tests need: and
+    // then says why.
+    static std::unique_ptr<VulkanDevice> find(const cushim::DeviceUuid &uuid, std::string &why_not);
+    ~VulkanDevice();
+    VulkanDevice(const VulkanDevice &) = delete;
+    VulkanDevice &operator=(const VulkanDevice &) = delete;
+
+    struct ExportedBuffer {
+        vulkan::Buffer buffer = 0;
+        std::size_t memory_size = 0; // of the memory object, in bytes
+        cushim::UniqueFd fd;
+    };
+    // In memory of the device's, allocated for it alone.
+    ExportedBuffer export_buffer(std::size_t size);
+
+    struct ExportedSemaphore {
+        vulkan::Semaphore semaphore = 0;
+        cushim::UniqueFd fd;
+    };
+    ExportedSemaphore export_binary();
+    ExportedSemaphore export_timeline();
+
+    // A semaphore, and where it is a timeline, the value.
+    struct At {
+        vulkan::Semaphore semaphore;
+        std::uint64_t value = 0;
+    };
+    // Work that begins after `wait` and ends with `signal`; queued, as CUDA's in a stream.
+    void fill(vulkan::Buffer buffer, std::size_t size, unsigned int value, std::optional<At> wait,
+              At signal);
+    void copy(vulkan::Buffer buffer, const vulkan::BufferCopy &part, std::optional<At> wait,
+              At signal);
+    void wait_idle();
+
+  private:
+    struct Functions;
+    struct Owned;
+    VulkanDevice();
+
+    bool load(std::string &why_not);
+    bool make_instance(std::string &why_not);
+    bool choose(const cushim::DeviceUuid &uuid, std::string &why_not);
+    bool make_device(std::string &why_not);
+    ExportedSemaphore export_semaphore(bool timeline);
+    std::uint32_t memory_type(std::uint32_t allowed) const;
+    vulkan::CommandBuffer begin();
+    void submit(vulkan::CommandBuffer commands, std::optional<At> wait, At signal);
+
+    std::unique_ptr<Functions> call_;
+    std::unique_ptr<Owned> owned_;
+};
+
+} // namespace api_test
+
+#endif

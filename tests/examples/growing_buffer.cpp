@@ -1,0 +1,79 @@
+// A buffer on the GPU that grows while its content, and its address, stay.
+//
+// It reserves addresses for a gigabyte and begins with a megabyte. Whenever it is full, more memory
+// is mapped behind what is there: nothing is copied, and pointers that kernels hold stay valid.
+// Without a GPU the program says why, and ends.
+#include <cushim/copy.hpp>
+#include <cushim/growable_buffer.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace {
+
+using cushim::Result;
+
+constexpr std::size_t megabyte = std::size_t(1) << 20;
+constexpr std::size_t room = 1024 * megabyte / sizeof(int);
+
+// Appends `values` as a std::vector would.
+Result<void> append(const cushim::Context &context, cushim::GrowableBuffer<int> &buffer,
+                    const std::vector<int> &values) {
+    const std::size_t before = buffer.size();
+    CUSHIM_TRY_VOID(buffer.resize(before + values.size()));
+    CUSHIM_TRY(const auto added, buffer.span().subspan(before, values.size()));
+    return cushim::copy(context, added, std::span(values));
+}
+
+bool counts_up(const std::vector<int> &values) {
+    for (std::size_t i = 0; i != values.size(); ++i) {
+        if (values[i] != static_cast<int>(i)) {
+            std::fprintf(stderr, "element %zu is %d\n", i, values[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether everything was as it should be.
+Result<bool> run(const cushim::Device device) {
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(auto buffer, cushim::GrowableBuffer<int>::create(device, room));
+    const CUdeviceptr address = buffer.native();
+    std::vector<int> values(megabyte / sizeof(int));
+    int next = 0;
+    for (std::size_t appended = megabyte; appended <= 16 * megabyte; appended *= 2) {
+        while (buffer.size_bytes() != appended) {
+            std::iota(values.begin(), values.end(), next);
+            CUSHIM_TRY_VOID(append(context, buffer, values));
+            next += static_cast<int>(values.size());
+        }
+        std::printf("%2zu MiB of ints, in %2zu MiB of memory, %s\n", buffer.size_bytes() / megabyte,
+                    buffer.mapped_bytes() / megabyte,
+                    buffer.native() == address ? "at the same address" : "which moved");
+    }
+    std::vector<int> all(buffer.size());
+    CUSHIM_TRY_VOID(cushim::copy(context, std::span(all), buffer.span()));
+    return counts_up(all) && buffer.native() == address;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    // For tests on machines that must have a GPU.
+    const bool required = argc > 1 && std::strcmp(argv[1], "--require-gpu") == 0;
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        std::printf("no GPU to use: %s\n", device.error().message());
+        return required ? 1 : 0;
+    }
+    const auto right = run(*device);
+    if (!right) {
+        std::fprintf(stderr, "%s\n", right.error().message());
+        return 1;
+    }
+    std::printf("%s\n", *right ? "every element is what it was" : "something is wrong");
+    return *right ? 0 : 1;
+}

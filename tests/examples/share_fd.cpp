@@ -1,0 +1,115 @@
+// Two processes share memory of the GPU by a file descriptor: the first one makes it, fills it, and sends the
+// descriptor over a socket; the second imports it as it would import Vulkan's, looks, and writes an answer.
+//
+//     share_fd [--require-gpu]
+//
+// The second process is forked before either has called CUDA: afterwards CUDA would not work in it.
+#include <cushim/cushim.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using cushim::Result;
+using cushim::UniqueFd;
+
+// What the second process must know of the memory.
+struct Description {
+    std::size_t size; // bytes
+    cushim::DeviceUuid device;
+};
+
+Result<bool> all_are(const cushim::Context &context, cushim::DeviceSpan<int> memory, int expected) {
+    std::vector<int> values(memory.size());
+    CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), memory));
+    return values == std::vector<int>(memory.size(), expected);
+}
+
+// --- the second process
+
+Result<bool> import_and_answer(const UniqueFd &socket) {
+    Description description;
+    CUSHIM_TRY(UniqueFd fd, cushim::receive_fd(socket.get(),
+                                               std::as_writable_bytes(std::span(&description, 1))));
+    CUSHIM_TRY(const auto device, cushim::Device::by_uuid(description.device));
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    auto source = cushim::ExternalMemorySource::opaque_fd(std::move(fd));
+    CUSHIM_TRY(const auto memory,
+               cushim::ExternalMemory::import_from(context, std::move(source), description.size));
+    CUSHIM_TRY(const auto buffer, memory.map_buffer(0, description.size));
+    CUSHIM_TRY(const auto numbers, buffer.as<int>());
+    CUSHIM_TRY(const bool seen, all_are(context, numbers, 1));
+    CUSHIM_TRY_VOID(cushim::fill(context, numbers, 2));
+    return seen;
+}
+
+// --- the first process
+
+Result<bool> share(cushim::Device device, const UniqueFd &socket, pid_t second) {
+    const cushim::PhysicalMemoryOptions options{.exportable = {.posix_fd = true}};
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(const auto granularity, cushim::Granularity::of(device, options));
+    CUSHIM_TRY(const std::size_t size, granularity.round_up(1000 * sizeof(int)));
+    CUSHIM_TRY(const auto memory, cushim::PhysicalMemory::create(device, size, options));
+    CUSHIM_TRY(const auto range, cushim::AddressRange::reserve(device, size));
+    const cushim::AccessGrant access(device, cushim::AccessFlags::read_write);
+    CUSHIM_TRY(const auto mapped, cushim::MappedRange::map(range, 0, memory, access));
+    CUSHIM_TRY_VOID(cushim::fill(context, mapped.span<int>(), 1));
+
+    Description description{.size = size, .device = {}};
+    CUSHIM_TRY(description.device, device.uuid());
+    {
+        CUSHIM_TRY(const auto fd, memory.export_fd());
+        CUSHIM_TRY_VOID(
+            cushim::send_fd(socket.get(), fd.get(), std::as_bytes(std::span(&description, 1))));
+    }
+    int status = -1;
+    waitpid(second, &status, 0);
+    CUSHIM_TRY(const bool answered, all_are(context, mapped.span<int>(), 2));
+    return status == 0 && answered;
+}
+
+int report(const Result<bool> &result, const char *good) {
+    if (!result) {
+        std::fprintf(stderr, "share_fd: %s\n", result.error().message());
+        return 1;
+    }
+    std::printf("%s\n", *result ? good : "the numbers are wrong");
+    return *result ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        std::perror("share_fd: socketpair");
+        return 1;
+    }
+    UniqueFd here(ends[0]), there(ends[1]);
+    const pid_t second = fork();
+    if (second < 0) {
+        std::perror("share_fd: fork");
+        return 1;
+    }
+    if (second == 0) {
+        here.reset();
+        return report(import_and_answer(there), "second process: the ones are there; twos go back");
+    }
+    there.reset();
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        kill(second, SIGTERM);
+        waitpid(second, nullptr, 0);
+        std::printf("no GPU: %s\n", device.error().message());
+        return argc == 2 && std::strcmp(argv[1], "--require-gpu") == 0 ? 1 : 0;
+    }
+    return report(share(*device, here, second), "first process: the twos have come");
+}

@@ -1,0 +1,94 @@
+// Two processes share one buffer of the GPU: the first one fills it and hands 80 bytes to the second, which
+// opens it, looks, and writes an answer into it.
+//
+//     share_ipc [--require-gpu]     starts the second process by itself: share_ipc --open BYTES
+#include <cushim/cushim.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t count = 1000;
+
+std::string to_hex(std::span<const std::byte> bytes) {
+    std::string text;
+    for (const std::byte byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned int>(byte));
+        text += digits;
+    }
+    return text;
+}
+
+std::vector<std::byte> from_hex(const std::string &text) {
+    std::vector<std::byte> bytes;
+    for (std::size_t index = 0; index + 1 < text.size(); index += 2) {
+        bytes.push_back(static_cast<std::byte>(std::stoul(text.substr(index, 2), nullptr, 16)));
+    }
+    return bytes;
+}
+
+cushim::Result<cushim::Context> primary_context() {
+    CUSHIM_TRY(const cushim::Device device, cushim::Device::get(0));
+    return cushim::Context::primary(device);
+}
+
+cushim::Result<bool> all_are(const cushim::Context &context, cushim::DeviceSpan<int> memory,
+                             int expected) {
+    std::vector<int> values(memory.size());
+    CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), memory));
+    return values == std::vector<int>(memory.size(), expected);
+}
+
+// --- the second process
+
+cushim::Result<bool> open_and_answer(const std::string &hex) {
+    CUSHIM_TRY(const cushim::Context context, primary_context());
+    CUSHIM_TRY(const auto exported, cushim::IpcExport::from_bytes(from_hex(hex)));
+    CUSHIM_TRY(const auto memory, cushim::IpcMemory::open(context, exported));
+    CUSHIM_TRY(const bool seen, all_are(context, memory.span<int>(), 1));
+    CUSHIM_TRY_VOID(cushim::fill(context, memory.span<int>(), 2));
+    return seen;
+}
+
+// --- the first process
+
+cushim::Result<bool> share(const char *program) {
+    CUSHIM_TRY(const cushim::Context context, primary_context());
+    CUSHIM_TRY(const auto buffer, cushim::DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY_VOID(cushim::fill(context, buffer.span(), 1));
+    CUSHIM_TRY(const auto exported, cushim::IpcExport::of(context, buffer.span()));
+    const std::string command =
+        "\"" + std::string(program) + "\" --open " + to_hex(exported.bytes());
+    // The buffer lives until the other process is done with it.
+    const bool opened = std::system(command.c_str()) == 0;
+    CUSHIM_TRY(const bool answered, all_are(context, buffer.span(), 2));
+    return opened && answered;
+}
+
+int report(const cushim::Result<bool> &result, const char *good) {
+    if (!result) {
+        std::fprintf(stderr, "share_ipc: %s\n", result.error().message());
+        return 1;
+    }
+    std::printf("%s\n", *result ? good : "the numbers are wrong");
+    return *result ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc == 3 && std::strcmp(argv[1], "--open") == 0) {
+        return report(open_and_answer(argv[2]), "second process: the ones are there; twos go back");
+    }
+    const bool require_gpu = argc == 2 && std::strcmp(argv[1], "--require-gpu") == 0;
+    if (const auto device = cushim::Device::get(0); !device && !require_gpu) {
+        std::printf("no GPU: %s\n", device.error().message());
+        return 0;
+    }
+    return report(share(argv[0]), "first process: the twos have come");
+}

@@ -1,0 +1,92 @@
+// Adds two vectors of a million floats on the GPU, through the wrappers, and checks every sum.
+//
+// Without a GPU the program says why, and ends. With --without-kernels it does everything but run the
+// kernel, and says so: a simulated driver runs no device code.
+#include <cushim/copy.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/module.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "vector_add.hpp"
+
+namespace {
+
+using cushim::Result;
+using Add = void(const float *, const float *, float *, unsigned int);
+
+constexpr unsigned int count = 1'000'000;
+
+std::vector<float> numbers(float step) {
+    std::vector<float> values(count);
+    for (unsigned int i = 0; i != count; ++i) {
+        values[i] = static_cast<float>(i) * step;
+    }
+    return values;
+}
+
+Result<cushim::DeviceBuffer<float>> upload(const cushim::Context &context,
+                                           const std::vector<float> &values) {
+    CUSHIM_TRY(auto buffer, cushim::DeviceBuffer<float>::allocate(context, values.size()));
+    CUSHIM_TRY_VOID(cushim::copy(context, buffer.span(), std::span(values)));
+    return buffer;
+}
+
+bool right(const std::vector<float> &a, const std::vector<float> &b,
+           const std::vector<float> &sum) {
+    for (unsigned int i = 0; i != count; ++i) {
+        if (sum[i] != a[i] + b[i]) {
+            std::fprintf(stderr, "element %u: %g + %g gave %g\n", i, static_cast<double>(a[i]),
+                         static_cast<double>(b[i]), static_cast<double>(sum[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether every sum is right.
+Result<bool> add(cushim::Device device, bool with_kernels) {
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
+    CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
+    CUSHIM_TRY(const auto kernel, module.kernel<Add>("vector_add"));
+    const std::vector<float> a = numbers(0.5F), b = numbers(0.25F);
+    CUSHIM_TRY(const auto a_there, upload(context, a));
+    CUSHIM_TRY(const auto b_there, upload(context, b));
+    CUSHIM_TRY(const auto sum_there, cushim::DeviceBuffer<float>::allocate(context, count));
+    if (!with_kernels) {
+        std::printf("skipped: adding them, which needs a GPU that runs the kernel\n");
+        return true;
+    }
+    CUSHIM_TRY_VOID(kernel.launch(stream, cushim::LaunchConfig::covering(count), a_there, b_there,
+                                  sum_there, count));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    std::vector<float> sum(count);
+    CUSHIM_TRY_VOID(cushim::copy(context, std::span(sum), sum_there.span()));
+    return right(a, b, sum);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *const option = argc > 1 ? argv[1] : "";
+    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
+    // For tests on machines that must have a GPU.
+    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        std::printf("no GPU to use: %s\n", device.error().message());
+        return required ? 1 : 0;
+    }
+    const auto done = add(*device, with_kernels);
+    if (!done) {
+        std::fprintf(stderr, "%s\n", done.error().message());
+        return 1;
+    }
+    if (*done && with_kernels) {
+        std::printf("added %u pairs of floats: every sum is right\n", count);
+    }
+    return *done ? 0 : 1;
+}

@@ -1,0 +1,91 @@
+// Zero-copy memory: the host writes two vectors, the GPU adds them where they are, in host memory,
+// and the host reads the sums there. Nothing is copied.
+//
+// Without a GPU the program says why, and ends. With --without-kernels the GPU passes on one of the
+// vectors in place of the sums, and the program says so: a simulated driver runs no device code.
+#include <cushim/copy.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/module.hpp>
+
+#include <cstdio>
+#include <cstring>
+
+#include "vector_add.hpp"
+
+namespace {
+
+using cushim::Result;
+using Vector = cushim::HostMappedBuffer<float>;
+using Add = void(const float *, const float *, float *, unsigned int);
+
+constexpr unsigned int count = 1'000'000;
+
+void number(const Vector &vector, float step) {
+    float next = 0;
+    for (float &value : vector.host_span()) {
+        value = next;
+        next += step;
+    }
+}
+
+Result<void> queue_sum(const cushim::Context &context, const cushim::Stream &stream,
+                       const Vector &a, const Vector &b, const Vector &sum) {
+    CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
+    CUSHIM_TRY(const auto kernel, module.kernel<Add>("vector_add"));
+    // Each becomes the address that the device has for it.
+    CUSHIM_TRY_VOID(kernel.launch(stream, cushim::LaunchConfig::covering(count), a, b, sum, count));
+    return stream.synchronize(); // before the module goes
+}
+
+Result<bool> run(cushim::Device device, bool with_kernels) {
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
+    // The host only writes these two.
+    CUSHIM_TRY(const auto a, Vector::allocate(context, count, {.write_combined = true}));
+    CUSHIM_TRY(const auto b, Vector::allocate(context, count, {.write_combined = true}));
+    CUSHIM_TRY(const auto sum, Vector::allocate(context, count));
+    number(a, 0.5F);
+    number(b, 0.25F);
+    if (with_kernels) {
+        CUSHIM_TRY_VOID(queue_sum(context, stream, a, b, sum));
+    } else {
+        CUSHIM_TRY_VOID(cushim::copy(stream, sum.device_span(), a.device_span()));
+    }
+    // Without waiting for the stream, the host would read what the device is about to write.
+    CUSHIM_TRY(const auto sums, sum.host_span_after(stream));
+    const float step = with_kernels ? 0.75F : 0.5F;
+    for (unsigned int i = 0; i != count; ++i) {
+        if (sums[i] != static_cast<float>(i) * step) {
+            std::fprintf(stderr, "element %u is %g\n", i, static_cast<double>(sums[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *const option = argc > 1 ? argv[1] : "";
+    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
+    // For tests on machines that must have a GPU.
+    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        std::printf("no GPU to use: %s\n", device.error().message());
+        return required ? 1 : 0;
+    }
+    const auto right = run(*device, with_kernels);
+    if (!right) {
+        std::fprintf(stderr, "%s\n", right.error().message());
+        return 1;
+    }
+    if (*right && with_kernels) {
+        std::printf("the GPU added %u pairs of floats in host memory: every sum is right\n", count);
+    } else if (*right) {
+        std::printf("the GPU passed on %u floats in host memory\n"
+                    "skipped: adding them, which needs a GPU that runs the kernel\n",
+                    count);
+    }
+    return *right ? 0 : 1;
+}
