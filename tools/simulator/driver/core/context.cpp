@@ -70,7 +70,14 @@ void empty(Context &context) {
 } // namespace
 
 std::vector<Context *> &context_stack() {
-    static thread_local Stack stack;
+    // Static destructors of a program run when the main thread's own objects are destroyed already.
+    static thread_local bool ended = false;
+    struct Ending : Stack {
+        ~Ending() { ended = true; }
+    };
+    static thread_local Ending own;
+    static Stack *const late = new Stack;
+    Stack &stack = ended ? *late : own;
     if (stack.restart != restarts()) {
         stack.entries.clear();
         stack.restart = restarts();
@@ -129,7 +136,9 @@ ContextScope::ContextScope(Context &context) {
 }
 
 ContextScope::~ContextScope() {
-    context_stack().pop_back();
+    if (auto &stack = context_stack(); !stack.empty()) { // empty after a restart meanwhile
+        stack.pop_back();
+    }
 }
 
 void tear_down(Context &context) {
