@@ -74,7 +74,7 @@ class Installed(unittest.TestCase):
         for path in install.files():
             if path.suffix in ('.pc', '.cmake', '.h', '.hpp'):
                 text = path.read_text(encoding='utf-8')
-                for folder in (arguments.source, arguments.work, arguments.headers or None):
+                for folder in filter(None, (arguments.source, arguments.work, arguments.headers)):
                     self.assertNotIn(str(folder), text, path.name)
 
     def test_has_no_tests_and_no_tools(self):
