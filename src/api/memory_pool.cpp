@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "call.hpp"
+#include "export_kinds.hpp"
 #include "in_context.hpp"
 #include "needs.hpp"
 #include "platform.hpp"
@@ -23,7 +24,6 @@ struct PoolState final : detail::State {
 };
 
 constexpr const char *empty = "the memory pool is empty";
-constexpr auto handle_type_fabric = static_cast<CUmemAllocationHandleType>(8);
 
 Result<void> need_pools(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
@@ -33,11 +33,6 @@ Result<void> need_pools(Device device) noexcept {
 }
 
 // --- creating
-
-int handle_types(const ExportKinds &kinds) noexcept {
-    return (kinds.posix_fd ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0) |
-           (kinds.win32 ? CU_MEM_HANDLE_TYPE_WIN32 : 0) | (kinds.fabric ? handle_type_fabric : 0);
-}
 
 Result<void> check_exports(Device device, const ExportKinds &kinds) noexcept {
     if (kinds.posix_fd) {
@@ -49,7 +44,7 @@ Result<void> check_exports(Device device, const ExportKinds &kinds) noexcept {
     if (kinds.fabric) {
         CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
     }
-    const int wanted = handle_types(kinds);
+    const int wanted = detail::native(kinds);
     CUSHIM_TRY(const int supported,
                device.attribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES));
     if ((wanted & ~supported) != 0) {
@@ -109,8 +104,7 @@ Result<MemoryPool> MemoryPool::create(Device device, const MemoryPoolOptions &op
     CUSHIM_TRY_VOID(check_exports(device, options.exportable));
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.handleTypes =
-        static_cast<CUmemAllocationHandleType>(handle_types(options.exportable));
+    properties.handleTypes = detail::native(options.exportable);
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties.location.id = device.native();
     CUSHIM_TRY_VOID(set_max_size(properties, options.max_size));

@@ -3,6 +3,7 @@
 #include <cushim/init.hpp>
 
 #include "call.hpp"
+#include "export_kinds.hpp"
 #include "in_context.hpp"
 #include "needs.hpp"
 #include "platform.hpp"
@@ -24,7 +25,7 @@ constexpr const char *empty = "the physical memory is empty";
 
 // Numbers of what older headers do not name.
 constexpr auto location_host_numa = static_cast<CUmemLocationType>(3);
-constexpr auto handle_type_fabric = static_cast<CUmemAllocationHandleType>(8);
+using detail::handle_type_fabric;
 constexpr auto attribute_mapping_size = static_cast<CUpointer_attribute>(18);
 constexpr auto attribute_fabric = static_cast<CUdevice_attribute>(128);
 
@@ -76,14 +77,11 @@ Result<void> check(Device device, const PhysicalMemoryOptions &options) noexcept
 
 CUmemAllocationProp native(Device device, const PhysicalMemoryOptions &options) noexcept {
     const bool on_host = options.host_numa_node >= 0;
-    const ExportKinds &kinds = options.exportable;
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location.type = on_host ? location_host_numa : CU_MEM_LOCATION_TYPE_DEVICE;
     properties.location.id = on_host ? options.host_numa_node : device.native();
-    properties.requestedHandleTypes = static_cast<CUmemAllocationHandleType>(
-        (kinds.posix_fd ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0) |
-        (kinds.win32 ? CU_MEM_HANDLE_TYPE_WIN32 : 0) | (kinds.fabric ? handle_type_fabric : 0));
+    properties.requestedHandleTypes = detail::native(options.exportable);
     properties.win32HandleMetaData = options.win32_attributes;
     properties.allocFlags.compressionType =
         options.compressible ? CU_MEM_ALLOCATION_COMP_GENERIC : CU_MEM_ALLOCATION_COMP_NONE;

@@ -3,8 +3,7 @@
 // A factory makes the state first, so that nothing can fail once the CUDA object exists:
 //
 //     CUSHIM_TRY(auto state, make_state<EventState>(context));
-//     const ContextScope scope(context);
-//     CUSHIM_TRY_VOID(scope.entered());
+//     CUSHIM_TRY(const ContextScope scope, state->enter());
 //     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags));
 //     return Event(state->event, state.take());
 //
