@@ -230,6 +230,114 @@ TEST_CASE("a loop in which a program waits for work that it does not name comes 
     destroy(other);
 }
 
+namespace {
+
+// A reader, and a writer that waits for a third stream alone: what the reader got. The right result is 7.
+int read_beside_gated_writer(bool ordered, bool wait_for_all) {
+    Buffer buffer(7), scratch(0);
+    unsigned char *result = pinned(0);
+    const CUstream writer = make_stream(CU_STREAM_NON_BLOCKING),
+                   reader = make_stream(CU_STREAM_NON_BLOCKING),
+                   gate = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUevent open = make_event(CU_EVENT_DISABLE_TIMING),
+                  read = make_event(CU_EVENT_DISABLE_TIMING);
+    REQUIRE(d().cuMemcpyDtoHAsync(result, buffer.address, size, reader) == CUDA_SUCCESS);
+    REQUIRE(d().cuEventRecord(read, reader) == CUDA_SUCCESS);
+    queue_harmless(gate, scratch, 3);
+    REQUIRE(d().cuEventRecord(open, gate) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamWaitEvent(writer, open, 0) == CUDA_SUCCESS);
+    if (ordered) {
+        REQUIRE(d().cuStreamWaitEvent(writer, read, 0) == CUDA_SUCCESS);
+    }
+    REQUIRE(d().cuMemsetD8Async(buffer.address, 9, size, writer) == CUDA_SUCCESS);
+    REQUIRE((wait_for_all ? d().cuCtxSynchronize() : d().cuStreamSynchronize(reader)) ==
+            CUDA_SUCCESS);
+    const int got = result[size - 1];
+    REQUIRE(d().cuCtxSynchronize() == CUDA_SUCCESS);
+    for (const CUevent event : {open, read}) {
+        destroy(event);
+    }
+    for (const CUstream stream : {writer, reader, gate}) {
+        destroy(stream);
+    }
+    buffer.free();
+    scratch.free();
+    CHECK(d().cuMemFreeHost(result) == CUDA_SUCCESS);
+    return got;
+}
+
+} // namespace
+
+TEST_CASE("a race with a stream that waits for a third is caught, too", "[adversarial]") {
+    for (unsigned int first = 0; first < 4 * seeds; first += 8) {
+        INFO("seeds from " << first << " on");
+        int caught = 0;
+        for (unsigned int seed = first; seed < first + 8; ++seed) {
+            start(adversarial(seed));
+            CHECK(read_beside_gated_writer(true, true) == 7);
+            start(adversarial(seed));
+            caught += read_beside_gated_writer(false, false) != 7 ? 1 : 0;
+        }
+        CHECK(caught > 0); // by those that do not put off what nobody waits for
+        for (unsigned int seed = first; seed < first + 8; seed += 2) { // by one of each pair
+            start(adversarial(seed));
+            const int one = read_beside_gated_writer(false, true);
+            start(adversarial(seed + 1));
+            CHECK((one == 7) != (read_beside_gated_writer(false, true) == 7));
+        }
+    }
+}
+
+TEST_CASE("who goes on though he is told that work is not done is caught", "[adversarial]") {
+    const bool of_event = GENERATE(false, true);
+    const int questions = GENERATE(1, 3);
+    unsigned int caught = 0;
+    for (unsigned int seed = 0; seed < seeds; ++seed) {
+        start(adversarial(seed) + ";stall=0");
+        Buffer buffer(0);
+        unsigned char *source = pinned(7);
+        const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+        const CUevent event = make_event(CU_EVENT_DISABLE_TIMING);
+        REQUIRE(d().cuMemcpyHtoDAsync(buffer.address, source, size, stream) == CUDA_SUCCESS);
+        REQUIRE(d().cuEventRecord(event, stream) == CUDA_SUCCESS);
+        for (int i = 0; i < questions; ++i) {
+            of_event ? d().cuEventQuery(event) : d().cuStreamQuery(stream);
+        }
+        std::memset(source, 1, size); // whatever the answer was
+        REQUIRE(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+        caught += *static_cast<unsigned char *>(sim_control().view(buffer.address, size)) != 7;
+        destroy(event);
+        destroy(stream);
+        buffer.free();
+        CHECK(d().cuMemFreeHost(source) == CUDA_SUCCESS);
+    }
+    CHECK(caught > seeds / 4);
+    CHECK(caught < seeds); // some run what they are asked for at once
+}
+
+TEST_CASE("who asks until work is done gets to its end", "[adversarial]") {
+    start(adversarial(GENERATE(range(0u, 16u))) + ";stall=0");
+    const bool of_event = GENERATE(false, true);
+    Buffer scratch(0);
+    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUevent event = make_event();
+    queue_harmless(stream, scratch, 20);
+    REQUIRE(d().cuEventRecord(event, stream) == CUDA_SUCCESS);
+    int questions = 1;
+    for (; questions < 1000; ++questions) {
+        const CUresult now = of_event ? d().cuEventQuery(event) : d().cuStreamQuery(stream);
+        if (now == CUDA_SUCCESS) {
+            break;
+        }
+        REQUIRE(now == CUDA_ERROR_NOT_READY);
+    }
+    CHECK(questions > 21);      // a step each
+    CHECK(questions <= 21 + 9); // and a few that take none
+    destroy(event);
+    destroy(stream);
+    scratch.free();
+}
+
 TEST_CASE("an asynchronous copy reads pinned memory as late as it can", "[adversarial]") {
     start(adversarial(1));
     Buffer buffer(0);

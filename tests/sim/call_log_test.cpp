@@ -136,3 +136,61 @@ TEST_CASE("each thread has a number of its own, even when it comes after another
     }
     CHECK(threads == std::set<std::uint64_t>{1, 2, 3, 4});
 }
+
+TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver", "[log]") {
+    start();
+    sim_control().log_calls(1);
+    const auto r = cushim::runtime();
+    void *memory = nullptr;
+    int count = 0;
+    int version = 0;
+    CHECK(r.cudaRuntimeGetVersion(&version) ==
+          cudaSuccess); // cushim asks it, too, when it loads the library
+    sim_control().clear_calls();
+    d.cuDeviceGetCount(&count);
+    CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    d.cuDeviceGetCount(&count);
+    CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    d.cuDeviceGetCount(&count);
+    std::vector<std::string> names;
+    std::uint64_t last = 0;
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        CHECK((i == 0 || call.number == last + 1));
+        CHECK(call.thread == 1);
+        last = call.number;
+        names.emplace_back(call.name);
+    }
+    CHECK(names == std::vector<std::string>{"cuDeviceGetCount", "cudaMalloc", "cuDeviceGetCount",
+                                            "cudaMemset", "cudaFree", "cuDeviceGetCount"});
+}
+
+TEST_CASE("calls of a host function are the client's, whatever call of the runtime runs it",
+          "[log]") {
+    start();
+    static CUevent event;
+    static CUresult answered;
+    REQUIRE(d.cuEventCreate(&event, 0) == CUDA_SUCCESS);
+    answered = CUDA_ERROR_INVALID_VALUE;
+    configure("fault=cuEventQuery:2:999");
+    sim_control().log_calls(1);
+    const auto ask_twice = [](void *) {
+        d.cuEventQuery(event);
+        answered = d.cuEventQuery(event);
+    };
+    CHECK(cushim::runtime().cudaLaunchHostFunc(nullptr, ask_twice, nullptr) == cudaSuccess);
+    sim_control().log_calls(0);
+    CHECK(answered == CUDA_ERROR_UNKNOWN);
+    REQUIRE(calls().size() == 3); // in the order in which they ended
+    CHECK(calls()[0] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 0");
+    CHECK(calls()[1] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 999");
+    CHECK(calls()[2].find("cudaLaunchHostFunc(0x0, ") == 0);
+    std::set<std::uint64_t> numbers;
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        numbers.insert(call.number);
+    }
+    CHECK(numbers.size() == 3);
+    CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
+}

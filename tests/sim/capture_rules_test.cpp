@@ -3,7 +3,9 @@
 
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include <functional>
 #include <thread>
+#include <vector>
 
 using namespace sim_test;
 
@@ -139,6 +141,77 @@ TEST_CASE("the modes decide whose unsafe calls are refused", "[capture_rules]") 
     destroy(stream);
 }
 
+// Measured: recordings/h200-580.159.04-captures.txt.
+TEST_CASE("which calls are unsafe beside a capture", "[capture_rules]") {
+    start();
+    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUstream other = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUgraph graph = make_graph();
+    const CUgraphExec exec = instantiate(graph);
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    CUmemoryPool pool = nullptr, second_pool = nullptr;
+    REQUIRE(d().cuMemPoolCreate(&pool, &properties) == CUDA_SUCCESS);
+    CUdeviceptr memory = 0, second = 0;
+    REQUIRE(d().cuMemAllocAsync(&memory, 64, other) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamSynchronize(other) == CUDA_SUCCESS);
+    const std::vector<std::function<CUresult()>> unsafe = {
+        [&] { return d().cuGraphExecDestroy(exec); },
+        [&] { return d().cuMemPoolCreate(&second_pool, &properties); },
+        [&] { return d().cuMemPoolTrimTo(pool, 0); },
+        [&] { return d().cuMemPoolDestroy(pool); },
+        [&] { return d().cuMemAllocAsync(&second, 64, other); },
+        [&] { return d().cuMemAllocFromPoolAsync(&second, 64, pool, other); },
+        [&] { return d().cuMemFreeAsync(memory, other); },
+        [&] { return d().cuStreamSynchronize(other); },
+        [&] { return d().cuStreamQuery(other); },
+        [&] { return d().cuCtxSynchronize(); },
+    };
+    for (const auto &call : unsafe) {
+        for (const CUstreamCaptureMode mode : {global, thread_local_}) {
+            INFO(&call - unsafe.data());
+            REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
+            CHECK(call() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+            end_invalidated(stream);
+        }
+    }
+    const std::vector<std::function<CUresult()>> safe = {
+        [&] { return d().cuMemsetD8Async(memory, 1, 64, other); },
+        [&] { return d().cuGraphLaunch(exec, other); },
+        [&] { return d().cuGraphUpload(exec, other); },
+        [&] {
+            CUgraph clone = nullptr;
+            const CUresult status = d().cuGraphClone(&clone, graph);
+            return status == CUDA_SUCCESS ? d().cuGraphDestroy(clone) : status;
+        },
+        [&] {
+            CUevent event = nullptr;
+            const CUresult status = d().cuEventCreate(&event, 0);
+            return status == CUDA_SUCCESS ? d().cuEventDestroy(event) : status;
+        },
+        [&] {
+            CUstream made = nullptr;
+            const CUresult status = d().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING);
+            return status == CUDA_SUCCESS ? d().cuStreamDestroy(made) : status;
+        },
+    };
+    for (const auto &call : safe) {
+        INFO(&call - safe.data());
+        REQUIRE(begin_capture(stream, global) == CUDA_SUCCESS);
+        CHECK(call() == CUDA_SUCCESS);
+        destroy(end_capture(stream));
+    }
+    CHECK(d().cuStreamSynchronize(other) == CUDA_SUCCESS);
+    CHECK(d().cuMemFreeAsync(memory, other) == CUDA_SUCCESS);
+    CHECK(d().cuStreamSynchronize(other) == CUDA_SUCCESS);
+    CHECK(d().cuMemPoolDestroy(pool) == CUDA_SUCCESS);
+    destroy(exec);
+    destroy(graph);
+    destroy(stream);
+    destroy(other);
+}
+
 TEST_CASE("instantiation is an unsafe call", "[capture_rules]") {
     start();
     const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
@@ -188,6 +261,18 @@ TEST_CASE("a capture ends in the thread that began it, unless it is relaxed", "[
     CHECK(status == CUDA_SUCCESS);
     destroy(graph);
     destroy(stream);
+}
+
+TEST_CASE("to ask for the capture of what is no stream is a misuse", "[capture_rules]") {
+    start();
+    CUstreamCaptureStatus status{};
+    // Measured elsewhere: a real driver crashes.
+    CHECK(d().cuStreamIsCapturing(garbage<CUstream>(), &status) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle of a stream (in cuStreamIsCapturing, call ");
+    const CUstream ended = make_stream();
+    destroy(ended);
+    CHECK(d().cuStreamIsCapturing(ended, &status) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("use of a destroyed stream");
 }
 
 TEST_CASE("the legacy stream cannot be used while a blocking stream captures", "[capture_rules]") {

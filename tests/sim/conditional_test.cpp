@@ -270,8 +270,18 @@ TEST_CASE("a handle is free again when its node is gone", "[conditional]") {
     const CUgraphConditionalHandle handle = make_handle(graph, 1);
     const Bodies bodies = add_conditional(graph, handle, if_type, 1);
     CHECK(d().cuGraphDestroyNode(bodies.node) == CUDA_SUCCESS);
-    add_conditional(graph, handle, while_type, 1);
+    CHECK(try_instantiate(graph) == CUDA_ERROR_INVALID_VALUE); // as long as no node has it
+    const Bodies again = add_conditional(graph, handle, switch_type, 2);
+    CHECK(again.node != bodies.node);
+    Words memory(1);
+    REQUIRE(d().cuMemsetD32(memory.address, 0, 1) == CUDA_SUCCESS);
+    add_memset(again.graphs[1], words(memory.address, 7, 1));
+    const CUgraphExec exec = instantiate(graph);
+    run(exec); // the handle's value is 1 still
+    CHECK(memory.at(0) == 7);
+    destroy(exec);
     destroy(graph);
+    memory.free();
 }
 
 TEST_CASE("what conditional nodes refuse", "[conditional]") {

@@ -31,7 +31,10 @@ TEST_CASE("before cuInit calls answer 3, but for those that need no driver", "[c
     const char *text = nullptr;
     CHECK(d.cuCtxGetCurrent(&context) == CUDA_ERROR_NOT_INITIALIZED);
     CHECK(d.cuDeviceGetCount(&value) == CUDA_ERROR_NOT_INITIALIZED);
+#if __has_include(<cudaProfiler.h>)
     CHECK(d.cuProfilerStart() == CUDA_ERROR_NOT_INITIALIZED);
+    CHECK(d.cuProfilerStop() == CUDA_ERROR_NOT_INITIALIZED);
+#endif
     CHECK(d.cuDriverGetVersion(&value) == CUDA_SUCCESS);
     CHECK(d.cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text) == CUDA_SUCCESS);
     CHECK(d.cuInit(1) == CUDA_ERROR_INVALID_VALUE);
@@ -124,6 +127,35 @@ TEST_CASE("the primary context is counted, and survives its reset", "[context]")
     CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(current() == first);
     CHECK(d.cuCtxDestroy(first) == CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_CASE("what is left of a primary context after its reset", "[context]") {
+    start();
+    CUcontext before = nullptr, after = nullptr;
+    CUevent event = nullptr;
+    CUdeviceptr memory = 0;
+    void *pinned = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&before) == CUDA_SUCCESS);
+    REQUIRE(d.cuEventCreate(&event, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAllocHost(&pinned, 64) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuCtxPushCurrent(before) == CUDA_SUCCESS);
+    CHECK(d.cuCtxPopCurrent(&after) == CUDA_SUCCESS);
+    CHECK(after == before);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
+    after = nullptr;
+    CHECK(d.cuDevicePrimaryCtxRetain(&after, 0) == CUDA_SUCCESS);
+    CHECK(after == before);
+    CHECK(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(misuses().empty());
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
 }
 
 TEST_CASE("limits keep what they are given", "[context]") {

@@ -94,3 +94,23 @@ TEST_CASE("another context goes on when one fails", "[engine]") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
 }
+
+TEST_CASE("no context fails without a line that says why", "[engine]") {
+    start("mode=adversarial;stall=0");
+    const auto &d = cushim::driver();
+    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+    std::vector<char> source(64);
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemHostRegister(source.data(), source.size(), 0) == CUDA_SUCCESS);
+    CUdeviceptr mapped = 0;
+    REQUIRE(d.cuMemHostGetDevicePointer(&mapped, source.data(), 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemcpyDtoDAsync(memory, mapped, 64, stream) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemHostUnregister(source.data()) == CUDA_SUCCESS);
+    expect_misuse("ends while 1 queued operations need it");
+    const std::size_t before = misuses().size();
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(misuses().size() == before + 1);
+    expect_misuse("cuMemcpyDtoDAsync (operation 1) in stream ");
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+}

@@ -41,7 +41,11 @@ TEST_CASE("adversarial mode runs nothing before somebody waits or asks", "[engin
     RunOrder order;
     CHECK(order.launch(nullptr, 1) == CUDA_SUCCESS);
     CHECK(order.ran().empty());
-    CHECK(cushim::driver().cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY);
+    int asked = 0; // the first questions change nothing
+    while (cushim::driver().cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
+        ++asked;
+    }
+    CHECK(asked > 0);
     CHECK(cushim::driver().cuStreamQuery(nullptr) == CUDA_SUCCESS);
     CHECK(order.has(1));
 }

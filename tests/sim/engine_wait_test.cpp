@@ -210,3 +210,37 @@ TEST_CASE("nothing runs by itself where that is switched off", "[engine]") {
     CHECK(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
     CHECK(order.has(1));
 }
+
+TEST_CASE("a host function that waits for work of another stream is noted where it waits for ever",
+          "[engine]") {
+    start("mode=adversarial;stall=200;patience=100");
+    static std::atomic<bool> other_ran, let_go;
+    other_ran = let_go = false;
+    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
+                   other = make_stream(CU_STREAM_NON_BLOCKING);
+    const auto &d = cushim::driver();
+    const auto wait = [](void *) {
+        while (!other_ran && !let_go) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    };
+    REQUIRE(d.cuLaunchHostFunc(one, wait, nullptr) == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(
+                other, [](void *) { other_ran = true; }, nullptr) == CUDA_SUCCESS);
+    std::string told;
+    std::thread watcher([&] {
+        for (int i = 0; i < 5000 && notes().empty(); ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        told = notes().empty() ? "" : notes().front();
+        let_go = true;
+    });
+    CHECK(d.cuStreamSynchronize(one) == CUDA_SUCCESS);
+    watcher.join();
+    CHECK(told.find("cuLaunchHostFunc (operation 1) in stream ") == 0);
+    CHECK(told.find(" has run for 100 ms") != std::string::npos);
+    CHECK(d.cuStreamSynchronize(other) == CUDA_SUCCESS);
+    CHECK(notes().size() == 1); // once
+    destroy(one);
+    destroy(other);
+}

@@ -114,8 +114,10 @@ TEST_CASE("an event is recorded in streams of its own context only", "[event]") 
     REQUIRE(d().cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
     REQUIRE(d().cuCtxSetCurrent(second) == CUDA_SUCCESS);
     const CUstream stream = make_stream();
-    CHECK(d().cuEventRecord(event, stream) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d().cuEventRecord(event, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    for (const CUstream wrong : {stream, CUstream(nullptr)}) {
+        CHECK(d().cuEventRecord(event, wrong) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("record of an event in a stream of another context: event ");
+    }
     CHECK(d().cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS);
     CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
     destroy(stream);
@@ -299,6 +301,50 @@ TEST_CASE("an event of a context that was reset answers 709", "[event]") {
     REQUIRE(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
     CHECK(d().cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d().cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+TEST_CASE("nobody waits for a record that was planned to fail", "[event]") {
+    start("patience=5000;" + GENERATE_COPY(from_range(all_modes())));
+    const unsigned int flags = GENERATE(0u, 2u, 6u); // 6: one that processes share
+    RunOrder order;
+    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
+                   two = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUevent event = make_event(flags);
+    SECTION("with an error that its context survives") {
+        fail_next("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
+        REQUIRE(d().cuEventRecord(event, one) == CUDA_SUCCESS);
+        REQUIRE(d().cuStreamWaitEvent(two, event, 0) == CUDA_SUCCESS);
+        REQUIRE(order.launch(two, 1) == CUDA_SUCCESS);
+        CHECK(d().cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(d().cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY); // it is its own
+        CHECK(d().cuEventQuery(event) == CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(d().cuStreamSynchronize(two) == CUDA_SUCCESS); // others are not told once more
+        CHECK(order.has(1));
+        // The next record is another one.
+        REQUIRE(d().cuEventRecord(event, one) == CUDA_SUCCESS);
+        CHECK(d().cuEventSynchronize(event) == CUDA_SUCCESS);
+        destroy(event);
+        destroy(one);
+        destroy(two);
+    }
+    SECTION("though other work failed before it") {
+        fail_next("cuLaunchHostFunc", CUDA_ERROR_NOT_FOUND);
+        fail_next("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
+        REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
+        REQUIRE(d().cuEventRecord(event, one) == CUDA_SUCCESS);
+        CHECK(d().cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(d().cuStreamSynchronize(one) == CUDA_ERROR_NOT_FOUND);
+        destroy(event);
+        destroy(one);
+        destroy(two);
+    }
+    SECTION("with one that makes its context fail") {
+        fail_next("cuEventRecord", CUDA_ERROR_LAUNCH_FAILED);
+        REQUIRE(d().cuEventRecord(event, one) == CUDA_SUCCESS);
+        CHECK(d().cuEventSynchronize(event) == CUDA_ERROR_LAUNCH_FAILED);
+        CHECK(d().cuEventQuery(event) == CUDA_ERROR_LAUNCH_FAILED);
+        CHECK(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS); // which ends all three
+    }
 }
 
 TEST_CASE("an event outlives the stream that recorded it", "[event]") {

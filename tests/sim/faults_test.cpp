@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace sim_test;
 
@@ -20,6 +21,16 @@ cushim_sim_fault fault(const char *entry, int code) {
     planned.entry = entry;
     planned.code = code;
     return planned;
+}
+
+std::vector<std::string> notes() {
+    std::vector<std::string> lines;
+    sim_control().notes(
+        [](const char *line, void *all) {
+            static_cast<std::vector<std::string> *>(all)->emplace_back(line);
+        },
+        &lines);
+    return lines;
 }
 
 CUresult allocate_and_free() {
@@ -234,6 +245,47 @@ TEST_CASE("a hanging call waits to be released while others go on", "[faults]") 
     CHECK(back);
 }
 
+TEST_CASE("a hang that nobody releases ends after ten times the patience, and is noted",
+          "[faults]") {
+    start("patience=20;fault=cuDeviceGetCount:1:0:hang");
+    const auto begin = std::chrono::steady_clock::now();
+    int count = 0;
+    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(200));
+    CHECK(count == 1); // it does its work then
+    REQUIRE(notes().size() == 1);
+    CHECK(notes()[0].find("cuDeviceGetCount hung as planned for 200 ms") == 0);
+    CHECK(misuses().empty());
+}
+
+TEST_CASE("calls that the runtime makes of the driver are none of its client's", "[faults]") {
+    start();
+    auto planned = fault("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY);
+    planned.nth = 2;
+    const auto number = sim_control().plan_fault(&planned);
+    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    for (int i = 0; i < 3; ++i) {
+        void *memory = nullptr;
+        CHECK(cushim::runtime().cudaMalloc(&memory, 64) == cudaSuccess);
+        CHECK(cushim::runtime().cudaFree(memory) == cudaSuccess);
+    }
+    CHECK(sim_control().fault_fired(number) == 0);
+    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(sim_control().fault_fired(number) == 1);
+}
+
+TEST_CASE("every call of the client counts for '*', each once", "[faults]") {
+    start();
+    auto planned = fault("*", 999);
+    planned.nth = 3;
+    sim_control().plan_fault(&planned);
+    void *memory = nullptr;
+    CHECK(cushim::runtime().cudaMalloc(&memory, 64) == cudaSuccess);
+    CHECK(cushim::runtime().cudaMemset(memory, 0, 64) == cudaSuccess);
+    CHECK(cushim::runtime().cudaFree(memory) == cudaErrorUnknown);
+    CHECK(cushim::runtime().cudaFree(memory) == cudaSuccess);
+}
+
 TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays", "[faults]") {
     for (const auto &mode : all_modes()) {
         INFO(mode);
@@ -291,4 +343,28 @@ TEST_CASE("the text of a fault says all that a plan can", "[faults]") {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     sim_control().release_hangs();
     caller.join();
+}
+
+TEST_CASE("an asynchronous fault of a call that queues no work is noted, once for a plan",
+          "[faults]") {
+    start("fault=cuDeviceGetCount:1:700:async:sticky;fault=cuMemsetD8Async:2:999:async");
+    int count = 0;
+    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    REQUIRE(notes().size() == 1);
+    CHECK(notes()[0].find("the fault that is planned for the work of cuDeviceGetCount failed "
+                          "nothing: cuDeviceGetCount in call ") == 0);
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
+    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_UNKNOWN);
+    CHECK(notes().size() == 1);
+    auto planned = fault("cudaGetDeviceCount", 700);
+    planned.kind = CUSHIM_SIM_FAULT_ASYNC;
+    REQUIRE(sim_control().plan_fault(&planned) != 0);
+    CHECK(cushim::runtime().cudaGetDeviceCount(&count) == cudaSuccess);
+    REQUIRE(notes().size() == 2);
+    CHECK(notes()[1].find("cudaGetDeviceCount in call ") != std::string::npos);
+    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
 }

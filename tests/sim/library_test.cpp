@@ -74,6 +74,10 @@ TEST_CASE("a library and its kernels need no context", "[library]") {
     CUfunction function = nullptr;
     CHECK(d().cuLibraryGetKernel(&kernel, library, "add") == CUDA_SUCCESS);
     CHECK(d().cuKernelGetFunction(&function, kernel) == CUDA_ERROR_INVALID_CONTEXT);
+#if CUDA_VERSION >= 12040
+    std::size_t offset = 0;
+    CHECK(d().cuKernelGetParamInfo(kernel, 0, &offset, &size) == CUDA_ERROR_INVALID_CONTEXT);
+#endif
     CHECK(d().cuLibraryUnload(library) == CUDA_SUCCESS);
     CHECK(leaks().empty());
 }

@@ -126,12 +126,33 @@ TEST_CASE("a memset runs on a device that reaches the memory", "[memset]") {
     there = allocate(64);
     REQUIRE(cu.cuCtxPushCurrent(own) == good);
     CHECK(cu.cuMemsetD8(there, 1, 16) == invalid);
+    expect_misuse("cuMemsetD8 on device 0 of memory that it cannot access");
     CHECK(cu.cuMemsetD8Async(there, 1, 16, stream) == invalid);
+    expect_misuse("cuMemsetD8Async on device 0 of memory that it cannot access");
     REQUIRE(cu.cuCtxEnablePeerAccess(other.context, 0) == good);
     CHECK(cu.cuMemsetD8(there, 1, 16) == good);
     CHECK(cu.cuMemsetD8Async(there, 1, 16, stream) == good);
     REQUIRE(cu.cuCtxDisablePeerAccess(other.context) == good);
     release(stream);
+    REQUIRE(cu.cuCtxPopCurrent(&own) == good);
+    release(there);
+}
+
+TEST_CASE("a memset whose device does not reach the memory any more fails, and is told",
+          "[memset]") {
+    start("devices=2;mode=adversarial;stall=0");
+    CUcontext own = nullptr;
+    REQUIRE(cu.cuCtxGetCurrent(&own) == good);
+    const CUstream stream = new_stream();
+    const OnDevice other(1);
+    const CUdeviceptr there = allocate(64);
+    REQUIRE(cu.cuCtxPushCurrent(own) == good);
+    REQUIRE(cu.cuCtxEnablePeerAccess(other.context, 0) == good);
+    CHECK(cu.cuMemsetD8Async(there, 1, 16, stream) == good);
+    REQUIRE(cu.cuCtxDisablePeerAccess(other.context) == good);
+    CHECK(cu.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("cuMemsetD8Async on device 0 of memory that it cannot access");
+    REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
     REQUIRE(cu.cuCtxPopCurrent(&own) == good);
     release(there);
 }

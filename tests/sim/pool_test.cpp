@@ -220,6 +220,9 @@ TEST_CASE("a device that a pool does not let in fails", "[pool]") {
     }
     CHECK(d.cuMemsetD8Async(address, 1, 16, nullptr) == good);
     CHECK(d.cuCtxSynchronize() == (let_in ? good : CUDA_ERROR_ILLEGAL_ADDRESS));
+    if (!let_in) {
+        expect_misuse("queued work uses what its device cannot access: pool memory");
+    }
     CHECK(d.cuCtxPopCurrent(&other) == good);
     CHECK(d.cuDevicePrimaryCtxReset(1) == good);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);

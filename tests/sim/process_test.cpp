@@ -1,4 +1,5 @@
 // The states of a process: fork and exit. POSIX.
+#include "images.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -6,6 +7,8 @@
 #ifndef _WIN32
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -29,28 +32,67 @@ int in_child(Body body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-CUresult seen_after_init = CUDA_ERROR_UNKNOWN;
+CUresult seen_after_init = CUDA_ERROR_UNKNOWN, allocated_after_init = CUDA_ERROR_UNKNOWN;
+
+// As start() does, where a failure ends the process.
+void initialise_or_end() {
+    CUcontext context = nullptr;
+    if (d.cuInit(0) != CUDA_SUCCESS || d.cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+        d.cuCtxSetCurrent(context) != CUDA_SUCCESS) {
+        _exit(3);
+    }
+}
+
+// An object with static storage, whose destructor still has something to end.
+struct Static {
+    CUevent event = nullptr;
+    ~Static() {
+        int count = 0;
+        CUdeviceptr memory = 0;
+        const bool right = d.cuDeviceGetCount(&count) == CUDA_ERROR_DEINITIALIZED &&
+                           d.cuMemAlloc(&memory, 16) == CUDA_ERROR_DEINITIALIZED &&
+                           d.cuEventDestroy(event) == CUDA_ERROR_DEINITIALIZED;
+        _exit(right ? 0 : 1);
+    }
+};
 
 } // namespace
 
-// First: the handler counts from the first cuInit of the process.
+// These two first: the handler counts from the first cuInit of the process.
 TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do", "[process]") {
     const int status = in_child([] {
         sim_control().reset();
         std::atexit([] { // runs last
             int count = 0;
             const CUresult now = d.cuDeviceGetCount(&count);
-            _exit(now == CUDA_ERROR_DEINITIALIZED && seen_after_init == CUDA_SUCCESS ? 0 : 1);
+            const bool later =
+                seen_after_init == CUDA_SUCCESS && allocated_after_init == CUDA_SUCCESS;
+            _exit(now == CUDA_ERROR_DEINITIALIZED && later ? 0 : 1);
         });
-        d.cuInit(0);
+        initialise_or_end();
         std::atexit([] {
             int count = 0;
+            CUdeviceptr memory = 0;
             seen_after_init = d.cuDeviceGetCount(&count);
+            allocated_after_init = d.cuMemAlloc(&memory, 16);
         });
         std::exit(2);
     });
     CHECK(status == 0);
 }
+
+TEST_CASE("destructors of static objects from before cuInit find no driver", "[process]") {
+    CHECK(in_child([] {
+              sim_control().reset();
+              static Static object;
+              initialise_or_end();
+              if (d.cuEventCreate(&object.event, 0) != CUDA_SUCCESS) {
+                  _exit(3);
+              }
+              std::exit(2);
+          }) == 0);
+}
+
 TEST_CASE("in a child every call answers 3, but for what measured drivers answer", "[process]") {
     start();
     CUevent event = nullptr;
@@ -108,6 +150,101 @@ TEST_CASE("a child answers while its parent's threads are in calls", "[process]"
     CHECK(failed == 0);
 }
 
+namespace {
+
+// What nvcc's code calls. Looked up once: a child may find the loader's own lock taken.
+struct Nvcc {
+    template <class Function>
+    static Function *function(const char *name) {
+        return reinterpret_cast<Function *>(exported(std::getenv("CUSHIM_RUNTIME"), name));
+    }
+    void **(*const register_image)(void *) = function<void **(void *)>("__cudaRegisterFatBinary");
+    void (*const unregister_image)(void **) = function<void(void **)>("__cudaUnregisterFatBinary");
+    using RegisterFunction = void(void **, const char *, char *, const char *, int, void *, void *,
+                                  void *, void *, int *);
+    RegisterFunction *const register_function =
+        function<RegisterFunction>("__cudaRegisterFunction");
+
+    static const Nvcc &get() {
+        static const Nvcc functions;
+        return functions;
+    }
+};
+
+// A program that nvcc built, as far as the runtime sees it: an image, and the host's name of a kernel in it.
+class Registered {
+  public:
+    Registered() : handle_(Nvcc::get().register_image(&wrapper_)) {
+        Nvcc::get().register_function(handle_, &kernel_, nullptr, "nothing", -1, nullptr, nullptr,
+                                      nullptr, nullptr, nullptr);
+    }
+    ~Registered() { Nvcc::get().unregister_image(handle_); }
+    Registered(const Registered &) = delete;
+    Registered &operator=(const Registered &) = delete;
+
+    cudaError_t launch() const {
+        return cushim::runtime().cudaLaunchKernel(&kernel_, {1, 1, 1}, {1, 1, 1}, nullptr, 0,
+                                                  nullptr);
+    }
+
+  private:
+    struct Wrapper {
+        int magic = 0x466243b1;
+        int version = 1;
+        const void *data = vector_image;
+        void *more = nullptr;
+    };
+    Wrapper wrapper_;
+    void **handle_;
+    char kernel_ = 0;
+};
+
+cudaError_t ask_runtime() {
+    int device = 0;
+    return cushim::runtime().cudaGetDevice(&device);
+}
+
+[[noreturn]] void ask_runtime_in_child() {
+    alarm(20);
+    const bool refused = ask_runtime() == cudaErrorInitializationError;
+    const Registered program;
+    _exit(refused && program.launch() == cudaErrorInitializationError ? 0 : 1);
+}
+
+} // namespace
+
+TEST_CASE("a child answers while its parent's threads are in calls of the runtime", "[process]") {
+    start();
+    const Registered program;
+    REQUIRE(program.launch() == cudaSuccess);
+    REQUIRE(ask_runtime() == cudaSuccess);
+    std::atomic<bool> stop{false};
+    const auto repeat = [&](auto call) {
+        return std::thread([&stop, call] {
+            while (!stop) {
+                call();
+            }
+        });
+    };
+    std::thread busy[] = {
+        repeat([] { ask_runtime(); }),
+        repeat([&program] { program.launch(); }),
+        repeat([] {
+            const Registered other;
+            other.launch();
+        }),
+    };
+    int failed = 0;
+    for (int i = 0; i < 30 && failed == 0; ++i) {
+        failed = in_child(ask_runtime_in_child);
+    }
+    stop = true;
+    for (std::thread &thread : busy) {
+        thread.join();
+    }
+    CHECK(failed == 0);
+}
+
 TEST_CASE("a child answers while its parent's work runs", "[process]") {
     start("mode=threaded");
     constexpr std::size_t size = std::size_t(16) << 20;
@@ -146,6 +283,24 @@ TEST_CASE("a child that exits says nothing of what its parent has", "[process]")
     configure("report=0");
 }
 
+namespace {
+
+// Until the simulator's threads, which have ended, are gone. ThreadSanitizer, which has one of its own, lets a child
+// begin threads only where its parent had no other.
+void await_end_of_threads() {
+#ifdef __linux__
+    const auto count = [] {
+        const std::filesystem::directory_iterator all("/proc/self/task");
+        return std::distance(begin(all), end(all));
+    };
+    for (int i = 0; i < 2000 && count() > 2; ++i) { // emulators have more of their own
+        usleep(1000);
+    }
+#endif
+}
+
+} // namespace
+
 TEST_CASE("a child can have worker threads, where its parent had some before it began anew",
           "[process]") {
     start("mode=threaded");
@@ -159,6 +314,7 @@ TEST_CASE("a child can have worker threads, where its parent had some before it 
     };
     CHECK(use_worker());
     sim_control().reset();
+    await_end_of_threads();
     CHECK(in_child([&] {
               alarm(20);
               start("mode=threaded;patience=5000");

@@ -5,12 +5,15 @@
 #include <catch2/catch_test_macros.hpp>
 
 #ifndef _WIN32
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <pthread.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 using namespace sim_test;
@@ -132,6 +135,42 @@ TEST_CASE("child exits while its threads make calls", "[.]") {
 
 TEST_CASE("a report comes out while threads make calls", "[report]") {
     const Outcome told = run_alone("child exits while its threads make calls", "report=1");
+    CHECK(told.status == 0);
+    CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
+}
+
+namespace {
+
+// Handlers of a fork that are registered first are called last before it: this one while the simulator's lock is
+// taken, which is registered when the simulator is loaded.
+std::atomic<bool> keep_lock{false}, lock_is_taken{false};
+[[maybe_unused]] const int registered = pthread_atfork(
+    [] {
+        if (keep_lock) {
+            lock_is_taken = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        }
+    },
+    nullptr, nullptr);
+
+} // namespace
+
+TEST_CASE("child exits while its lock is taken for long", "[.]") {
+    leak();
+    keep_lock = true;
+    std::thread([] {
+        if (fork() == 0) {
+            _exit(0);
+        }
+    }).detach();
+    while (!lock_is_taken) {
+        std::this_thread::yield();
+    }
+    std::exit(0);
+}
+
+TEST_CASE("a report waits for a thread that takes its time in a call", "[report]") {
+    const Outcome told = run_alone("child exits while its lock is taken for long", "report=1");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
 }

@@ -116,6 +116,9 @@ TEST_CASE("what is not understood is refused, with its text", "[settings]") {
                               "granularity=0",
                               "granularity=5",
                               "memory=0",
+                              "driver=-1",
+                              "driver=twelve",
+                              "init=-1",
                               "report=maybe",
                               "seed="}) {
         INFO(wrong);

@@ -21,11 +21,19 @@ const auto &d = cushim::driver();
 constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
 constexpr auto good = CUDA_SUCCESS;
 
+// Since lose_context(), and until the next stream is made.
+bool context_is_lost = false;
+
 struct Stream {
     explicit Stream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
+        context_is_lost = false;
         REQUIRE(d.cuStreamCreate(&handle, flags) == good);
     }
-    ~Stream() { d.cuStreamDestroy(handle); }
+    ~Stream() {
+        if (!context_is_lost) { // it went with its context
+            d.cuStreamDestroy(handle);
+        }
+    }
     Stream(const Stream &) = delete;
     Stream &operator=(const Stream &) = delete;
     operator CUstream() const { return handle; }
@@ -53,6 +61,7 @@ bool was_reported(const std::string &text) {
 void lose_context() {
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    context_is_lost = true;
 }
 
 // A host function that waits until it is let go.
@@ -131,10 +140,17 @@ TEST_CASE("a free needs the beginning of living stream-ordered memory", "[stream
     Stream stream;
     const auto address = allocate(stream);
     CHECK(d.cuMemFreeAsync(address + 16, stream) == invalid);
+    expect_misuse("free of an address inside of pool memory");
+    CUdeviceptr plain = 0;
+    REQUIRE(d.cuMemAlloc(&plain, 64) == good);
+    CHECK(d.cuMemFreeAsync(plain + 8, stream) == invalid);
+    expect_misuse("free of an address inside of device memory");
+    REQUIRE(d.cuMemFree(plain) == good);
     void *host = nullptr;
     REQUIRE(d.cuMemAllocHost(&host, 16) == good);
     const auto pinned = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(host));
     CHECK(d.cuMemFreeAsync(pinned, stream) == invalid);
+    expect_misuse("free in stream order of pinned host memory");
     REQUIRE(d.cuMemFreeHost(host) == good);
     free_async(address, stream);
     CHECK(stream.synchronize() == good);

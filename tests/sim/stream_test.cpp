@@ -103,7 +103,9 @@ TEST_CASE("what is no stream is refused and named", "[stream]") {
         const CUstream stream = make_stream();
         REQUIRE(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
         CHECK(d().cuStreamSynchronize(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        expect_misuse("use of a stream whose context has ended: stream 0x");
         CHECK(d().cuStreamDestroy(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        expect_misuse("use of a stream whose context has ended: stream 0x");
         CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     }
 }
@@ -255,6 +257,8 @@ TEST_CASE("a null stream of a per-thread entry point is the thread's own", "[str
     RunOrder order;
     CHECK(launch(nullptr, RunOrder::note, order.entry(1)) == CUDA_SUCCESS);
     CHECK(d().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY);
+    while (d().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY) {
+    }
     CHECK(d().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
     CHECK(order.has(1));
     CHECK(launch(nullptr, RunOrder::note, order.entry(2)) == CUDA_SUCCESS);

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -92,6 +93,37 @@ TEST_CASE("how each variant looks names up", "[variants]") {
             CHECK((exported(path, "cuGetProcAddress") != nullptr) == ways.first);
             CHECK((exported(path, "cuGetProcAddress_v2") != nullptr) == ways.second);
         }
+    }
+}
+
+TEST_CASE("no version has more names than the drivers of its time, and none loses any",
+          "[variants]") {
+    // Counted in the link stubs of these versions; they have some that no header declares.
+    struct Counted {
+        int version;
+        std::size_t names;
+    };
+    for (const Counted &stub : {Counted{12090, 661}, Counted{13000, 679}, Counted{13030, 725}}) {
+        const auto entries = all_entries();
+        const auto known = std::count_if(entries.begin(), entries.end(), [&](const Entry &entry) {
+            return entry.introduced <= stub.version;
+        });
+        INFO(stub.version);
+        CHECK(static_cast<std::size_t>(known) <= stub.names);
+    }
+    std::vector<std::string> variants = {"11_2", "11_4", "12_0", "12_4", "CURRENT"};
+    std::erase_if(variants, [](const std::string &name) { return library(name).empty(); });
+    for (std::size_t i = 1; i < variants.size(); ++i) {
+        std::size_t more = 0;
+        for (const Entry &entry : all_entries()) {
+            const bool before = exported(library(variants[i - 1]), entry.name.c_str()) != nullptr;
+            const bool after = exported(library(variants[i]), entry.name.c_str()) != nullptr;
+            INFO(entry.name << " of " << variants[i]);
+            CHECK((after || !before));
+            more += after && !before;
+        }
+        INFO(variants[i]);
+        CHECK(more > 0);
     }
 }
 

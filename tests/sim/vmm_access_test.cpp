@@ -75,6 +75,27 @@ TEST_CASE("access can be read-only, and be taken away again", "[vmm]") {
     CHECK(try_write(memory.address) == good);
 }
 
+TEST_CASE("access that is taken away while queued work needs it is told", "[vmm]") {
+    start("mode=adversarial;devices=2;stall=0");
+    const auto flags = GENERATE(CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    Mapped memory(G), other(G);
+    REQUIRE(set_access(memory.address, G, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, 1) == good);
+    CUstream stream = nullptr;
+    REQUIRE(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == good);
+    REQUIRE(d.cuMemsetD8Async(memory.address, 7, 16, stream) == good);
+    // Of others, and for others: not a word.
+    REQUIRE(set_access(other.address, G, CU_MEM_ACCESS_FLAGS_PROT_NONE) == good);
+    REQUIRE(set_access(memory.address, G, CU_MEM_ACCESS_FLAGS_PROT_NONE, 1) == good);
+    CHECK(misuses().empty());
+    REQUIRE(set_access(memory.address, G, flags) == good);
+    if (flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+        expect_misuse("the access of device 0 to a part of");
+    }
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("queued work uses what its device cannot access");
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
 TEST_CASE("a copy may go over the border of two mappings", "[vmm]") {
     start();
     const auto first = create_memory(G, on_device()), second = create_memory(G, on_device());
@@ -140,6 +161,7 @@ TEST_CASE("what a device may not touch makes its work fail", "[vmm]") {
     REQUIRE(d.cuCtxPushCurrent(other) == good);
     CHECK(d.cuMemsetD8Async(memory.address, 1, 16, nullptr) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("queued work uses what its device cannot access");
     CHECK(d.cuCtxPopCurrent(&other) == good);
     CHECK(d.cuDevicePrimaryCtxReset(1) == good);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
@@ -163,6 +185,28 @@ TEST_CASE("an address tells its mapping, as long as somebody has access", "[vmm]
           good);
     CHECK(ordinal == 1);
     unmap(address, 4 * G);
+    free_reserved(address, 4 * G);
+    release_physical(memory);
+}
+
+TEST_CASE("an address tells its reservation as its range, and its mapping as such", "[vmm]") {
+    start();
+    const auto memory = create_memory(G, on_device());
+    const auto address = reserve(4 * G);
+    map(address + 2 * G, G, memory);
+    allow(address + 2 * G, G);
+    const auto number = [&](int attribute) {
+        unsigned long long value = 0;
+        CHECK(d.cuPointerGetAttribute(&value, static_cast<CUpointer_attribute>(attribute),
+                                      address + 2 * G + 8) == good);
+        return value;
+    };
+    constexpr int mapping_size = 18, mapping_base = 19;
+    CHECK(number(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == address);
+    CHECK(number(CU_POINTER_ATTRIBUTE_RANGE_SIZE) == 4 * G);
+    CHECK(number(mapping_base) == address + 2 * G);
+    CHECK(number(mapping_size) == G);
+    unmap(address + 2 * G, G);
     free_reserved(address, 4 * G);
     release_physical(memory);
 }

@@ -251,6 +251,7 @@ TEST_CASE("an unmap waits for queued work, or the work fails", "[vmm]") {
         unmap(address, G);
         expect_misuse("is unmapped while 1 queued operations need it");
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+        expect_misuse("queued work uses what its device cannot access");
         CHECK(d.cuStreamDestroy(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
         CHECK(d.cuDevicePrimaryCtxReset(0) == good);
         stream = nullptr;
@@ -261,6 +262,39 @@ TEST_CASE("an unmap waits for queued work, or the work fails", "[vmm]") {
     if (stream != nullptr) {
         CHECK(d.cuStreamDestroy(stream) == good);
     }
+}
+
+TEST_CASE("work that begins in an earlier mapping needs the later ones that it gets to", "[vmm]") {
+    start("mode=adversarial;stall=0;seed=" + std::to_string(GENERATE(range(0, 8))));
+    const bool copies = GENERATE(false, true);
+    const auto first = create_memory(G, on_device()), second = create_memory(G, on_device());
+    const auto address = reserve(3 * G);
+    for (std::size_t i = 0; i != 3; ++i) {
+        map(address + i * G, G, i == 0 ? first : second);
+    }
+    allow(address, 3 * G);
+    CUstream stream = nullptr;
+    void *pinned = allocate_pinned(2 * G);
+    REQUIRE(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == good);
+    const CUdeviceptr begin = address + G - 16; // the last bytes of the first mapping
+    const std::size_t bytes = GENERATE(std::size_t(16), std::size_t(17), G + 16);
+    CHECK((copies ? d.cuMemcpyHtoDAsync(begin, pinned, bytes, stream)
+                  : d.cuMemsetD8Async(begin, 7, bytes, stream)) == good);
+    unmap(address + 2 * G, G); // to which it does not get
+    CHECK(misuses().empty());
+    unmap(address + G, G);
+    map(address + G, G, first); // so that the work succeeds, with other memory
+    allow(address + G, G);
+    if (bytes > 16) {
+        expect_misuse("is unmapped while 1 queued operations need it");
+    }
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(d.cuStreamDestroy(stream) == good);
+    release(pinned);
+    unmap(address, 2 * G);
+    release_physical(first);
+    release_physical(second);
+    free_reserved(address, 3 * G);
 }
 
 TEST_CASE("asynchronous work on mapped memory gives its results in every mode", "[vmm]") {

@@ -60,10 +60,12 @@ typedef enum cushim_sim_fault_kind {
     CUSHIM_SIM_FAULT_AFTER =
         1, /* the call does its work, outputs included, then returns the code */
     CUSHIM_SIM_FAULT_DELAY = 2, /* the call waits for `delay_us`, then does its work */
-    CUSHIM_SIM_FAULT_HANG = 3,  /* the call waits until release_hangs(), then does its work */
+    CUSHIM_SIM_FAULT_HANG = 3,  /* the same until release_hangs(): see the setting patience */
     CUSHIM_SIM_FAULT_ASYNC = 4  /* the work that the call queues fails with the code when it runs */
 } cushim_sim_fault_kind;
 
+/* Counted are the calls that the client makes. Those that the simulated runtime makes of the driver are none:
+ * plan a fault of the runtime's own entry point. */
 typedef struct cushim_sim_fault {
     const char *
         entry; /* exported name; a name without _v2, _ptsz, _ptds stands for all of these; "*" for every
@@ -159,8 +161,10 @@ typedef struct cushim_sim {
      * registered under its name. Returns the number of lines. */
     size_t (*idle_kernels)(cushim_sim_line line, void *user);
 
-    /* A line for what may make a run differ from the next: queued work that ran by itself in adversarial
-     * mode since no call was made for long (see the setting stall). Returns the number of lines. */
+    /* A line for what may make a run differ from the next, or mean less than it seems to: queued work that ran
+     * by itself in adversarial mode since no call was made for long (see the setting stall), a host function
+     * that does not come back there (see patience), a planned hang that nobody released, a fault planned for
+     * the work of a call that queued none. Returns the number of lines. */
     size_t (*notes)(cushim_sim_line line, void *user);
 } cushim_sim;
 
@@ -197,17 +201,22 @@ typedef const cushim_sim *(*cushim_sim_control_function)(void);
  *   driver=VERSION       what cuDriverGetVersion answers, as 12040; default: the variant's own
  *   init=CODE            what cuInit answers; default 0
  *   granularity=SIZE     of virtual memory management; default 2MiB
+ *   addresses=SIZE       of device memory that a process can ever have: an address is not used again. Reservations
+ *                        count twice while they live; default: what the system gives, terabytes
  *   attribute.N=VALUE    device attribute number N; "unknown" makes it one that this driver lacks
  *   name.D= memory.D= budget.D= cc.D= attribute.D.N=   the same of device D alone, whatever is said of all.
  *                        Devices are counted from 0, those that a process does not see, too
  *   mode=immediate|threaded|adversarial   when queued work runs; default immediate
  *   seed=N               of the adversarial order; default 1. Seeds 2N and 2N+1 rank the streams the opposite
- *                        way round: where two streams race, each comes first in one of the two. Most seeds put
- *                        off what nobody waits for; of 8 in a row from a multiple of 8 on, two do not
+ *                        way round: where two streams race, each comes first in one of the two, unless a third
+ *                        that races, too, waits for one of them. Most seeds put off what nobody waits for, and
+ *                        what is only asked for until it has been asked for a few times; of 8 in a row from a
+ *                        multiple of 8 on, two do not
  *   stall=N              adversarial mode: milliseconds without a call that queues or waits, after which queued
  *                        work runs by itself, in the seed's order, which notes() tells; default 10000, 0 for never
  *   patience=N           milliseconds that a call waits for queued work while nothing moves, before it reports
- *                        a deadlock and fails with 702; default 60000
+ *                        a deadlock and fails with 702; default 60000. A planned hang that nobody releases ends
+ *                        after ten times as long, which notes() tells
  *   fault=ENTRY:NTH:CODE[:KIND][:OPTION]...   plans a fault; may be given repeatedly. KIND: instead (where none is
  *                        given), after, async, hang, delay=MICROSECONDS. OPTION: sticky, p=PROBABILITY (in place
  *                        of NTH, as p=0.1), seed=N. "fault=cuMemAlloc:3:2:sticky": from the third allocation on,

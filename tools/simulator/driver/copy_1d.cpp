@@ -80,7 +80,7 @@ CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr s
     auto copy = linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount);
     copy.dstContext = dstContext;
     copy.srcContext = srcContext;
-    return copy_now(with_checked_contexts(copy, "cuMemcpyPeer"), "cuMemcpyPeer");
+    return copy_now_between_contexts(copy, "cuMemcpyPeer");
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,

@@ -38,7 +38,7 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
     current_context();
     require(pCopy != nullptr);
-    return copy_now(with_checked_contexts(*pCopy, "cuMemcpy3DPeer"), "cuMemcpy3DPeer");
+    return copy_now_between_contexts(*pCopy, "cuMemcpy3DPeer");
 }
 
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {

@@ -109,7 +109,11 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0);
     Stream &stream = stream_of_caller(stream_handle);
     Event &event = usable_event(handle);
-    require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
+    if (event.context != stream.context) {
+        misuse("record of an event in a stream of another context: " + event.describe() + ", " +
+               stream.describe());
+        refuse(CUDA_ERROR_INVALID_HANDLE);
+    }
     const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
     require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
     if (!external && capture_event_record(stream, event)) {
@@ -117,6 +121,14 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     }
     submit(stream, event_record_work(event, what));
     return CUDA_SUCCESS;
+}
+
+// What is to say of an event whose newest record is done: what that failed with, whoever was told of it before;
+// else what other work failed with and nobody was told of.
+CUresult outcome(const Ticket &record, Context &context) {
+    check_still_usable(&context);
+    const CUresult own = wait(record);
+    return own != CUDA_SUCCESS ? own : take_error(context);
 }
 
 // The newest record, of an event that takes the time.
@@ -179,11 +191,11 @@ CUresult cuEventQuery(CUevent hEvent) {
     refuse_captured(event);
     potentially_unsafe_call();
     Context &context = *event.context;
+    const Ticket record = event.recorded;
     if (!event_done(event)) {
         return CUDA_ERROR_NOT_READY;
     }
-    check_still_usable(&context);
-    return take_error(context);
+    return outcome(record, context);
 }
 
 CUresult cuEventSynchronize(CUevent hEvent) {
@@ -192,14 +204,14 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     potentially_unsafe_call();
     Context &context = *event.context;
     const auto shared = event.shared; // the event may be destroyed meanwhile
+    const Ticket record = event.recorded;
     const std::uint64_t newest = shared ? shared->newest() : 0;
-    wait(event.recorded);
+    wait(record);
     if (shared) {
         wait_until([&] { return shared->reached(newest); }, "cuEventSynchronize");
     }
     release_unused_pool_memory();
-    check_still_usable(&context);
-    return take_error(context);
+    return outcome(record, context);
 }
 
 CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {

@@ -5,6 +5,7 @@
 #include "core/memory.hpp"
 #include "core/misuse.hpp"
 #include "core/virtual_memory.hpp"
+#include "core/work.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -96,6 +97,7 @@ namespace sim::driver {
 
 CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
                                 const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc) {
+    potentially_unsafe_call();
     Context &context = current_context();
     require(extMem_out != nullptr && memHandleDesc != nullptr);
     check_descriptor(*memHandleDesc);
@@ -135,6 +137,7 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(
 }
 
 CUresult cuDestroyExternalMemory(CUexternalMemory extMem) {
+    potentially_unsafe_call();
     Registry::get().destroy(&checked_external(extMem));
     return CUDA_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #include "core/context.hpp"
 #include "core/graph_launch.hpp"
 #include "core/plan.hpp"
+#include "core/work.hpp"
 #include "driver_functions.hpp"
 
 #include <cstring>
@@ -139,12 +140,15 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
 CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
     const Exec &exec = exec_of(hGraphExec);
     require(flags != nullptr);
-    *flags = exec.flags;
+    // Measured: neither uploads nor nodes' priorities are told.
+    *flags = exec.flags & (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                           CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
     return CUDA_SUCCESS;
 }
 #endif
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
+    potentially_unsafe_call();
     Registry::get().destroy(&exec_of(hGraphExec)); // launches in flight have their own share of it
     run_user_destructors();
     return CUDA_SUCCESS;

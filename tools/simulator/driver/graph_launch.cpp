@@ -53,7 +53,7 @@ void run_condition(const Conditional &condition, const std::vector<std::shared_p
 // Works that a body may have run at once, and never wait.
 void run_step(const Step &step, Stream &stream) {
     if (step.enabled && step.content.work.fault != CUDA_SUCCESS) {
-        throw Fault{step.content.work.fault};
+        throw Fault{step.content.work.fault, true};
     }
     if (step.content.condition) {
         run_condition(*step.content.condition, step.plans, stream);
@@ -260,34 +260,12 @@ void check_objects(const Plan &plan) {
     });
 }
 
-void capture_launch(const Exec &exec, Stream &stream) {
-    NodeContent content;
-    content.work.type = CU_GRAPH_NODE_TYPE_GRAPH;
-    content.work.what = "child graph node";
-    Graph &child = make_graph();
-    child.counted = false;
-    try {
-        graph_of_plan(*exec.plan, child);
-        child.references.add(*exec.references);
-        Node &node = capture_node(stream, std::move(content));
-        node.graphs.push_back(&child);
-        child.owner = &node;
-    } catch (...) {
-        destroy_graph(child);
-        throw;
-    }
-}
-
 } // namespace
 
 void launch_graph(Exec &exec, Stream &stream) {
     check_objects(*exec.plan);
-    if (stream.capture) {
-        // Measured: not the 901 that other work is told once the capture is invalidated.
-        require(stream.capture->active(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        capture_launch(exec, stream);
-        return;
-    }
+    // Measured: neither is it captured, nor is it told the 901 of other work once that is invalidated.
+    refuse_capturing(stream);
     refuse_implicit(stream);
     check_usable(*stream.context);
     const InUse in_use(stream);

@@ -159,7 +159,7 @@ Work allocation_work(std::shared_ptr<GraphAllocation> allocation) {
     Work work;
     work.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
     work.what = "memory allocation node";
-    work.uses = {allocation->address};
+    work.uses = {{allocation->address, allocation->size}};
     work.run = [allocation](Stream &) { allocation->begin_use(); };
     return work;
 }
@@ -169,7 +169,7 @@ Work free_work(std::shared_ptr<GraphAllocation> allocation, const char *what) {
     work.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
     work.what = what;
     work.parameters = allocation->address;
-    work.uses = {allocation->address};
+    work.uses = {{allocation->address, allocation->size}};
     work.run = [allocation](Stream &) { allocation->end_use(); };
     work.otherwise = [allocation](Stream &, CUresult) { allocation->end_use(); };
     return work;

@@ -221,26 +221,4 @@ Step *find_step(std::shared_ptr<Plan> &plan, const Node &node) {
     return nullptr;
 }
 
-void graph_of_plan(const Plan &plan, Graph &graph) {
-    std::vector<Node *> nodes;
-    for (const Step &step : plan.steps) {
-        require(step.content.allocation == nullptr && step.content.condition == nullptr,
-                CUDA_ERROR_NOT_SUPPORTED);
-        Node &node = add_node(graph, step.enabled ? step.content : empty_content(), {});
-        nodes.push_back(&node);
-        for (const auto &inner : step.plans) {
-            Graph &child = make_graph();
-            child.counted = false;
-            child.owner = &node;
-            node.graphs.push_back(&child);
-            graph_of_plan(*inner, child);
-        }
-    }
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        for (const Step::Dependency &dependency : plan.steps[i].after) {
-            add_edge(*nodes[dependency.step], *nodes[i], dependency.data);
-        }
-    }
-}
-
 } // namespace sim

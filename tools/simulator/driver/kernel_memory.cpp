@@ -81,15 +81,15 @@ void check_pointer(CUdeviceptr address, const std::string &kernel, const Context
 
 } // namespace
 
-std::vector<CUdeviceptr> addresses_in(const KernelArguments &arguments) {
-    std::vector<CUdeviceptr> found;
+std::vector<Use> uses_of(const KernelArguments &arguments) {
+    std::vector<Use> found;
     found.reserve(arguments.size());
     for (const std::vector<std::byte> &argument : arguments) {
         for (std::size_t at = 0; at + sizeof(CUdeviceptr) <= argument.size();
              at += sizeof(CUdeviceptr)) {
             const CUdeviceptr address = word_at(argument, at);
             if (AddressSpace::get().find(static_cast<std::uintptr_t>(address)) != nullptr) {
-                found.push_back(address);
+                found.push_back({address, 1});
             }
         }
     }

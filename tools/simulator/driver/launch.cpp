@@ -107,7 +107,7 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
         status = kernel.function(&seen, kernel.user);
     }
     if (status != 0) {
-        throw Fault{static_cast<CUresult>(status)};
+        throw Fault{static_cast<CUresult>(status), true};
     }
 }
 
@@ -135,7 +135,7 @@ Work make_work(const LaunchTarget &target, KernelLaunch &&launch, const char *wh
     Work work;
     work.type = CU_GRAPH_NODE_TYPE_KERNEL;
     work.what = what;
-    work.uses = addresses_in(launch.arguments);
+    work.uses = uses_of(launch.arguments);
     work.enqueued = [callable = launch.function](const Ticket &operation) {
         note_launch(callable, operation);
     };

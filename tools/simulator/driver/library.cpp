@@ -3,6 +3,7 @@
 #include "core/jit_options.hpp"
 #include "core/memory.hpp"
 #include "core/module.hpp"
+#include "core/work.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -58,6 +59,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 }
 
 CUresult cuLibraryUnload(CUlibrary handle) {
+    potentially_unsafe_call();
     Library &library = checked(handle);
     while (!library.modules.empty()) {
         unload_module(*library.modules.begin()->second);

@@ -79,10 +79,10 @@ void note_prefetch(CUdeviceptr address, std::size_t size, const Place &place) {
 }
 
 // Work on managed memory that was checked.
-Work managed_work(CUdeviceptr address, const char *what, std::function<void(CUstream_st &)> run) {
+Work managed_work(const Use &use, const char *what, std::function<void(CUstream_st &)> run) {
     Work work;
     work.what = what;
-    work.uses = {address};
+    work.uses = {use};
     work.run = std::move(run);
     return work;
 }
@@ -94,8 +94,8 @@ void prefetch(CUstream handle, CUdeviceptr address, std::size_t size, const Plac
     check_place(place, CUDA_ERROR_INVALID_DEVICE);
     managed_range(address, size);
     refuse_capturing(stream);
-    submit(stream,
-           managed_work(address, what, [=](Stream &) { note_prefetch(address, size, place); }));
+    submit(stream, managed_work({address, size}, what,
+                                [=](Stream &) { note_prefetch(address, size, place); }));
 }
 
 #if CUDA_VERSION >= 13000
@@ -270,7 +270,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count
     const InUse in_use(stream);
     const auto places = places_of(count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs);
     for (size_t i = 0; i < count; ++i) {
-        submit(stream, managed_work(dptrs[i], "cuMemPrefetchBatchAsync",
+        submit(stream, managed_work({dptrs[i], sizes[i]}, "cuMemPrefetchBatchAsync",
                                     [address = dptrs[i], size = sizes[i], place = places[i]](
                                         Stream &) { note_prefetch(address, size, place); }));
     }
@@ -282,7 +282,7 @@ CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
     Stream &stream = checked_batch(dptrs, sizes, count, flags, hStream);
     const InUse in_use(stream);
     for (size_t i = 0; i < count; ++i) {
-        submit(stream, managed_work(dptrs[i], "cuMemDiscardBatchAsync",
+        submit(stream, managed_work({dptrs[i], sizes[i]}, "cuMemDiscardBatchAsync",
                                     [address = dptrs[i], size = sizes[i]](Stream &) {
                                         discard(address, size);
                                     }));
@@ -299,7 +299,7 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, si
     const auto places = places_of(count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs);
     for (size_t i = 0; i < count; ++i) {
         submit(stream,
-               managed_work(dptrs[i], "cuMemDiscardAndPrefetchBatchAsync",
+               managed_work({dptrs[i], sizes[i]}, "cuMemDiscardAndPrefetchBatchAsync",
                             [address = dptrs[i], size = sizes[i], place = places[i]](Stream &) {
                                 discard(address, size);
                                 note_prefetch(address, size, place);
@@ -346,7 +346,7 @@ CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t lengt
     const Range &range = managed_range(dptr, 1);
     require(range.base == dptr && (length == 0 || length == range.size));
     refuse_capturing(stream);
-    submit(stream, managed_work(dptr, "cuStreamAttachMemAsync", [](Stream &) {}));
+    submit(stream, managed_work({dptr, range.size}, "cuStreamAttachMemAsync", [](Stream &) {}));
     return CUDA_SUCCESS;
 }
 

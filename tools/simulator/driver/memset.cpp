@@ -52,6 +52,14 @@ bool reaches(const Context &context, const Range &range) {
                        [&range](const Context *peer) { return peer->device == range.device; });
 }
 
+void check_reach(const Context &context, const Range &range, const char *what) {
+    if (!reaches(context, range)) {
+        misuse(std::string(what) + " on device " + std::to_string(context.device) +
+               " of memory that it cannot access: " + range.describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
 bool is_empty(const MemsetParameters &p) {
     return p.width == 0 || p.height == 0;
 }
@@ -65,7 +73,7 @@ CUresult set_now(const MemsetParameters &parameters, const char *what) {
     }
     refuse_capturing(stream);
     const Range &range = device_range(parameters.address, 1, true);
-    require(reaches(context, range));
+    check_reach(context, range, what);
     const bool waits =
         range.on_host() || range.sync_memops; // else only work on the device is ordered
     work.synchronous = true;
@@ -80,7 +88,7 @@ CUresult set_later(CUstream handle, const MemsetParameters &parameters, const ch
     if (is_empty(parameters)) {
         return CUDA_SUCCESS;
     }
-    require(reaches(*stream.context, device_range(parameters.address, 1, true)));
+    check_reach(*stream.context, device_range(parameters.address, 1, true), what);
     submit(stream, std::move(work));
     return CUDA_SUCCESS;
 }
@@ -117,11 +125,9 @@ Work memset_work(const MemsetParameters &p, const char *what) {
     require(p.height == 1 || p.pitch % p.element_size == 0);
     const std::size_t span = span_of(p);
     device_range(p.address, span, true);
-    work.uses = {p.address};
-    work.run = [p, span](Stream &stream) {
-        if (!reaches(*stream.context, device_range(p.address, span, true))) {
-            throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
-        }
+    work.uses = {{p.address, span}};
+    work.run = [p, span, what](Stream &stream) {
+        check_reach(*stream.context, device_range(p.address, span, true), what);
         std::byte *view = device_view(p.address, span, true);
         for (std::size_t row = 0; row < p.height; ++row) {
             set_row(view + row * p.pitch, p);

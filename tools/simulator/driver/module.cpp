@@ -33,6 +33,14 @@ CUmodule load(const void *bytes, std::optional<std::size_t> size, JitOptions opt
     return &load_module(context, std::move(image), nullptr);
 }
 
+// Measured: one that went with its context is no handle any more, unlike other objects.
+Module &module_to_unload(CUmodule handle) try {
+    return checked(handle);
+} catch (const Refusal &refusal) {
+    refuse(refusal.status == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_ERROR_INVALID_HANDLE
+                                                             : refusal.status);
+}
+
 // A member of a module by its name.
 template <class Map>
 auto &member(Map &map, const char *name) {
@@ -89,7 +97,7 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
 
 CUresult cuModuleUnload(CUmodule hmod) {
     potentially_unsafe_call();
-    Module &module = checked(hmod);
+    Module &module = module_to_unload(hmod);
     require(module.library == nullptr, CUDA_ERROR_NOT_PERMITTED);
     check_usable(*module.context);
     unload_module(module);

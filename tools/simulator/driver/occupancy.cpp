@@ -1,8 +1,8 @@
 // Occupancy, by the documented formula from what a device has and a kernel needs.
-#include "core/call.hpp"
 #include "core/context.hpp"
 #include "core/launch.hpp"
 #include "core/module.hpp"
+#include "core/runtime_calls.hpp"
 #include "core/stream.hpp"
 #include "driver_functions.hpp"
 
@@ -81,7 +81,7 @@ Potential best_block(CUfunction handle, CUoccupancyB2DSize size_of, std::size_t 
         const int block = std::min(limit, rounded);
         std::size_t needed = dynamic;
         if (size_of != nullptr) {
-            const Unlocked unlocked;
+            const ClientCode code;
             needed = size_of(block);
         }
         const int blocks = blocks_of(function_of(handle), block, needed); // it may be gone by now

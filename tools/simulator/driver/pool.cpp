@@ -3,6 +3,7 @@
 #include "device.hpp"
 #include "driver_functions.hpp"
 #include "virtual_memory.hpp"
+#include "work.hpp"
 
 #include <new>
 
@@ -164,6 +165,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 #endif
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
+    potentially_unsafe_call();
     require(pool != nullptr);
     check_properties(poolProps);
     const auto types = static_cast<unsigned int>(poolProps->handleTypes);
@@ -183,6 +185,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    potentially_unsafe_call();
     Pool &object = pool_of(pool);
     require(!object.state->is_default);
     Device &owner = device(object.state->device);

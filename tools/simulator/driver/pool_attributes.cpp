@@ -4,6 +4,7 @@
 #include "pool.hpp"
 #include "settings.hpp"
 #include "virtual_memory.hpp"
+#include "work.hpp"
 
 namespace sim {
 namespace {
@@ -129,6 +130,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
+    potentially_unsafe_call();
     pool_of(pool).state->trim(minBytesToKeep);
     return CUDA_SUCCESS;
 }

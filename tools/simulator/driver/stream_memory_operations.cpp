@@ -174,8 +174,9 @@ Work batch_memory_work(std::vector<CUstreamBatchMemOpParams> operations, unsigne
     work.parameters = operations;
     for (const MemoryOperation &operation : operations) {
         if (is_wait(operation) || is_write(operation)) {
-            work.uses.push_back(is_wait(operation) ? operation.waitValue.address
-                                                   : operation.writeValue.address);
+            work.uses.push_back(
+                {is_wait(operation) ? operation.waitValue.address : operation.writeValue.address,
+                 width_of(operation)});
         }
     }
     // A graph runs it again and again: each time from the beginning.

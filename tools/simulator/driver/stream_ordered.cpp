@@ -11,6 +11,7 @@
 #include "pool.hpp"
 #include "stream.hpp"
 #include "virtual_memory.hpp"
+#include "work.hpp"
 
 #include <vector>
 
@@ -44,12 +45,19 @@ void check_pool_access(const Range &range, std::size_t, std::size_t, bool write)
 // The memory that is to be freed in stream order: that of pools, and of cuMemAlloc, too. Refuses
 // other memory, and what was freed.
 Range &to_be_freed(CUdeviceptr address) {
-    Range *range = AddressSpace::get().find_base(address);
+    Range *range = AddressSpace::get().find(address);
     if (range == nullptr) {
         AddressSpace::get().report_freed(address, "free");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
-    require(range->memory == Memory::pool || range->memory == Memory::device);
+    if (range->base != address) {
+        misuse("free of an address inside of " + range->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (range->memory != Memory::pool && range->memory != Memory::device) {
+        misuse("free in stream order of " + range->describe());
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
     if (range->ended_by != nullptr) {
         misuse("second free of " + range->describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
@@ -110,6 +118,7 @@ CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, co
     if (stream.capture != nullptr) {
         return capture_allocation(stream, pool.state->device, size);
     }
+    potentially_unsafe_call(); // to other streams' captures
     CUdeviceptr address = 0;
     Work work = pool_alloc_work(&pool, size, &address, what);
     try {
@@ -177,7 +186,7 @@ Work pool_alloc_work(CUmemoryPool pool, std::size_t size, CUdeviceptr *address, 
     work.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
     work.what = what;
     work.parameters = parameters;
-    work.uses = {base};
+    work.uses = {{base, size}};
     work.run = [base](CUstream_st &) {
         if (Range *range = AddressSpace::get().find_base(base)) {
             range->usable = true;
@@ -230,6 +239,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
         capture_node(stream, free_node(*stream.capture->graph, dptr));
         return CUDA_SUCCESS;
     }
+    potentially_unsafe_call(); // to other streams' captures
     submit(stream, pool_free_work(dptr, "cuMemFreeAsync"));
     return CUDA_SUCCESS;
 }

@@ -1,7 +1,7 @@
 // User objects: counted references that clients and graphs hold to something of the client's.
-#include "core/call.hpp"
 #include "core/graph.hpp"
 #include "core/misuse.hpp"
+#include "core/runtime_calls.hpp"
 #include "driver_functions.hpp"
 
 #include <climits>
@@ -96,7 +96,7 @@ void run_user_destructors() {
         const bool before = in_host_function();
         in_host_function() = true;
         {
-            const Unlocked unlocked;
+            const ClientCode code;
             next.function(next.pointer);
         }
         in_host_function() = before;

@@ -3,6 +3,7 @@
 #include "device.hpp"
 #include "driver_functions.hpp"
 #include "engine.hpp"
+#include "misuse.hpp"
 #include "virtual_memory.hpp"
 
 #include <algorithm>
@@ -82,6 +83,21 @@ void set_host_access(const Range &range, const Mapping &mapping, CUmemAccess_fla
                       page_access(allows(flags, false), allows(flags, true)));
 }
 
+// The call is not known to wait for queued work: that fails when it runs.
+void report_users(const Range &range, const Mapping &mapping, CUdevice device,
+                  CUmemAccess_flags flags) {
+    const auto before = mapping.access.find(device);
+    if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE || before == mapping.access.end() ||
+        before->second == CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+        return;
+    }
+    if (const std::size_t users = queued_users(range.base + mapping.offset, mapping.size, device)) {
+        misuse("the access of device " + std::to_string(device) + " to a part of " +
+               range.describe() + " is taken away while " + std::to_string(users) +
+               " queued operations need it");
+    }
+}
+
 } // namespace
 
 bool Mapping::accessible() const noexcept {
@@ -120,6 +136,8 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *des
             const int who = accessor(desc[i].location);
             if (who == Mapping::host_access) {
                 set_host_access(range, *mapping, desc[i].flags);
+            } else {
+                report_users(range, *mapping, who, desc[i].flags);
             }
             mapping->access[who] = desc[i].flags;
         }

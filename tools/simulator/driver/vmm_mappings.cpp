@@ -1,4 +1,5 @@
 // What of physical memory is mapped in reservations: cuMemMap, cuMemUnmap.
+#include "context.hpp"
 #include "driver_functions.hpp"
 #include "misuse.hpp"
 #include "settings.hpp"
@@ -19,21 +20,8 @@ bool is_free(const Range &range, std::size_t offset, std::size_t size) {
 
 bool uses(const Operation &operation, CUdeviceptr address, std::size_t size) {
     const auto &used = operation.work.uses;
-    return std::any_of(used.begin(), used.end(), [=](CUdeviceptr a) { return a - address < size; });
-}
-
-// A reservation counts its queued operations as a whole: which of them use this part?
-std::size_t queued_users(CUdeviceptr address, std::size_t size) {
-    std::size_t count = 0;
-    Registry::get().for_each([&](const Object &object) {
-        if (CUstream_st::is(object.kind)) {
-            const auto &queue = static_cast<const CUstream_st &>(object).queue;
-            count += static_cast<std::size_t>(
-                std::count_if(queue.begin(), queue.end(),
-                              [=](const Ticket &ticket) { return uses(*ticket, address, size); }));
-        }
-    });
-    return count;
+    return std::any_of(used.begin(), used.end(),
+                       [=](const Use &use) { return use.overlaps(address, size); });
 }
 
 void map(Range &range, std::size_t offset, PhysicalMemory &memory) {
@@ -70,6 +58,23 @@ void unmap(Range &range, Mapping &mapping) {
 Mapping::Mapping(PhysicalMemory &of, std::size_t where, std::size_t inside)
     : Object(own_kind), memory(of), backing(of.backing), offset(where), size(of.size),
       usable(inside) {}
+
+// A reservation counts its queued operations as a whole: which of them use this part?
+std::size_t queued_users(CUdeviceptr address, std::size_t size, std::optional<CUdevice> device) {
+    std::size_t count = 0;
+    Registry::get().for_each([&](const Object &object) {
+        if (!Stream::is(object.kind)) {
+            return;
+        }
+        const auto &stream = static_cast<const Stream &>(object);
+        if (!device || stream.context->device == *device) {
+            count += static_cast<std::size_t>(
+                std::count_if(stream.queue.begin(), stream.queue.end(),
+                              [=](const Ticket &ticket) { return uses(*ticket, address, size); }));
+        }
+    });
+    return count;
+}
 
 std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size) {
     std::vector<Mapping *> found;

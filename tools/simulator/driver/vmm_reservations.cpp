@@ -40,7 +40,7 @@ std::size_t reach_of(const Range &range) {
 
 Reservation::~Reservation() {
     if (view != nullptr) {
-        platform::unreserve_view(view, size);
+        AddressSpace::get().unreserve_view(view, size);
     }
 }
 
@@ -84,14 +84,15 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
     require(alignment == 0 || std::has_single_bit(alignment));
     // `addr` is a hint, which this driver never follows: its addresses mean one thing only.
     auto reservation = std::make_shared<Reservation>();
+    const std::size_t step = platform::map_granularity();
+    require(size < ~std::size_t(0) - step, CUDA_ERROR_OUT_OF_MEMORY);
+    reservation->size = (size + step - 1) / step * step;
+    // First: what it has is given back where there is no place. A place never is.
+    reservation->view = AddressSpace::get().reserve_view(reservation->size);
     Range range;
     range.base = place_for(size, alignment);
     range.size = size;
     range.memory = Memory::mapped;
-    const std::size_t step = platform::map_granularity();
-    reservation->size = (size + step - 1) / step * step;
-    reservation->view = platform::reserve_view(reservation->size);
-    require(reservation->view != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
     range.view = reservation->view;
     range.owner = std::move(reservation);
     range.check = check_mapped;

@@ -29,14 +29,17 @@ int Call::begin(const Argument *arguments, unsigned int count) noexcept {
     if (hooks == nullptr) {
         return 0;
     }
-    const int instead = hooks->enter(&row_, arguments, count);
+    frame_.row = &row_;
+    frame_.arguments = arguments;
+    frame_.count = count;
+    const int instead = hooks->enter(&frame_);
     epoch_ = hooks->epoch();
     return instead;
 }
 
 int Call::end(int status) noexcept {
-    const Hooks *hooks = driver_hooks();
-    return hooks ? hooks->leave(status) : status;
+    const bool entered = frame_.number != 0; // not where the driver was loaded since
+    return entered ? driver_hooks()->leave(&frame_, status) : status;
 }
 
 cudaError_t Call::enter(const Argument *arguments, unsigned int count) noexcept {

@@ -4,7 +4,7 @@
 
 #include "failure.hpp"
 
-#include "driver/core/call.hpp"
+#include "driver/core/hooks.hpp"
 
 namespace sim::runtime {
 
@@ -72,6 +72,7 @@ class Call {
     }
 
     const Row &row_;
+    RuntimeFrame frame_; // in the driver's list while the call lasts
     Call *outer_;
     std::uint64_t epoch_ = 0;
 };

@@ -1,4 +1,5 @@
 #include "driver_library.hpp"
+#include "locks.hpp"
 #include "platform.hpp"
 
 #include <atomic>
@@ -33,8 +34,7 @@ const Driver *driver() noexcept {
     if (const Driver *known = found.load(std::memory_order_acquire)) {
         return known;
     }
-    static std::mutex mutex;
-    const std::lock_guard<std::mutex> held(mutex);
+    const std::lock_guard<std::mutex> held(locks().search);
     if (const Driver *known = found.load(std::memory_order_acquire)) {
         return known;
     }
@@ -47,6 +47,7 @@ const Driver *driver() noexcept {
     storage = {library, hooks};
     platform::stay_loaded(); // the driver keeps pointers to the rows
     hooks->add_rows(runtime_rows, runtime_row_count);
+    precede_driver_at_fork();
     found.store(&storage, std::memory_order_release);
     return &storage;
 }

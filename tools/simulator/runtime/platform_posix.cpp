@@ -3,6 +3,7 @@
 #include "platform.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <string>
 
@@ -46,6 +47,10 @@ void *find_driver() noexcept try {
 
 void *find_function(void *library, const char *name) noexcept {
     return dlsym(library, name);
+}
+
+void around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
+    pthread_atfork(before, in_parent, in_child);
 }
 
 void stay_loaded() noexcept {

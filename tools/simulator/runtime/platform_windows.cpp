@@ -48,6 +48,8 @@ void *find_function(void *library, const char *name) noexcept {
     return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(library), name));
 }
 
+void around_fork(void (*)(), void (*)(), void (*)()) noexcept {}
+
 void stay_loaded() noexcept {
     HMODULE self = nullptr;
     (void)GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,

@@ -1,9 +1,11 @@
 #include "process.hpp"
 #include "driver_api.hpp"
 #include "last_error.hpp"
+#include "locks.hpp"
 
 #include <atomic>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 namespace sim::runtime {
@@ -15,9 +17,8 @@ struct Hold {
     bool retained = false;
 };
 
-// All threads share it; forgotten at a reset of the simulator.
+// All threads share it, by Locks::contexts; forgotten at a reset of the simulator.
 struct Process {
-    std::mutex mutex;
     std::atomic<std::uint64_t> resets{0}; // of devices: a context that was good may be no longer
     std::uint64_t epoch = 0;
     std::vector<Hold> holds; // by device
@@ -28,15 +29,16 @@ Process &process() {
     return *process;
 }
 
+// Nothing that ends with the thread: calls come from destructors of its other objects, too.
 struct Thread {
     std::uint64_t epoch = 0;
     int device = 0;
-    bool chosen = false;     // to be made current at the next use (CUDA 11)
-    std::vector<int> usable; // cudaSetValidDevices; empty: all
+    bool chosen = false; // to be made current at the next use (CUDA 11)
     // The context that was found good last, and after how many resets.
     CUcontext good = nullptr;
     std::uint64_t good_at = 0;
 };
+static_assert(std::is_trivially_destructible_v<Thread>);
 
 Thread &thread() {
     thread_local Thread state;
@@ -68,7 +70,7 @@ CUcontext current_or_null() {
 // Whether it is a primary context that the runtime has let go since it was made current.
 bool let_go(CUcontext context) {
     Process &all = process();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().contexts);
     if (all.epoch != Call::current().epoch()) {
         return false;
     }
@@ -177,14 +179,12 @@ void choose_first_of(const int *devices, int count) {
     for (int index = 0; index < count; ++index) {
         checked_device(devices[index]);
     }
-    Thread &state = thread();
-    state.usable.assign(devices, devices + count);
-    state.device = state.usable.empty() ? 0 : state.usable.front();
+    thread().device = count > 0 ? devices[0] : 0;
 }
 
 CUcontext primary_context(int device) {
     Process &all = process();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().contexts);
     Hold &own = hold(all, device);
     if (!own.retained) {
         demand(CU_ANY(cuDevicePrimaryCtxRetain)(&own.context, device));
@@ -197,7 +197,7 @@ cudaError_t reset_device() {
     const int device = current_device();
     {
         Process &all = process();
-        const std::lock_guard<std::mutex> held(all.mutex);
+        const std::lock_guard<std::mutex> held(locks().contexts);
         Hold &own = hold(all, device);
         // Its handle has to be known, so that threads that have it current find out later.
         if (!own.retained) {

@@ -2,6 +2,7 @@
 // as the driver decides, which runs none; one in the simulator's own text format works.
 #include "registration.hpp"
 #include "driver_api.hpp"
+#include "locks.hpp"
 
 #include <memory>
 #include <mutex>
@@ -41,8 +42,8 @@ struct Named {
     std::string name;
 };
 
+// By Locks::registrations.
 struct Registrations {
-    std::mutex mutex;
     std::vector<std::unique_ptr<Image>> images;
     std::unordered_map<const void *, Named> functions, variables; // by host address
 };
@@ -108,20 +109,22 @@ void forget(Map &map, const Image *image) {
     std::erase_if(map, [image](const auto &entry) { return entry.second.image == image; });
 }
 
-// The configuration of a launch, between <<<…>>> and the stub that launches.
+// The configuration of a launch, between <<<…>>> and the stub that launches, and those of launches further out.
+// Nothing that ends with the thread: a destructor of its other objects may launch.
 struct Configuration {
     dim3 grid, block;
     size_t shared;
     void *stream;
+    Configuration *outer;
 };
-thread_local std::vector<Configuration> configurations;
+constinit thread_local Configuration *innermost = nullptr;
 
 } // namespace
 
 #if CUDART_VERSION >= 12000
 CUkernel registered_kernel(const void *host) {
     Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().registrations);
     const Named *named = find(all.functions, host);
     CUkernel kernel = nullptr;
     if (named != nullptr) {
@@ -141,7 +144,7 @@ CUfunction registered_function(const void *host) {
 #else
 CUfunction registered_function(const void *host) {
     Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().registrations);
     const Named *named = find(all.functions, host);
     CUfunction function = nullptr;
     if (named != nullptr) {
@@ -153,7 +156,7 @@ CUfunction registered_function(const void *host) {
 
 bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
     Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().registrations);
     const Named *named = find(all.variables, host);
     if (named == nullptr) {
         return false;
@@ -196,7 +199,7 @@ SIM_REGISTRATION char __cudaInitModule(void **fatCubinHandle);
 
 void **__cudaRegisterFatBinary(void *fatCubin) {
     Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().registrations);
     auto image = std::make_unique<Image>();
     const auto *wrapper = static_cast<const FatBinary *>(fatCubin);
     image->data = wrapper && wrapper->magic == fat_binary_magic ? wrapper->data
@@ -209,7 +212,7 @@ void __cudaRegisterFatBinaryEnd(void **) {}
 
 void __cudaUnregisterFatBinary(void **fatCubinHandle) {
     Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().registrations);
     Image *image = image_of(fatCubinHandle);
     if (image == nullptr) {
         return;
@@ -223,7 +226,7 @@ void __cudaUnregisterFatBinary(void **fatCubinHandle) {
 void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *,
                             const char *deviceName, int, uint3 *, uint3 *, dim3 *, dim3 *, int *) {
     Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().registrations);
     if (Image *image = image_of(fatCubinHandle)) {
         all.functions[hostFun] = {image, deviceName};
     }
@@ -232,28 +235,28 @@ void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *,
 void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *, const char *deviceName, int,
                        size_t, int, int) {
     Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(all.mutex);
+    const std::lock_guard<std::mutex> held(locks().registrations);
     if (Image *image = image_of(fatCubinHandle)) {
         all.variables[hostVar] = {image, deviceName};
     }
 }
 
 unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem, void *stream) {
-    configurations.push_back({gridDim, blockDim, sharedMem, stream});
+    innermost = new Configuration{gridDim, blockDim, sharedMem, stream, innermost};
     return 0;
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sharedMem,
                                        void *stream) {
-    if (configurations.empty()) {
+    const std::unique_ptr<const Configuration> last(innermost);
+    if (last == nullptr) {
         return cudaErrorMissingConfiguration;
     }
-    const Configuration last = configurations.back();
-    configurations.pop_back();
-    *gridDim = last.grid;
-    *blockDim = last.block;
-    *sharedMem = last.shared;
-    *static_cast<void **>(stream) = last.stream;
+    innermost = last->outer;
+    *gridDim = last->grid;
+    *blockDim = last->block;
+    *sharedMem = last->shared;
+    *static_cast<void **>(stream) = last->stream;
     return cudaSuccess;
 }
 

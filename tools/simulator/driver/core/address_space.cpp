@@ -4,6 +4,7 @@
 #include "memory.hpp"
 #include "misuse.hpp"
 #include "refusal.hpp"
+#include "settings.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -39,6 +40,8 @@ struct Ended {
 struct Places {
     std::vector<Chunk> chunks;
     std::size_t next_chunk = first_chunk;
+    std::size_t used = 0;  // bytes of addresses that were given out
+    std::size_t views = 0; // bytes of addresses that reservations take for their views
     std::map<std::uintptr_t, Ended> ended;
     std::deque<std::uintptr_t> order; // of `ended`, oldest first
     unsigned long long last_id = 0;
@@ -59,8 +62,16 @@ std::string text_of(Memory memory, std::uintptr_t base, std::size_t size, const 
     return text;
 }
 
-std::string in_gib(std::size_t bytes) {
-    return std::to_string(bytes >> 30) + " GiB";
+std::string readable(std::size_t bytes) {
+    const bool big = bytes >= std::size_t(1) << 30;
+    return std::to_string(bytes >> (big ? 30 : 20)) + (big ? " GiB" : " MiB");
+}
+
+// Whether the settings leave so many addresses.
+bool is_within_limit(std::size_t size) {
+    const Places &p = places();
+    const std::size_t limit = settings().addresses, taken = p.used + p.views;
+    return limit == 0 || (taken <= limit && size <= limit - taken);
 }
 
 // Takes a place from a chunk, or answers 0.
@@ -69,6 +80,7 @@ std::uintptr_t take(Chunk &chunk, std::size_t size, std::size_t alignment) {
     if (base > chunk.end || chunk.end - base < gap || size > chunk.end - base - gap) {
         return 0;
     }
+    places().used += base + size - chunk.next;
     chunk.next = base + size;
     return base;
 }
@@ -161,7 +173,8 @@ AddressSpace &AddressSpace::get() {
 std::uintptr_t AddressSpace::reserve(std::size_t size, std::size_t alignment) {
     alignment = std::max(alignment, least_alignment);
     Places &p = places();
-    if (!p.chunks.empty()) {
+    const bool within_limit = is_within_limit(size);
+    if (within_limit && !p.chunks.empty()) {
         if (const std::uintptr_t base = take(p.chunks.back(), size, alignment)) {
             return base;
         }
@@ -170,9 +183,8 @@ std::uintptr_t AddressSpace::reserve(std::size_t size, std::size_t alignment) {
     require(size < most && alignment < most, CUDA_ERROR_OUT_OF_MEMORY);
     const std::size_t page = platform::map_granularity();
     const std::size_t least = (size + alignment + 2 * gap + page - 1) / page * page;
-    if (!new_chunk(least)) {
-        report_exhaustion(size);
-        refuse(CUDA_ERROR_OUT_OF_MEMORY);
+    if (!within_limit || !new_chunk(least)) {
+        refuse_exhausted(size);
     }
     const std::uintptr_t base = take(p.chunks.back(), size, alignment);
     // The rest of the chunk before is not lost where this one serves nothing else.
@@ -182,21 +194,34 @@ std::uintptr_t AddressSpace::reserve(std::size_t size, std::size_t alignment) {
     return base;
 }
 
-void AddressSpace::report_exhaustion(std::size_t wanted) const {
-    std::size_t used = 0, living = 0;
-    for (const Chunk &chunk : places().chunks) {
-        used += chunk.next - chunk.begin;
+std::byte *AddressSpace::reserve_view(std::size_t size) {
+    std::byte *view = is_within_limit(size) ? platform::reserve_view(size) : nullptr;
+    if (view == nullptr) {
+        refuse_exhausted(size);
     }
+    places().views += size;
+    return view;
+}
+
+void AddressSpace::unreserve_view(std::byte *view, std::size_t size) noexcept {
+    platform::unreserve_view(view, size);
+    places().views -= size;
+}
+
+void AddressSpace::refuse_exhausted(std::size_t wanted) const {
+    const std::size_t used = places().used;
+    std::size_t living = 0;
     for (const auto &[base, range] : ranges_) {
         living += owns(base) ? range.size : 0;
     }
-    if (used - living < wanted) {
-        return; // it would not be there either if addresses were used again
+    // Otherwise it would not be there either if addresses were used again.
+    if (used - living >= wanted) {
+        misuse("there are no more addresses: this process has used " + readable(used) +
+               " of them, of which " + readable(used - living) +
+               " were of memory that has ended, and are not used again; no room for " +
+               std::to_string(wanted) + " bytes");
     }
-    misuse("there are no more addresses: this process has used " + in_gib(used) +
-           " of them, of which " + in_gib(used - living) +
-           " were of memory that has ended, and are not used again; no room for " +
-           std::to_string(wanted) + " bytes");
+    refuse(CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 bool AddressSpace::owns(std::uintptr_t address) const noexcept {

@@ -9,8 +9,11 @@
 #include "settings.hpp"
 #include "work.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <new>
+#include <thread>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -46,6 +49,24 @@ std::mutex &Lock::mutex() {
 std::condition_variable &Lock::changed() {
     static auto *changed = new std::condition_variable;
     return *changed;
+}
+
+bool Lock::take_at_exit() {
+    // Two kinds of threads never give it back: those that the system has ended before it calls the handlers, as
+    // Windows does, and this one, where a signal handler that interrupted its call exits.
+    const bool comes_back = platform::threads_run_at_exit() && innermost == nullptr;
+    if (comes_back) {
+        mutex().lock();
+        return true;
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (!mutex().try_lock()) {
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
+        std::this_thread::yield();
+    }
+    return true;
 }
 
 Call *Call::current() noexcept {
@@ -84,20 +105,22 @@ CUresult Call::enter() noexcept {
             return CUDA_ERROR_NOT_PERMITTED;
         }
     }
-    if (!faults_planned()) {
+    // Plans are of the client's calls, and count those.
+    if (!faults_planned() || client.name != nullptr) {
         return CUDA_SUCCESS;
     }
-    const PlannedFault fault = consult_faults(row_);
-    after_ = fault.after;
-    async_ = fault.async;
-    return fault.instead;
+    fault_ = consult_faults(row_);
+    return fault_.instead;
 }
 
 CUresult Call::leave(CUresult status) noexcept {
     if (status == CUDA_SUCCESS) {
-        status = after_;
+        status = fault_.after;
     } else if (status != CUDA_ERROR_NOT_READY && sim_variant_is_stub == 0) {
         poison_outputs(arguments_, count_);
+    }
+    if (fault_.async != CUDA_SUCCESS) {
+        note_unused(fault_, name_, number_);
     }
     if (log_enabled() && !in_runtime_call()) {
         log_call(number_, row_, arguments_, count_, static_cast<int>(status));
@@ -108,8 +131,7 @@ CUresult Call::leave(CUresult status) noexcept {
 }
 
 CUresult Call::take_async_fault() noexcept {
-    const CUresult code = async_;
-    async_ = CUDA_SUCCESS;
+    const CUresult code = std::exchange(fault_.async, CUDA_SUCCESS);
     return code != CUDA_SUCCESS ? code : take_runtime_async_fault();
 }
 

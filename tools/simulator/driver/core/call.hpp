@@ -4,6 +4,7 @@
 #include "argument.hpp"
 #include "cuda_headers.hpp"
 #include "export.hpp"
+#include "planned_fault.hpp"
 #include "refusal.hpp"
 
 #include <condition_variable>
@@ -33,6 +34,9 @@ class Lock {
   public:
     static std::mutex &mutex();
     static std::condition_variable &changed(); // notified whenever queued work may go on
+    // Takes it in a handler of the process's exit, however long the thread that has it goes on. False where that
+    // one may never give it back, and did not for a while: see there.
+    static bool take_at_exit();
 };
 
 // Gives up the lock of the calling thread for a scope.
@@ -103,8 +107,7 @@ class Call {
     const char *name_ = row_.name;
     std::uint64_t number_ = 0;
     bool answered_ = false; // before the body
-    CUresult after_ = CUDA_SUCCESS;
-    CUresult async_ = CUDA_SUCCESS;
+    PlannedFault fault_;
     Call *outer_ = nullptr;
 };
 

@@ -1,4 +1,5 @@
 #include "call_log.hpp"
+#include "restart.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -106,12 +107,12 @@ std::size_t logged_calls() noexcept {
     return entries().size();
 }
 
-bool logged_call(std::size_t index, cushim_sim_call &call) noexcept {
+bool logged_call(std::size_t index, cushim_sim_call &call) {
     if (index >= entries().size()) {
         return false;
     }
     const Entry &entry = entries()[index];
-    call = {entry.number, entry.thread, entry.name, entry.arguments.c_str(), entry.status};
+    call = {entry.number, entry.thread, entry.name, kept_text(entry.arguments), entry.status};
     return true;
 }
 

@@ -11,7 +11,7 @@ void enable_log(bool on) noexcept;
 void log_call(std::uint64_t number, const Row &row, const Argument *arguments, unsigned int count,
               int status) noexcept;
 std::size_t logged_calls() noexcept;
-bool logged_call(std::size_t index, cushim_sim_call &call) noexcept;
+bool logged_call(std::size_t index, cushim_sim_call &call);
 void clear_log() noexcept;
 // As in a fresh process: threads are counted from 1 again.
 void restart_log() noexcept;

@@ -8,6 +8,7 @@
 #include "stream.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 
 CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
@@ -24,10 +25,30 @@ CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
 namespace sim {
 namespace {
 
+// A thread's. It stays when the thread ends: until the very last, its objects' destructors may make calls, as those of
+// a program's static objects do in the main thread. It goes with a reset.
 struct Stack {
     std::vector<Context *> entries;
-    unsigned long long restart = 0;
+    const unsigned long long restart = restarts();
 };
+
+std::vector<std::unique_ptr<Stack>> &stacks() noexcept {
+    static auto *all = new std::vector<std::unique_ptr<Stack>>; // used after static destructors
+    return *all;
+}
+
+// The calling thread's, or null where it has had none since the reset.
+Stack *&own_stack() noexcept {
+    struct Own {
+        Stack *stack;
+        unsigned long long restart;
+    };
+    static constinit thread_local Own own{nullptr, 0};
+    if (const auto now = restarts(); own.restart != now) {
+        own = {nullptr, now};
+    }
+    return own.stack;
+}
 
 void wait_for_change() {
     std::unique_lock lock(Lock::mutex(), std::adopt_lock);
@@ -70,24 +91,20 @@ void empty(Context &context) {
 } // namespace
 
 std::vector<Context *> &context_stack() {
-    // Static destructors of a program run when the main thread's own objects are destroyed already.
-    static thread_local bool ended = false;
-    struct Ending : Stack {
-        ~Ending() { ended = true; }
-    };
-    static thread_local Ending own;
-    static Stack *const late = new Stack;
-    Stack &stack = ended ? *late : own;
-    if (stack.restart != restarts()) {
-        stack.entries.clear();
-        stack.restart = restarts();
+    Stack *&own = own_stack();
+    if (own == nullptr) {
+        own = stacks().emplace_back(std::make_unique<Stack>()).get();
     }
-    return stack.entries;
+    return own->entries;
+}
+
+void forget_context_stacks() {
+    std::erase_if(stacks(), [](const auto &stack) { return stack->restart != restarts(); });
 }
 
 Context *current_or_null() noexcept {
-    const auto &stack = context_stack();
-    return stack.empty() ? nullptr : stack.back();
+    const Stack *own = own_stack();
+    return own == nullptr || own->entries.empty() ? nullptr : own->entries.back();
 }
 
 Context *living_current() noexcept {

@@ -40,6 +40,8 @@ using Context = CUctx_st;
 
 // The calling thread's stack; its last is current. Entries may be dead: see current_context().
 std::vector<Context *> &context_stack();
+// At a reset: those of all threads.
+void forget_context_stacks();
 
 // The current context. Refuses: none 201, reset or destroyed 709, after a fault the fault's code.
 Context &current_context();

@@ -42,7 +42,8 @@ int control_configure(const char *text) {
 }
 
 const char *control_problem() {
-    return settings_problem().c_str();
+    const Held held(Lock::mutex());
+    return kept_text(settings_problem());
 }
 
 void *control_view(std::uint64_t address, std::size_t size) {

@@ -5,7 +5,10 @@
 #include "settings.hpp"
 #include "stream.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -118,6 +121,40 @@ void check_named_device(CUcontext named, CUdeviceptr address, const char *what) 
     }
 }
 
+// Between all work that is queued in these contexts now, and all that will be.
+Ticket submit_between(std::vector<Context *> contexts, Stream &stream, Work work) {
+    check_usable(*stream.context);
+    std::erase_if(contexts, [](const Context *context) { // since the call began
+        return Registry::get().find(context) != context;
+    });
+    std::vector<Ticket> earlier;
+    for (Context *context : contexts) {
+        const std::vector<Ticket> queued = all_queued(*context);
+        earlier.insert(earlier.end(), queued.begin(), queued.end());
+    }
+    work.enqueued = [contexts](const Ticket &ticket) {
+        for (Context *context : contexts) {
+            add_barrier(*context, ticket);
+        }
+    };
+    return enqueue(stream, std::move(work), std::move(earlier));
+}
+
+// The contexts that a synchronous copy is between: the current one, and those that it names.
+std::vector<Context *> contexts_of(const CUDA_MEMCPY3D_PEER &parameters) {
+    std::vector<Context *> contexts = {&current_context()};
+    for (const CUcontext named : {parameters.srcContext, parameters.dstContext}) {
+        if (named != nullptr &&
+            std::find(contexts.begin(), contexts.end(), named) == contexts.end()) {
+            contexts.push_back(&checked_context(named));
+        }
+    }
+    return contexts;
+}
+
+// Puts work into a stream; null where it was captured.
+using Submit = std::function<Ticket(Stream &, Work)>;
+
 // The error of a copy that has been waited for.
 CUresult result_of(const Ticket &ticket) {
     return ticket ? wait(ticket) : CUDA_SUCCESS;
@@ -183,16 +220,16 @@ void Copy::run() const {
     }
 }
 
-std::vector<CUdeviceptr> Copy::uses() const {
-    std::vector<CUdeviceptr> used;
+std::vector<Use> Copy::uses() const {
+    std::vector<Use> used;
     if (empty()) {
         return used;
     }
     for (const CopySide *side : {&source, &destination}) {
         if (side->array != nullptr) {
-            used.push_back(static_cast<CUdeviceptr>(checked(side->array).place));
+            used.push_back({static_cast<CUdeviceptr>(checked(side->array).place), 1});
         } else if (!side->is_pageable()) {
-            used.push_back(side->address);
+            used.push_back({side->address, side->span});
         }
     }
     return used;
@@ -307,7 +344,9 @@ CUDA_MEMCPY3D_PEER with_checked_contexts(const CUDA_MEMCPY3D_PEER &copy, const c
     return copy;
 }
 
-CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+namespace {
+
+CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what, const Submit &put) {
     current_context();
     Stream &stream = stream_of(nullptr);
     const Copy copy(parameters);
@@ -319,7 +358,7 @@ CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
     if (!host && !wants_synchronous(copy.source) && !wants_synchronous(copy.destination)) {
         Work work = work_of(copy, parameters, what);
         work.synchronous = true;
-        submit(stream, std::move(work)); // between devices nobody waits
+        put(stream, std::move(work)); // between devices nobody waits
         return CUDA_SUCCESS;
     }
     // The manual allows it always; the driver was seen to do it with an array that has no memory.
@@ -331,10 +370,23 @@ CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
         wait_stream(stream);
         Work work = staged_work(copy, parameters, what);
         work.synchronous = true;
-        submit(stream, std::move(work));
+        put(stream, std::move(work));
         return CUDA_SUCCESS;
     }
-    return result_of(submit(stream, work_of(copy, parameters, what)));
+    return result_of(put(stream, work_of(copy, parameters, what)));
+}
+
+} // namespace
+
+CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    return copy_now(parameters, what, submit);
+}
+
+CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+    const std::vector<Context *> contexts = contexts_of(with_checked_contexts(parameters, what));
+    return copy_now(parameters, what, [&contexts](Stream &stream, Work work) {
+        return submit_between(contexts, stream, std::move(work));
+    });
 }
 
 CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const char *what) {

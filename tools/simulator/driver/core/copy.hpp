@@ -36,7 +36,7 @@ struct Copy {
     explicit Copy(const CUDA_MEMCPY3D_PEER &parameters);
     bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
     void run() const;
-    std::vector<CUdeviceptr> uses() const;
+    std::vector<Use> uses() const;
     // The source as it is now, row after row.
     std::vector<std::byte> snapshot() const;
 };
@@ -60,6 +60,9 @@ CUDA_MEMCPY3D_PEER with_checked_contexts(const CUDA_MEMCPY3D_PEER &copy, const c
 
 // What entry points do: in the null stream, and as soon as a client may know that it is done; in a stream.
 CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what);
+// The same between two contexts that the parameters name: after all work that is queued in either and in the current
+// one, and before all that will be.
+CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters, const char *what);
 CUresult copy_later(CUstream stream, const CUDA_MEMCPY3D_PEER &parameters, const char *what);
 
 } // namespace sim

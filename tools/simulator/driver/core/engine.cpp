@@ -15,11 +15,21 @@
 namespace sim {
 namespace {
 
+// What the work has failed with. No context fails without a line that says why.
+CUresult told(const Operation &operation, CUresult status, std::uint64_t misuses_before) {
+    if (is_sticky(status) && misuses_of_thread() == misuses_before && !operation.done) {
+        misuse(describe(operation) + " fails with " + std::to_string(static_cast<int>(status)) +
+               ": what was good when it was queued is so no longer");
+    }
+    return status;
+}
+
 // Does the work, or fails as it was planned to. What it did wrong is its result.
 CUresult run_work(Operation &operation, Stream &stream) {
     Work &work = operation.work;
     const CUresult failed =
         stream.context->sticky != CUDA_SUCCESS ? stream.context->sticky : operation.fault;
+    const std::uint64_t misuses = misuses_of_thread();
     try {
         const ContextScope scope(*stream.context);
         if (failed != CUDA_SUCCESS) {
@@ -35,11 +45,10 @@ CUresult run_work(Operation &operation, Stream &stream) {
     } catch (const Again &) {
         throw;
     } catch (const Fault &fault) {
-        return fault.status;
+        return fault.intended ? fault.status : told(operation, fault.status, misuses);
     } catch (const Refusal &refusal) {
-        // What was good when it was queued is gone.
-        return refusal.status == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_ILLEGAL_ADDRESS
-                                                          : refusal.status;
+        const bool gone = refusal.status == CUDA_ERROR_INVALID_VALUE;
+        return told(operation, gone ? CUDA_ERROR_ILLEGAL_ADDRESS : refusal.status, misuses);
     } catch (const std::bad_alloc &) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     } catch (...) {
@@ -152,6 +161,11 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
 }
 
 } // namespace
+
+std::string describe(const Operation &operation) {
+    return std::string(operation.work.what) + " (operation " + std::to_string(operation.number) +
+           ") in " + operation.stream->describe();
+}
 
 Engine &engine() noexcept {
     static auto *engine = new Engine; // used after static destructors
@@ -279,6 +293,7 @@ void stop_engine() {
     e.next_stream_id = 1;
     e.host_ns = 0;
     e.turns = 0;
+    e.ranked = 0;
     e.seeded = false;
 }
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,13 +37,14 @@ struct Engine {
     std::uint64_t next_stream_id = 1;
     std::uint64_t progress = 0; // grows whenever an operation is queued, runs in part, or is done
     std::uint64_t host_ns = 0; // the virtual clock, as far as the host has seen: what it waited for
-    std::uint64_t turns = 0;   // of the adversarial mode: steps, and questions that needed none
-    std::size_t running = 0;   // operations whose run() was begun
-    std::size_t waiting = 0;   // threads that wait
-    Mode mode = Mode::immediate; // in which the last step was taken
-    unsigned int epoch = 0;      // counts stop_engine()
-    Random random;               // of the adversarial mode
-    std::uint64_t seeded_with = 0;
+    std::uint64_t turns = 0;   // of the adversarial mode: steps, and questions that took none
+    std::uint64_t ranked = 0; // of the adversarial mode: up to here operations have passed on ranks
+    std::size_t running = 0;  // operations whose run() was begun
+    std::size_t waiting = 0;  // threads that wait
+    Mode mode = Mode::immediate;   // in which the last step was taken
+    unsigned int epoch = 0;        // counts stop_engine()
+    Random random;                 // of the adversarial mode
+    std::uint64_t seeded_with = 0; // what was drawn from it, and the ranks
     bool seeded = false;
 };
 Engine &engine() noexcept;
@@ -65,6 +67,8 @@ Ticket runnable_of(Stream &stream);
 void append_runnable_of(Stream &stream, std::vector<Ticket> &found);
 
 // --- engine.cpp: doing it
+// Of one that is not done: "cuMemsetD8Async (operation 7) in stream …".
+std::string describe(const Operation &operation);
 // Runs an operation that is_runnable(), or a part of it. May give up the lock. A ticket of its own: the
 // queue's goes.
 void execute(Ticket operation);
@@ -86,6 +90,9 @@ bool adversarial_step(const std::vector<Ticket> &targets);
 // Somebody asked for what is done already, as one does who waits for something else: work that was put off
 // for long enough runs.
 void adversarial_turn();
+// Somebody asks whether it is done, and is told that it is not. The first who asks learns nothing else; only later
+// does each question take a step towards it, for those who ask until it is.
+void adversarial_question(const std::vector<Ticket> &targets);
 
 // --- engine_threaded.cpp
 // Sees to it that the stream has a worker.

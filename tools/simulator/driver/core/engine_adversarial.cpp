@@ -2,9 +2,10 @@
 // seed. What nobody needs is put off: who relies on it having run, or on it not reading memory any more,
 // fails, and does so again with the same seed.
 //
-// The streams have ranks: of what can run, that of the highest stream runs, so that all of a stream's work
-// comes before or after another's, however much there is of it. Seeds 2N and 2N+1 are a pair: one ranks the
-// streams the other way round than the other, so that of two streams that race each comes first in one.
+// The streams have ranks: of what can run, that of the highest stream runs, or what that waits for, so that all of a
+// stream's work comes before or after another's, however much there is of it. Seeds 2N and 2N+1 are a pair: one ranks
+// the streams the other way round than the other, so that of two streams that race each comes first in one. Not where
+// work of a third, higher stream waits for one of the two: no two orders reverse all that may be reversed.
 #include "engine.hpp"
 
 #include <algorithm>
@@ -19,16 +20,8 @@ namespace {
 constexpr std::uint64_t patience_turns = 16384;
 // What a question is that needed no step: whoever asks again and again waits for something else.
 constexpr std::uint64_t turns_of_a_question = 16;
-
-// For the bodies of conditional nodes.
-void seed_generator() {
-    Engine &e = engine();
-    if (!e.seeded || e.seeded_with != settings().seed) {
-        e.random = Random(settings().seed);
-        e.seeded_with = settings().seed;
-        e.seeded = true;
-    }
-}
+// Of what is not done, so many questions at most take no step.
+constexpr std::uint64_t most_idle_questions = 8;
 
 // What kind of order the pair of the seed stands for.
 struct Pair {
@@ -38,25 +31,88 @@ struct Pair {
     bool eager() const noexcept { return number % 4 == 3; }
     // Parts of a graph have ranks of their own, rather than those of their chains.
     bool single() const noexcept { return number / 4 % 2 == 1; }
+    // How many questions of work that is not done take no step.
+    std::uint64_t idle_questions() const noexcept {
+        return eager() ? 0 : 1 + drawn(~std::uint64_t(0)) % most_idle_questions;
+    }
     // Of streams and of parts of graphs.
     std::uint64_t rank(std::uint64_t key) const noexcept {
-        const std::uint64_t drawn =
-            Random(number * 0x9e3779b97f4a7c15u ^ key * 0xbf58476d1ce4e5b9u).next();
-        return settings().seed % 2 == 0 ? ~drawn : drawn;
+        return settings().seed % 2 == 0 ? ~drawn(key) : drawn(key);
+    }
+
+  private:
+    std::uint64_t drawn(std::uint64_t key) const noexcept {
+        return Random(number * 0x9e3779b97f4a7c15u ^ key * 0xbf58476d1ce4e5b9u).next();
     }
 };
 
+// What comes before the work of a high stream is as high: else a stream that waits for a low one would come after all
+// that lie between, whatever its own rank.
 struct Rank {
-    std::uint64_t stream, part;
+    std::uint64_t needed_by, stream, part;
     auto operator<=>(const Rank &) const = default;
 };
+
+// What comes before the operation, directly or not, is at least as high.
+void pass_on_rank(Operation &operation) {
+    const auto rank = Pair().rank(operation.stream->id);
+    std::vector<Operation *> pending;
+    const auto raise = [&](Operation &needed) {
+        if (needed.needed_by < rank) {
+            needed.needed_by = rank;
+            pending.push_back(&needed);
+        }
+    };
+    raise(operation);
+    while (!pending.empty()) {
+        const Operation *later = pending.back();
+        pending.pop_back();
+        for (const Ticket &earlier : later->after) {
+            if (!earlier->done) {
+                raise(*earlier);
+            }
+        }
+    }
+}
+
+// Of what was queued since the last step.
+void pass_on_ranks() {
+    Engine &e = engine();
+    for (Stream *stream : e.busy) {
+        for (auto next = stream->queue.rbegin();
+             next != stream->queue.rend() && (*next)->number > e.ranked; ++next) {
+            pass_on_rank(**next);
+        }
+    }
+    e.ranked = e.next_number - 1;
+}
+
+void forget_ranks() {
+    for (Stream *stream : engine().busy) {
+        for (const Ticket &operation : stream->queue) {
+            operation->needed_by = 0;
+        }
+    }
+    engine().ranked = 0;
+}
+
+// A seed has a generator, for the bodies of conditional nodes, and ranks.
+void take_seed() {
+    Engine &e = engine();
+    if (!e.seeded || e.seeded_with != settings().seed) {
+        e.random = Random(settings().seed);
+        e.seeded_with = settings().seed;
+        e.seeded = true;
+        forget_ranks();
+    }
+}
 
 Rank rank_of(const Operation &operation) {
     const Pair pair;
     const std::uint64_t part = operation.ordered ? 0
                                : pair.single()   ? operation.number
                                                  : operation.chain;
-    return {pair.rank(operation.stream->id), pair.rank(~part)};
+    return {operation.needed_by, pair.rank(operation.stream->id), pair.rank(~part)};
 }
 
 // The oldest of them, where there are several.
@@ -151,7 +207,8 @@ bool adversarial_step(const std::vector<Ticket> &targets) {
     if (runnable.empty()) {
         return false;
     }
-    seed_generator();
+    take_seed();
+    pass_on_ranks();
     ++engine().turns;
     Ticket next = overdue(runnable);
     if (!next) {
@@ -160,6 +217,18 @@ bool adversarial_step(const std::vector<Ticket> &targets) {
     }
     run(std::move(next));
     return true;
+}
+
+void adversarial_question(const std::vector<Ticket> &targets) {
+    const auto newest =
+        std::max_element(targets.begin(), targets.end(),
+                         [](const Ticket &a, const Ticket &b) { return a->number < b->number; });
+    if ((*newest)->asked < Pair().idle_questions()) {
+        ++(*newest)->asked;
+        adversarial_turn();
+    } else {
+        adversarial_step(targets);
+    }
 }
 
 void adversarial_turn() {

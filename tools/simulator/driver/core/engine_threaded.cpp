@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -15,11 +16,12 @@
 
 namespace sim {
 
-// Shared by its thread and its stream, whichever lives longer.
+// Shared by its thread and its stream, whichever lives longer. The thread is a detached one: a client that ends
+// by _exit(), or in a child of fork, gives nobody the time to join it, and tools that look for threads that were
+// forgotten would find ours in his program.
 struct Worker {
-    std::thread thread;
     Stream *stream = nullptr; // null for the runner
-    bool stop = false, ended = false;
+    bool stop = false;
     std::condition_variable wake; // of the runner, which has no use for every change
 };
 
@@ -30,7 +32,7 @@ using std::chrono::milliseconds;
 constexpr auto ask_again = std::chrono::microseconds(200); // for what Work::ready says
 
 struct Workers {
-    std::vector<std::shared_ptr<Worker>> all;
+    std::vector<std::shared_ptr<Worker>> all; // that have not ended
     std::shared_ptr<Worker> runner;
     bool forked = false; // this process is the child: it has none of the threads
 };
@@ -47,8 +49,9 @@ bool has_external(const Stream &stream) {
     });
 }
 
-void end(Worker &worker) {
-    worker.ended = true;
+// With the lock held; all that the thread does from then on is to give it up, and return.
+void end(const std::shared_ptr<Worker> &worker) {
+    std::erase(workers().all, worker);
     Lock::changed().notify_all();
 }
 
@@ -67,7 +70,7 @@ void work(const std::shared_ptr<Worker> &self) {
         }
         Lock::changed().wait(lock);
     }
-    end(*self);
+    end(self);
 }
 
 // Counts the runner's own looks rather than the clock: a process that gets no time is not a stalled one.
@@ -88,6 +91,46 @@ class Stall {
   private:
     std::uint64_t progress_ = 0;
     unsigned int count_ = 0;
+};
+
+// Tells of a function of the client's that does not come back. One that waits for work of another stream never does
+// in adversarial mode: it runs in a thread that waits, and nothing runs beside it.
+class Watch {
+  public:
+    void look() {
+        const bool moved = std::exchange(progress_, engine().progress) != engine().progress;
+        if (moved || engine().running == 0) {
+            since_ = Clock::now();
+            told_ = false;
+        } else if (!told_ && Clock::now() - since_ > milliseconds(settings().patience_ms)) {
+            told_ = true;
+            tell();
+        }
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    // At once, too: whoever hangs gets to no report.
+    static void tell() {
+        for (const Stream *stream : engine().busy) {
+            for (const Ticket &operation : stream->queue) {
+                if (operation->running) {
+                    const std::string text =
+                        describe(*operation) + " has run for " +
+                        std::to_string(settings().patience_ms) +
+                        " ms (setting 'patience'), and nothing runs beside it in this mode:" +
+                        " if it waits for work of another stream, it waits for ever";
+                    std::fprintf(stderr, "cushim-sim: %s\n", text.c_str());
+                    note(text);
+                }
+            }
+        }
+    }
+
+    std::uint64_t progress_ = 0;
+    Clock::time_point since_ = Clock::now();
+    bool told_ = false;
 };
 
 // How long the runner sleeps.
@@ -117,6 +160,7 @@ void run_stalled(const Worker &self, Stall &stall) {
 void run(const std::shared_ptr<Worker> &self) {
     std::unique_lock lock(Lock::mutex());
     Stall stall;
+    Watch watch;
     while (!self->stop) {
         self->wake.wait_for(lock, pause());
         if (self->stop) {
@@ -127,27 +171,18 @@ void run(const std::shared_ptr<Worker> &self) {
         }
         if (settings().mode == Mode::immediate) {
             run_all();
-        } else if (settings().mode == Mode::adversarial && settings().stall_ms != 0 &&
-                   stall.lasts()) {
-            run_stalled(*self, stall);
+        } else if (settings().mode == Mode::adversarial) {
+            watch.look();
+            if (settings().stall_ms != 0 && stall.lasts()) {
+                run_stalled(*self, stall);
+            }
         }
     }
-    end(*self);
-}
-
-// Those that have ended, or are about to return: no thread has to wait for long.
-void join_ended() {
-    std::erase_if(workers().all, [](const std::shared_ptr<Worker> &worker) {
-        if (worker->ended) {
-            worker->thread.join();
-        }
-        return worker->ended;
-    });
+    end(self);
 }
 
 bool all_ended() {
-    return std::all_of(workers().all.begin(), workers().all.end(),
-                       [](const std::shared_ptr<Worker> &worker) { return worker->ended; });
+    return workers().all.empty();
 }
 
 void stop_all() {
@@ -163,36 +198,38 @@ void stop_all() {
     Lock::changed().notify_all();
 }
 
-// At the end of the process, or when the library is unloaded: none may be left in its code. One that the
-// client's own function keeps is let go: it never comes back.
+// At the end of the process: no work runs any more. One that the client's own function keeps is let go: it never
+// comes back.
 struct AtExit {
     ~AtExit() {
-        if (workers().forked) {
+        if (workers().forked || !Lock::take_at_exit()) {
             return;
         }
-        std::unique_lock lock(Lock::mutex());
+        std::unique_lock lock(Lock::mutex(), std::adopt_lock);
         stop_all();
         Lock::changed().wait_for(lock, std::chrono::seconds(1), all_ended);
-        join_ended();
-        for (const auto &worker : workers().all) {
-            worker->thread.detach();
-        }
-        workers().all.clear();
     }
 };
 
-std::shared_ptr<Worker> begin(Stream *stream, void (*function)(const std::shared_ptr<Worker> &)) {
-    static const bool once = [] {
-        platform::after_fork_in_child([] { workers().forked = !workers().all.empty(); });
-        return true;
-    }();
+void prepare_process() {
+    platform::after_fork_in_child([] { workers().forked = !workers().all.empty(); });
+    platform::
+        stay_loaded(); // the threads return through this library's code, which nobody waits for
     static const AtExit at_exit;
+}
+
+std::shared_ptr<Worker> begin(Stream *stream, void (*function)(const std::shared_ptr<Worker> &)) {
+    static const bool once = (prepare_process(), true);
     (void)once;
-    join_ended();
     auto worker = std::make_shared<Worker>();
     worker->stream = stream;
-    worker->thread = std::thread(function, worker);
     workers().all.push_back(worker);
+    try {
+        std::thread(function, worker).detach();
+    } catch (...) { // the system has no thread left
+        workers().all.pop_back();
+        throw;
+    }
     return worker;
 }
 
@@ -221,7 +258,7 @@ void release_worker(Stream &stream) noexcept {
 
 void end_workers() {
     if (workers().forked) {
-        // Handles of the parent's threads: they can neither be joined nor destroyed here.
+        // What the parent's threads wait for cannot be destroyed here: it would wait for them.
         (void)new auto(std::move(workers().all));
         workers() = Workers();
         return;
@@ -236,7 +273,6 @@ void end_workers() {
         misuse("a host function or kernel still runs, long after its simulator was to stop");
     }
     lock.release();
-    join_ended();
 }
 
 } // namespace sim

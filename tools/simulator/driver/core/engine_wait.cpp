@@ -91,11 +91,6 @@ std::vector<Ticket> stuck_of(const std::vector<Ticket> &targets) {
     return stuck;
 }
 
-std::string describe(const Operation &operation) {
-    return std::string(operation.work.what) + " (operation " + std::to_string(operation.number) +
-           ") in " + operation.stream->describe();
-}
-
 // Ends what hangs, as a watchdog would: its context fails.
 void report_deadlock(const std::vector<Ticket> &stuck) {
     std::string text = "deadlock: ";
@@ -155,6 +150,16 @@ class Waiting {
     Waiting(const Waiting &) = delete;
     Waiting &operator=(const Waiting &) = delete;
 };
+
+// Of what is not done.
+void question(const std::vector<Ticket> &targets) {
+    if (settings().mode == Mode::adversarial) {
+        engine().mode = Mode::adversarial;
+        adversarial_question(targets);
+    } else {
+        step(targets);
+    }
+}
 
 // Of what is done already.
 void question_without_need() {
@@ -220,7 +225,7 @@ bool poll(std::vector<Ticket> targets) {
     }
     forget_done(targets);
     if (!targets.empty()) {
-        step(targets);
+        question(targets);
         return false;
     }
     question_without_need();

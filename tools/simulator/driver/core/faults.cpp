@@ -1,10 +1,14 @@
 #include "faults.hpp"
+#include "notes.hpp"
 #include "platform.hpp"
 #include "random.hpp"
+#include "settings.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -20,6 +24,7 @@ struct Plan {
     bool sticky;
     std::uint64_t delay_us;
     std::uint64_t seen = 0, fired = 0;
+    bool noted = false; // note_unused()
 
     // A base name stands for all its versions and per-thread twins.
     bool names(const Row &row) const {
@@ -68,13 +73,26 @@ bool is_known(std::string_view entry) {
                                runtime_names + runtime_name_count;
 }
 
-void hang() {
+// A hang that nobody releases ends by itself, long after every wait for queued work has given up: ten minutes, where
+// the settings do not say otherwise.
+std::chrono::milliseconds longest_hang() {
+    constexpr std::uint64_t waits = 10, most = std::uint64_t(1) << 40;
+    return std::chrono::milliseconds(std::min(settings().patience_ms, most) * waits);
+}
+
+void hang(const Row &row) {
     const std::uint64_t before = releases;
+    const auto longest = longest_hang();
     ++hanging;
     std::unique_lock lock(Lock::mutex(), std::adopt_lock);
-    Lock::changed().wait(lock, [&] { return releases != before; });
+    const bool released =
+        Lock::changed().wait_for(lock, longest, [&] { return releases != before; });
     lock.release();
     --hanging;
+    if (!released) {
+        note(std::string(row.name) + " hung as planned for " + std::to_string(longest.count()) +
+             " ms, and nobody released it (ten times the setting 'patience')");
+    }
 }
 
 void sleep_unlocked(std::uint64_t microseconds) {
@@ -107,6 +125,7 @@ PlannedFault consult_faults(const Row &row) noexcept {
             break;
         case CUSHIM_SIM_FAULT_ASYNC:
             planned.async = code;
+            planned.async_plan = first_number + static_cast<std::uint64_t>(&plan - plans().data());
             break;
         case CUSHIM_SIM_FAULT_DELAY:
             delay += plan.delay_us;
@@ -121,9 +140,19 @@ PlannedFault consult_faults(const Row &row) noexcept {
         sleep_unlocked(delay);
     }
     if (hangs) {
-        hang();
+        hang(row);
     }
     return planned;
+}
+
+void note_unused(const PlannedFault &fault, const char *call, std::uint64_t number) noexcept try {
+    const std::uint64_t index = fault.async_plan - first_number;
+    if (index >= plans().size() || std::exchange(plans()[index].noted, true)) {
+        return;
+    }
+    note("the fault that is planned for the work of " + plans()[index].entry +
+         " failed nothing: " + call + " in call " + std::to_string(number) + " queued no work");
+} catch (...) { // out of memory
 }
 
 std::uint64_t plan_fault(const cushim_sim_fault &fault) {

@@ -3,6 +3,7 @@
 
 #include "../../cushim_sim.h"
 #include "call.hpp"
+#include "planned_fault.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,15 +13,12 @@
 
 namespace sim {
 
-// What the plans say of one call.
-struct PlannedFault {
-    CUresult instead = CUDA_SUCCESS, after = CUDA_SUCCESS, async = CUDA_SUCCESS;
-};
-
 // Whether there is any plan: a call without plans pays no more than this.
 bool faults_planned() noexcept;
 // Counts the call against every plan; waits where one says so, with the lock given up.
 PlannedFault consult_faults(const Row &row) noexcept;
+// Of a call that is over, and has not taken the fault of its work: notes, once for a plan, that there was none.
+void note_unused(const PlannedFault &fault, const char *call, std::uint64_t number) noexcept;
 
 // 0 where no entry point has that name. With the lock held.
 std::uint64_t plan_fault(const cushim_sim_fault &fault);

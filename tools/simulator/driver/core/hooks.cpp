@@ -6,53 +6,43 @@
 #include "runtime_calls.hpp"
 
 #include <utility>
-#include <vector>
 
 namespace sim {
 namespace {
 
-struct Entered {
-    const Row *row;
-    const Argument *arguments;
-    unsigned int count;
-    std::uint64_t number;
-    CUresult after, async;
-};
-
-std::vector<Entered> &entered() {
-    static thread_local std::vector<Entered> calls;
-    return calls;
-}
-// The first of them, beside it: every call of the driver asks, and gets to it in a few instructions.
+// The calling thread's, and the outermost that the client made where it is now, beside it: every call of the driver
+// asks for that, and gets to it in a few instructions. Nothing here ends with the thread.
+constinit thread_local RuntimeFrame *innermost = nullptr;
 constinit thread_local ClientCall client;
 
-int enter(const Row *row, const Argument *arguments, unsigned int count) {
+int enter(RuntimeFrame *frame) {
     const std::lock_guard held(Lock::mutex());
     start_once();
-    PlannedFault fault;
-    const std::uint64_t number = in_runtime_call() ? client.number : Call::next_number();
-    if (faults_planned()) {
-        fault = consult_faults(*row);
+    frame->number = in_runtime_call() ? client.number : Call::next_number();
+    if (faults_planned() && !in_runtime_call()) {
+        frame->fault = consult_faults(*frame->row);
     }
-    entered().push_back({row, arguments, count, number, fault.after, fault.async});
+    frame->client = client;
+    frame->outer = innermost;
+    innermost = frame;
     if (client.name == nullptr) {
-        client = {row->name, number};
+        client = {frame->row->name, frame->number};
     }
-    return static_cast<int>(fault.instead);
+    return static_cast<int>(frame->fault.instead);
 }
 
-int leave(int status) {
+int leave(RuntimeFrame *frame, int status) {
     const std::lock_guard held(Lock::mutex());
-    const Entered call = entered().back();
-    entered().pop_back();
-    if (entered().empty()) {
-        client = {};
-    }
+    innermost = frame->outer;
+    client = frame->client;
     if (status == 0) {
-        status = static_cast<int>(call.after);
+        status = static_cast<int>(frame->fault.after);
+    }
+    if (frame->fault.async != CUDA_SUCCESS) {
+        note_unused(frame->fault, frame->row->name, frame->number);
     }
     if (log_enabled() && !in_runtime_call()) {
-        log_call(call.number, *call.row, call.arguments, call.count, status);
+        log_call(frame->number, *frame->row, frame->arguments, frame->count, status);
     }
     return status;
 }
@@ -78,8 +68,12 @@ ClientCall runtime_call() noexcept {
     return client;
 }
 
+ClientCall exchange_runtime_call(ClientCall call) noexcept {
+    return std::exchange(client, call);
+}
+
 CUresult take_runtime_async_fault() noexcept {
-    return in_runtime_call() ? std::exchange(entered().back().async, CUDA_SUCCESS) : CUDA_SUCCESS;
+    return in_runtime_call() ? std::exchange(innermost->fault.async, CUDA_SUCCESS) : CUDA_SUCCESS;
 }
 
 } // namespace sim

@@ -2,23 +2,36 @@
 // faults, the call log, and to be told of a reset. A C interface, since the two are separate libraries.
 #pragma once
 
-#include "call.hpp"
+#include "planned_fault.hpp"
+#include "runtime_calls.hpp"
 
 #include <cstdint>
 
 namespace sim {
 
+// A call of the runtime that is under way: it lies on the stack of that call, so that a thread can make calls
+// for as long as it runs at all. But for what was called and with what, the driver's.
+struct RuntimeFrame {
+    const Row *row = nullptr;
+    const Argument *arguments = nullptr; // both stay valid until leave()
+    unsigned int count = 0;
+    std::uint64_t number = 0;
+    PlannedFault fault{};
+    ClientCall client{};           // what runtime_call() was before
+    RuntimeFrame *outer = nullptr; // the one of the same thread further out
+};
+
 struct Hooks {
-    static constexpr int current_interface = 1;
+    static constexpr int current_interface = 2;
     int interface; // current_interface; the runtime uses no other
 
     // Begins a call of the runtime on the calling thread: counts it and consults the planned faults.
     // Returns 0, or the status that it has to answer without doing anything. Until leave(), the driver's
     // calls of this thread are not listed as the client's. May be nested, as in a client's callback.
-    // `row` and `arguments` stay valid until leave().
-    int (*enter)(const Row *row, const Argument *arguments, unsigned int count);
+    // Keeps the frame until leave().
+    int (*enter)(RuntimeFrame *frame);
     // Ends it, whatever enter() answered; lists it and returns its final status.
-    int (*leave)(int status);
+    int (*leave)(RuntimeFrame *frame, int status);
 
     // Grows with every reset of the simulator: handles and memory of before are gone.
     std::uint64_t (*epoch)();

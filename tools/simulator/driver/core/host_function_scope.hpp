@@ -1,7 +1,7 @@
 // What holds while a function of the client runs in a stream's turn.
 #pragma once
 
-#include "call.hpp"
+#include "runtime_calls.hpp"
 #include "work.hpp"
 
 #include <utility>
@@ -18,7 +18,7 @@ class HostFunctionScope {
 
   private:
     bool outer_;
-    Unlocked unlocked_;
+    ClientCode code_;
 };
 
 } // namespace sim

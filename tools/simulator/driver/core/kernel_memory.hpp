@@ -13,9 +13,9 @@ namespace sim {
 // The arguments of a launch, a copy of each.
 using KernelArguments = std::vector<std::vector<std::byte>>;
 
-// Addresses of living memory among the arguments, in structures, too: freeing it before the kernel ran is a
-// misuse.
-std::vector<CUdeviceptr> addresses_in(const KernelArguments &arguments);
+// Of the arguments, and of what structures among them hold, those that are addresses of living memory: freeing it
+// before the kernel ran is a misuse.
+std::vector<Use> uses_of(const KernelArguments &arguments);
 
 // Notes a misuse for every pointer among the arguments of a kernel that runs now, whose memory has ended or is
 // out of the device's reach. A pointer is an argument of 8 bytes that lies in such memory: no other

@@ -8,10 +8,8 @@
 #include "settings.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 namespace sim {
 namespace {
@@ -20,28 +18,16 @@ std::atomic<bool> initialised{false};
 std::atomic<bool> exiting{false};
 std::atomic<bool> forked{false};
 
-// Not for ever: where the system has ended the other threads by now, one may have had it.
-bool lock_in_time() {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    while (!Lock::mutex().try_lock()) {
-        if (std::chrono::steady_clock::now() > end) {
-            return false;
-        }
-        std::this_thread::yield();
-    }
-    return true;
-}
-
 // Handlers run last-in first-out: those that were registered after cuInit still find a driver.
 void at_exit() {
     bool failed = false;
     // What a child has is its parent's.
     if (settings().report != Report::none && !is_forked()) {
-        if (lock_in_time()) {
+        if (Lock::take_at_exit()) {
             failed = report_at_exit() && settings().report == Report::fail;
             Lock::mutex().unlock();
         } else {
-            std::fputs("cushim-sim: no report: another thread is in a call\n", stderr);
+            std::fputs("cushim-sim: no report: a thread was ended inside a call\n", stderr);
         }
     }
     exiting = true;

@@ -1,6 +1,7 @@
 #include "memory.hpp"
 #include "call.hpp"
 #include "device.hpp"
+#include "engine.hpp"
 #include "misuse.hpp"
 #include "object.hpp"
 #include "refusal.hpp"
@@ -52,6 +53,22 @@ struct HostPages {
     std::size_t size;
 };
 
+// Who gives a call such memory has the answer in its status; when queued work finds it so, nobody is there to be told.
+void check_access(const Range &range, std::size_t offset, std::size_t size, bool write) {
+    if (range.check == nullptr) {
+        return;
+    }
+    try {
+        range.check(range, offset, size, write);
+    } catch (const Refusal &) {
+        if (executing()) {
+            misuse("queued work uses what its device cannot access: " + range.describe() +
+                   ", at offset " + std::to_string(offset));
+        }
+        throw;
+    }
+}
+
 } // namespace
 
 Range &device_range(CUdeviceptr address, std::size_t size, bool write) {
@@ -62,9 +79,7 @@ Range &device_range(CUdeviceptr address, std::size_t size, bool write) {
     }
     const std::size_t offset = address - range->base;
     require(size <= range->size - offset);
-    if (range->check != nullptr) {
-        range->check(*range, offset, size, write);
-    }
+    check_access(*range, offset, size, write);
     return *range;
 }
 
@@ -155,17 +170,17 @@ Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *c
     return AddressSpace::get().add(std::move(range));
 }
 
-void hold(const std::vector<CUdeviceptr> &addresses) noexcept {
-    for (const CUdeviceptr address : addresses) {
-        if (Range *range = AddressSpace::get().find(address)) {
+void hold(const std::vector<Use> &uses) noexcept {
+    for (const Use &use : uses) {
+        if (Range *range = AddressSpace::get().find(use.address)) {
             ++range->pending;
         }
     }
 }
 
-void release(const std::vector<CUdeviceptr> &addresses) noexcept {
-    for (const CUdeviceptr address : addresses) {
-        Range *range = AddressSpace::get().find(address);
+void release(const std::vector<Use> &uses) noexcept {
+    for (const Use &use : uses) {
+        Range *range = AddressSpace::get().find(use.address);
         if (range != nullptr && range->pending > 0) {
             --range->pending;
         }
@@ -183,8 +198,8 @@ Ticket synchronous_user(std::uintptr_t base) {
         }
         for (const Ticket &ticket : static_cast<const Stream &>(object).queue) {
             const auto &uses = ticket->work.uses;
-            const bool user = std::any_of(uses.begin(), uses.end(), [=](CUdeviceptr address) {
-                const Range *range = AddressSpace::get().find(address);
+            const bool user = std::any_of(uses.begin(), uses.end(), [=](const Use &use) {
+                const Range *range = AddressSpace::get().find(use.address);
                 return range != nullptr && range->base == base;
             });
             if (ticket->work.synchronous && user) {

@@ -4,6 +4,7 @@
 
 #include "cuda_headers.hpp"
 #include "platform.hpp"
+#include "use.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -121,6 +122,10 @@ class AddressSpace {
     // An address range that the host cannot touch and that no later one overlaps. Guard space is left
     // on both sides. alignment: a power of two, or 0. Refuses with OUT_OF_MEMORY.
     std::uintptr_t reserve(std::size_t size, std::size_t alignment);
+    // Addresses for the simulator's own view of a reservation, as platform::reserve_view() gives them. Refuses
+    // with OUT_OF_MEMORY.
+    std::byte *reserve_view(std::size_t size);
+    void unreserve_view(std::byte *view, std::size_t size) noexcept;
     // Whether reserve() gave it, or could: no address of memory that the client got elsewhere.
     bool owns(std::uintptr_t address) const noexcept;
 
@@ -149,8 +154,8 @@ class AddressSpace {
     void clear();
 
   private:
-    // Notes a misuse where there would be room if addresses were used again.
-    void report_exhaustion(std::size_t wanted) const;
+    // There are no addresses for so many bytes: a misuse where there would be if they were used again.
+    [[noreturn]] void refuse_exhausted(std::size_t wanted) const;
     std::map<std::uintptr_t, Range> ranges_;
 };
 
@@ -177,9 +182,9 @@ Range &allocate(Memory memory, std::shared_ptr<Backing> backing, CUctx_st *conte
 // Fresh host memory of zeros in a range of its own; the host can touch it until the range ends.
 Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context);
 
-// Queued work uses what holds these addresses, until release().
-void hold(const std::vector<CUdeviceptr> &addresses) noexcept;
-void release(const std::vector<CUdeviceptr> &addresses) noexcept;
+// Queued work uses what holds these, until release().
+void hold(const std::vector<Use> &uses) noexcept;
+void release(const std::vector<Use> &uses) noexcept;
 // Blocks, with the lock given up, until no queued work uses the range that begins there. The adversarial
 // mode does not wait. Call it before remove() where the real driver waits.
 void wait_until_unused(std::uintptr_t base);

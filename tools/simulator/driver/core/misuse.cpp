@@ -16,6 +16,8 @@ std::vector<std::string> &all() {
     return *texts;
 }
 
+constinit thread_local std::uint64_t own = 0;
+
 std::string with_call(const std::string &text) {
     const Call *call = Call::current();
     if (call == nullptr) {
@@ -27,6 +29,7 @@ std::string with_call(const std::string &text) {
 } // namespace
 
 void misuse(const std::string &text) noexcept try {
+    ++own;
     const std::string line = with_call(text);
     if (all().size() < kept) {
         all().push_back(line);
@@ -40,6 +43,10 @@ void misuse(const std::string &text) noexcept try {
 
 std::size_t misuse_count() noexcept {
     return all().size();
+}
+
+std::uint64_t misuses_of_thread() noexcept {
+    return own;
 }
 
 void for_each_misuse(const std::function<void(const std::string &)> &function) {

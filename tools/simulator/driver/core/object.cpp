@@ -198,6 +198,10 @@ CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise
         return otherwise;
     }
     if (dead->second.with_context) {
+        // Measured: the driver answers of the others, and crashes here.
+        if (expected == Kind::stream) {
+            misuse("use of a stream whose context has ended: " + dead->second.description);
+        }
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     misuse(std::string("use of a destroyed ") + dead->second.description);

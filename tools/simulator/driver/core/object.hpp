@@ -81,7 +81,7 @@ class Registry {
     // The living object behind a handle, or null.
     Object *find(const void *handle) const noexcept;
     // What a handle is refused with that is none of a living object of this kind: `otherwise`, and a misuse
-    // is noted; 709 where it went with its context, which is no misuse.
+    // is noted; 709 where it went with its context, which is no misuse but of a stream.
     CUresult refusal(const void *handle, Kind expected, CUresult otherwise) const;
 
     void for_each(const auto &function) const {

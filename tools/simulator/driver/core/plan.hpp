@@ -69,8 +69,4 @@ void for_each_step(const Plan &plan, const Function &function) {
     }
 }
 
-// Puts the nodes of a graph that does what the plan does into another, which is empty: a launch
-// that is captured.
-void graph_of_plan(const Plan &plan, Graph &graph);
-
 } // namespace sim

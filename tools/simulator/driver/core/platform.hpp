@@ -89,6 +89,10 @@ bool has_environment(const char *name);
 void around_fork(void (*before)(), void (*in_parent)(), void (*in_child)());
 // Calls `function` in the child after every fork from now on.
 void after_fork_in_child(void (*function)());
+// Whether other threads go on while exit handlers of this library are called.
+bool threads_run_at_exit() noexcept;
+// Keeps this library in the process, whoever closes it.
+void stay_loaded() noexcept;
 // To be called while the process exits: it ends with that status, whatever it was to be. Its other exit
 // handlers are called where the system can do that.
 [[noreturn]] void exit_with(int status);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string>
@@ -219,6 +220,17 @@ void around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) {
 
 void after_fork_in_child(void (*function)()) {
     pthread_atfork(nullptr, nullptr, function);
+}
+
+bool threads_run_at_exit() noexcept {
+    return true;
+}
+
+void stay_loaded() noexcept {
+    Dl_info own{};
+    if (dladdr(reinterpret_cast<const void *>(&stay_loaded), &own) != 0) {
+        (void)dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
 }
 
 void exit_with(int status) {

@@ -309,6 +309,16 @@ void around_fork(void (*)(), void (*)(), void (*)()) {}
 
 void after_fork_in_child(void (*)()) {}
 
+bool threads_run_at_exit() noexcept {
+    return false;
+}
+
+void stay_loaded() noexcept {
+    HMODULE self = nullptr;
+    (void)GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                             reinterpret_cast<LPCWSTR>(&stay_loaded), &self);
+}
+
 // The handlers of the program itself have run by now: those of a library are called when it is unloaded.
 void exit_with(int status) {
     std::fflush(nullptr);

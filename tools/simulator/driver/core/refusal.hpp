@@ -23,6 +23,7 @@ inline void require(bool condition, CUresult status = CUDA_ERROR_INVALID_VALUE) 
 // An error of work that was queued: the stream's context fails from then on where it is sticky.
 struct Fault {
     CUresult status;
+    bool intended = false; // planned, or what the client's own kernel answered
 };
 
 } // namespace sim

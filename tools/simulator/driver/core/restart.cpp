@@ -1,6 +1,7 @@
 #include "restart.hpp"
 #include "call.hpp"
 #include "call_log.hpp"
+#include "context.hpp"
 #include "device.hpp"
 #include "faults.hpp"
 #include "graph.hpp"
@@ -17,12 +18,18 @@
 
 #include <atomic>
 #include <cstdio>
+#include <set>
 
 namespace sim {
 namespace {
 
 bool started = false;
 std::atomic<unsigned long long> count{0}; // read without the lock, too
+
+std::set<std::string> &kept_texts() noexcept {
+    static auto *texts = new std::set<std::string>;
+    return *texts;
+}
 
 std::string &environment_problem() noexcept {
     static auto *problem = new std::string;
@@ -41,6 +48,10 @@ void read_environment() {
 std::string &settings_problem() noexcept {
     static auto *problem = new std::string;
     return *problem;
+}
+
+const char *kept_text(const std::string &text) {
+    return kept_texts().insert(text).first->c_str();
 }
 
 void check_settings() {
@@ -64,6 +75,7 @@ void restart() {
     restart_graphs();
     Registry::get().clear();
     AddressSpace::get().clear();
+    forget_context_stacks();
     restart_devices();
     restart_process();
     clear_kernels();
@@ -71,6 +83,7 @@ void restart() {
     clear_notes();
     clear_open_calls();
     restart_log();
+    kept_texts().clear();
     Call::restart();
     settings() = Settings();
     read_environment();

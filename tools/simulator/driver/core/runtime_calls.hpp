@@ -1,6 +1,7 @@
 // Calls of the simulated runtime library, which arrive through hooks.hpp.
 #pragma once
 
+#include "call.hpp"
 #include "cuda_headers.hpp"
 
 #include <cstdint>
@@ -15,7 +16,23 @@ struct ClientCall {
     std::uint64_t number = 0;
 };
 ClientCall runtime_call() noexcept;
+// Puts another in its place; returns what it was.
+ClientCall exchange_runtime_call(ClientCall call) noexcept;
 // What work that this runtime call queues has to fail with; given out once.
 CUresult take_runtime_async_fault() noexcept;
+
+// The thread runs the client's own code for a scope, with the lock given up. What that calls are the client's calls,
+// though one of the runtime is under way further out.
+class ClientCode {
+  public:
+    ClientCode() noexcept : outer_(exchange_runtime_call({})) {}
+    ~ClientCode() { exchange_runtime_call(outer_); }
+    ClientCode(const ClientCode &) = delete;
+    ClientCode &operator=(const ClientCode &) = delete;
+
+  private:
+    ClientCall outer_;
+    Unlocked unlocked_;
+};
 
 } // namespace sim

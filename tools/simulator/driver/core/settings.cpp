@@ -21,6 +21,12 @@ bool set_granularity(std::string_view text) {
     return value && *value != 0 && *value % 4096 == 0 && assign(settings().granularity, value);
 }
 
+// A version or a status: none is negative.
+std::optional<int> natural(std::string_view text) {
+    const auto value = number<int>(text);
+    return value && *value >= 0 ? value : std::nullopt;
+}
+
 bool set_mode(std::string_view text) {
     if (text == "immediate") {
         settings().mode = Mode::immediate;
@@ -53,9 +59,10 @@ bool apply(std::string_view key, std::string_view value) {
         return *understood;
     }
     const std::pair<std::string_view, std::function<bool()>> known[] = {
-        {"driver", [&] { return assign(s.driver, number<int>(value)); }},
-        {"init", [&] { return assign(s.init, number<int>(value)); }},
+        {"driver", [&] { return assign(s.driver, natural(value)); }},
+        {"init", [&] { return assign(s.init, natural(value)); }},
         {"granularity", [&] { return set_granularity(value); }},
+        {"addresses", [&] { return assign(s.addresses, size_of(value)); }},
         {"mode", [&] { return set_mode(value); }},
         {"seed", [&] { return assign(s.seed, number<std::uint64_t>(value)); }},
         {"fault", [&] { return plan_fault_of(value); }},

@@ -19,6 +19,7 @@ struct Settings {
     int driver = 0; // 0: the variant's
     int init = 0;
     std::size_t granularity = std::size_t(2) << 20;
+    std::size_t addresses = 0; // bytes of addresses that there are in all; 0: what the system has
     Mode mode = Mode::immediate;
     std::uint64_t seed = 1;
     // How long a wait goes on while nothing moves anywhere, before it is reported as a deadlock.

@@ -51,14 +51,11 @@ CUevent_st::~CUevent_st() {
 namespace sim {
 namespace {
 
-// A thread's number, and the end of its streams when it ends.
+// The end of a thread's own streams when it ends.
 struct ThreadStreams {
-    std::uint64_t thread = 0;
+    const std::uint64_t thread;
 
     ~ThreadStreams() {
-        if (thread == 0) {
-            return;
-        }
         const std::lock_guard held(Lock::mutex());
         std::vector<Stream *> own;
         for (const auto &[key, stream] : engine().thread_streams) {
@@ -72,13 +69,15 @@ struct ThreadStreams {
     }
 };
 
+// The calling thread's number; it keeps it when its objects are gone, and may make streams then.
 std::uint64_t this_thread() {
     static std::uint64_t threads = 0; // under the lock
-    static thread_local ThreadStreams streams;
-    if (streams.thread == 0) {
-        streams.thread = ++threads;
+    static constinit thread_local std::uint64_t number = 0;
+    if (number == 0) {
+        number = ++threads;
+        static thread_local const ThreadStreams streams{number};
     }
-    return streams.thread;
+    return number;
 }
 
 } // namespace

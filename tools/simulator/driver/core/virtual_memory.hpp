@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace sim {
@@ -139,6 +140,9 @@ Mapping *mapping_at(CUdeviceptr address) noexcept;
 // What is mapped in a part of a reservation, in order. Refuses parts of mappings with
 // INVALID_VALUE.
 std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size);
+// How many queued operations use a part of a reservation; where a device is given, of those that run on it.
+std::size_t queued_users(CUdeviceptr address, std::size_t size,
+                         std::optional<CUdevice> device = {});
 // Range::check of reservations.
 void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool write);
 

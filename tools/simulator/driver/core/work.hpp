@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda_headers.hpp"
+#include "use.hpp"
 
 #include <any>
 #include <cstdint>
@@ -38,7 +39,7 @@ struct Work {
     // Operation::after, keep the ticket, and give the operation's work a state of its own.
     std::function<void(const Ticket &)> enqueued;
     // Memory that it uses: freeing it before is a misuse.
-    std::vector<CUdeviceptr> uses;
+    std::vector<Use> uses;
     // Of a call that its client takes for done when it has returned: freeing waits for it.
     bool synchronous = false;
     // Planned for the call that a capture made a node of: what it fails with whenever it runs.
@@ -61,6 +62,9 @@ struct Operation {
     std::uint64_t number = 0;       // in order of enqueueing
     std::uint64_t begin_ns = 0;     // on the virtual clock; grows while what it comes after is done
     std::uint64_t time_ns = 0;      // on the virtual clock, when it was done
+    // Adversarial mode: how often somebody asked whether it is done, and the rank of the highest stream that needs it.
+    unsigned int asked = 0;
+    std::uint64_t needed_by = 0;
     // Of what is not ordered: the number of the first of its chain, each of which has one that goes on with it.
     std::uint64_t chain = 0;
     bool continued = false;
