@@ -16,25 +16,33 @@ struct StreamPriorities {
 
 /* Makes a context the thread's current one for a scope: for calls through the tables, and for other
  * libraries. Wrappers do not need it: each enters the context that it works in. Scopes end in the
- * reverse order in which they began, on the thread where they began. */
+ * reverse order in which they began, on the thread where they began. A scope keeps its context alive. */
 class [[nodiscard]] ContextScope {
   public:
-    ContextScope(ContextScope &&other) noexcept : pushed_(other.pushed_) { other.pushed_ = false; }
+    ContextScope(ContextScope &&other) noexcept : pushed_(other.pushed_), kept_(other.kept_) {
+        other.pushed_ = false;
+        other.kept_ = nullptr;
+    }
     ContextScope &operator=(ContextScope &&) = delete;
     ~ContextScope() {
         if (pushed_) {
             leave();
         }
+        if (kept_ != nullptr) {
+            detail::drop_owner(kept_);
+        }
     }
 
-    // Internal: Context::enter() is for everyone else.
-    CUSHIM_API static Result<ContextScope> enter(CUcontext context) noexcept;
+    // Internal: Context::enter() is for everyone else. Keeps `state`, if any, which is of the context.
+    CUSHIM_API static Result<ContextScope> enter(CUcontext context,
+                                                 detail::State *state = nullptr) noexcept;
 
   private:
-    explicit ContextScope(bool pushed) noexcept : pushed_(pushed) {}
+    CUSHIM_API ContextScope(bool pushed, detail::State *state) noexcept;
     CUSHIM_API static void leave() noexcept;
 
     bool pushed_; // whether another context was current before
+    detail::State *kept_;
 };
 
 /* A context, owned or borrowed. Primary contexts are the ones to use: they are what the runtime API
@@ -68,7 +76,9 @@ class Context : public detail::Shared<Context, CUcontext> {
     CUSHIM_API static Result<Context> current() noexcept;
 
     // Current until the scope goes. cuCtxGetCurrent, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2.
-    Result<ContextScope> enter() const noexcept { return ContextScope::enter(native()); }
+    Result<ContextScope> enter() const noexcept {
+        return ContextScope::enter(native(), detail::Access::state(*this));
+    }
 
     // Makes it the thread's current context, for good. cuCtxSetCurrent.
     CUSHIM_API Result<void> make_current() const noexcept;
@@ -100,8 +110,9 @@ class Context : public detail::Shared<Context, CUcontext> {
     // Destroys everything in the device's primary context, whoever made it, on the spot. Destructors
     // of owners that were in it know, and do nothing; anything else that uses them is undefined: driver
     // 580 crashes in calls on such streams. Resets by other means than this function are not known
-    // here. Owners of the context itself stay valid, and what is made in it afterwards, too.
-    // cuDevicePrimaryCtxReset_v2, since CUDA 11.0.
+    // here. Owners of the context itself stay, and answer 709 until primary() makes it active again: then all of
+    // them can be used.
+    // cuDevicePrimaryCtxGetState (CUDA 7.0), cuDevicePrimaryCtxReset_v2 (CUDA 11.0).
     CUSHIM_API static Result<void> reset_primary(Device device) noexcept;
 
   private:

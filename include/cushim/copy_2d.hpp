@@ -6,7 +6,8 @@
  * Source and destination have the same extent, else invalid_argument with the numbers of both; they
  * may have other pitches. What is between the rows is neither read nor written. A pitch of more
  * than CU_DEVICE_ATTRIBUTE_MAX_PITCH is status 1. All that copy.hpp says of linear memory holds
- * here, too.
+ * here, too: ranges are rows then. Those of source and destination may lie between each other, as the
+ * two halves of an image do, but must not overlap: invalid_argument.
  */
 #ifndef CUSHIM_COPY_2D_HPP
 #define CUSHIM_COPY_2D_HPP

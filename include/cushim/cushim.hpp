@@ -3,6 +3,9 @@
 #ifndef CUSHIM_CUSHIM_HPP
 #define CUSHIM_CUSHIM_HPP
 
+#include <cushim/access.hpp>
+#include <cushim/capture.hpp>
+#include <cushim/capture_mode.hpp>
 #include <cushim/code.hpp>
 #include <cushim/config.h>
 #include <cushim/context.hpp>
@@ -15,10 +18,16 @@
 #include <cushim/error.hpp>
 #include <cushim/event.hpp>
 #include <cushim/exception.hpp>
+#include <cushim/export_kinds.hpp>
 #include <cushim/external_memory.hpp>
 #include <cushim/external_semaphore.hpp>
 #include <cushim/fd_channel.hpp>
 #include <cushim/feature.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/graph_exec.hpp>
+#include <cushim/graph_memory.hpp>
+#include <cushim/graph_node.hpp>
 #include <cushim/growable_buffer.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/host_buffer.hpp>
@@ -41,6 +50,7 @@
 #include <cushim/pitched_buffer.hpp>
 #include <cushim/pitched_span.hpp>
 #include <cushim/result.hpp>
+#include <cushim/runtime_graph.hpp>
 #include <cushim/stream.hpp>
 #include <cushim/table.hpp>
 #include <cushim/teardown.hpp>

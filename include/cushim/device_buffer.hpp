@@ -49,7 +49,9 @@ class DeviceMemory : public Owner<Memory> {
  *
  * Threads: the rules of handle.hpp. Needs no current context and does not change it, but that the
  * streams legacy() and per_thread() are those of whatever context is current; memory that was
- * allocated in per_thread() goes on the thread where that was done. Errors: out_of_memory;
+ * allocated in per_thread() goes on the thread where that was done, and memory of legacy() cannot go
+ * while a blocking stream of its context is being captured: a failure of the teardown (status 906),
+ * after which it is still there. Errors: out_of_memory;
  * invalid_argument where the bytes of `size` elements are more than a size_t holds. */
 template <DeviceType T>
 class DeviceBuffer {
@@ -121,6 +123,7 @@ class DeviceBuffer {
     [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }
 
   private:
+    friend struct detail::Access;
     explicit DeviceBuffer(detail::DeviceMemory &&memory) noexcept
         : memory_(static_cast<detail::DeviceMemory &&>(memory)) {}
     static DeviceBuffer own(detail::DeviceMemory &&memory) noexcept {

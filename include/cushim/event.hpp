@@ -52,7 +52,8 @@ class Event : public detail::Shared<Event, CUevent> {
     CUSHIM_API Result<void> synchronize() const noexcept;
 
     // From `earlier` to this one, in milliseconds, to about half a microsecond. Both with timing;
-    // status 600 where one has not happened yet. cuEventElapsedTime.
+    // status 600 where one has not happened yet, wrong_context where they are of different devices.
+    // cuEventElapsedTime.
     CUSHIM_API Result<float> elapsed_since(const Event &earlier) const noexcept;
 
   private:

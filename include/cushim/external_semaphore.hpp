@@ -64,6 +64,7 @@ struct SemaphoreOperation {
     unsigned int timeout_ms = 0;   // keyed_mutex, to wait
     unsigned long long value = 0;  // timeline: of the fence; keyed_mutex: the key
     void *fence = nullptr;         // nvsci
+    State *state = nullptr;        // of the semaphore's owner
 };
 
 } // namespace detail
@@ -143,7 +144,9 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
 
   private:
     detail::SemaphoreOperation operation() const noexcept {
-        return {.semaphore = native(), .context = value().context};
+        return {.semaphore = native(),
+                .context = value().context,
+                .state = detail::Access::state(*this)};
     }
     using Shared::Shared;
 };
@@ -193,7 +196,8 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
         return {.semaphore = native(),
                 .context = value().context,
                 .kind = detail::SemaphoreKind::timeline,
-                .value = fence_value};
+                .value = fence_value,
+                .state = detail::Access::state(*this)};
     }
     using Shared::Shared;
 };
@@ -245,7 +249,8 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
                 .context = value().context,
                 .kind = detail::SemaphoreKind::keyed_mutex,
                 .timeout_ms = timeout_ms,
-                .value = key};
+                .value = key,
+                .state = detail::Access::state(*this)};
     }
     using Shared::Shared;
 };
@@ -296,7 +301,8 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
                 .context = value().context,
                 .kind = detail::SemaphoreKind::nvsci,
                 .skip_memory_sync = options.skip_memory_sync,
-                .fence = fence};
+                .fence = fence,
+                .state = detail::Access::state(*this)};
     }
     using Shared::Shared;
 };

@@ -146,6 +146,7 @@ class GrowableBuffer {
     Result<void> close() noexcept { return memory_.close(); }
 
   private:
+    friend struct detail::Access;
     explicit GrowableBuffer(detail::GrowableMemory &&memory) noexcept
         : memory_(static_cast<detail::GrowableMemory &&>(memory)) {}
 

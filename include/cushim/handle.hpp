@@ -11,7 +11,8 @@
  *
  * Destructors make no driver call once the process exits, and none in the child of a fork for what
  * its parent made. A failure of theirs goes to the teardown sink (teardown.hpp); close() is for
- * those who must know. No destructor changes the thread's current context.
+ * those who must know. No destructor changes the thread's current context, nor ruins a capture of
+ * streams, be it this thread's or another's (cuThreadExchangeStreamCaptureMode, where the driver has it).
  *
  * Threads: as for an int, an owner is used by one thread at a time, while different owners of one
  * object may be used, shared and destroyed by different threads at once.
@@ -122,12 +123,20 @@ struct Access {
     static State *state(const Owner<Value> &owner) noexcept {
         return owner.state_;
     }
+    // Of a buffer, which has its owner inside.
+    template <class Buffer>
+    static auto state(const Buffer &buffer) noexcept -> decltype(state(buffer.memory_)) {
+        return state(buffer.memory_);
+    }
     template <class Value>
     static void set(Owner<Value> &owner, const Value &value, State *state) noexcept {
         owner.value_ = value;
         owner.state_ = state;
     }
 };
+
+// The same of GraphNode and GraphCondition.
+struct GraphAccess;
 
 // An owner that can have a second one.
 template <class Derived, class Value>

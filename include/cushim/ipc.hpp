@@ -28,6 +28,7 @@
 #include <cushim/device_span.hpp>
 #include <cushim/event.hpp>
 #include <cushim/handle.hpp>
+#include <cushim/stream.hpp>
 
 namespace cushim {
 namespace detail {
@@ -67,7 +68,8 @@ class IpcExport {
      * cuPointerGetAttributes (CUDA 7.0), cuMemGetAddressRange_v2, cuIpcGetMemHandle (CUDA 4.1). */
     template <DeviceType T>
     static Result<IpcExport> of(const Context &context, DeviceSpan<T> memory) noexcept {
-        return of(context, memory.address(), memory.size_bytes());
+        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
+        return of(context, memory.address(), bytes);
     }
 
     // From bytes that another process sent. invalid_argument where there are not just byte_count of
@@ -102,7 +104,10 @@ struct OpenedMemory {
 
 } // namespace detail
 
-/* Another process's memory, opened in this one. Moved, not copied: each is closed once. */
+/* Another process's memory, opened in this one. Moved, not copied: each is closed once.
+ *
+ * Closing waits for nothing by itself: work that uses the memory must be done by then, or release_after()
+ * says what to wait for. The other process frees the memory only once it is closed here: tell it then. */
 class IpcMemory : public detail::Owner<detail::OpenedMemory> {
   public:
     IpcMemory() noexcept = default;
@@ -122,6 +127,16 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     DeviceSpan<T> span() const noexcept {
         return {native(), size() / sizeof(T)};
     }
+
+    /* Its owner waits for all work in this stream before it closes the memory; the stream is kept alive. A
+     * later call names another stream. Not for legacy() and per_thread(), which mean another stream
+     * wherever another context is current. If the stream is being captured then, that is a failure of the
+     * teardown (status 900), the capture stays valid and the memory is closed.
+     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode (10.1). */
+    CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
+
+    // There is nothing to give up: CUDA closes a whole allocation, and native() is where the part begins.
+    CUdeviceptr release() = delete;
 
   private:
     using Owner::Owner;

@@ -226,7 +226,8 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * must live until the stream has got past the launch; the arguments are copied before this returns.
      *
      * Errors: invalid_argument, with the numbers, where the stream is empty, or the grid or the block is
-     * 0 in one direction or more than CUDA can take; what else is too much for the device is status 1.
+     * 0 in one direction or more than CUDA can take; what else is too much for the device is status 1;
+     * wrong_context where the stream is of another context than the kernel's module.
      * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx where the configuration asks. */
     template <class... Arguments>
     requires(sizeof...(Arguments) == sizeof...(Parameters) &&

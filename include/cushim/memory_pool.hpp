@@ -6,12 +6,13 @@
 #include <cstring>
 #include <span>
 
+#include <cushim/access.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/device_span.hpp>
+#include <cushim/export_kinds.hpp>
 #include <cushim/handle.hpp>
-#include <cushim/physical_memory.hpp>
 #include <cushim/stream.hpp>
-#include <cushim/virtual_memory.hpp>
+#include <cushim/unique_fd.hpp>
 
 namespace cushim {
 
@@ -20,6 +21,8 @@ struct MemoryPoolOptions {
     ExportKinds exportable;
     // In bytes, how much it may hold; 0: as much as there is. CUDA 12.2.
     std::size_t max_size = 0;
+    // With exportable.win32, and only then: the SECURITY_ATTRIBUTES of the handles that are exported.
+    void *win32_attributes = nullptr;
 };
 
 // In bytes.
@@ -79,6 +82,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
 
     // cuMemPoolGetAttribute, cuMemPoolSetAttribute.
     CUSHIM_API Result<PoolReuse> reuse() const noexcept;
+    // All or none of it: where one part fails, the others are put back.
     CUSHIM_API Result<void> set_reuse(const PoolReuse &reuse) const noexcept;
 
     // cuMemPoolGetAttribute; since CUDA 11.3.
@@ -90,7 +94,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API Result<void> trim_to(std::size_t bytes) const noexcept;
 
     // Who else may access all memory of the pool, that of the future included; its own device always
-    // may. cuMemPoolSetAccess.
+    // may. All grants in one call; of none: success. cuMemPoolSetAccess.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(const AccessGrant &grant) const noexcept {
         return set_access(std::span(&grant, 1));
@@ -99,12 +103,20 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 
     /* For another process, which imports the pool and then, one by one, what was allocated from it. Each
-     * call gives another descriptor. cuMemPoolExportToShareableHandle. */
+     * call gives another descriptor or handle. The pool must have been made exportable in that way, else
+     * CUDA answers status 1. cuMemPoolExportToShareableHandle. */
     CUSHIM_API Result<UniqueFd> export_fd() const noexcept;
+    // A HANDLE, which the caller gives to CloseHandle.
+    CUSHIM_API Result<void *> export_win32() const noexcept;
+    // Since CUDA 12.3.
+    CUSHIM_API Result<FabricHandle> export_fabric() const noexcept;
     /* Another process's pool: nothing can be allocated from it, and it has no default of its own for
-     * access. The descriptor stays the caller's, who may close it then.
+     * access. The descriptor or handle stays the caller's, who may close it then.
      * cuMemPoolImportFromShareableHandle. */
     CUSHIM_API static Result<MemoryPool> import_fd(int descriptor) noexcept;
+    CUSHIM_API static Result<MemoryPool> import_win32(void *handle) noexcept;
+    // Since CUDA 12.3.
+    CUSHIM_API static Result<MemoryPool> import_fabric(const FabricHandle &handle) noexcept;
 
     // What names this memory in the process that imported its pool. cuMemPoolExportPointer.
     CUSHIM_API static Result<PoolPointer> export_pointer(CUdeviceptr address) noexcept;
@@ -135,7 +147,8 @@ class PoolMemory : public Owner<Memory> {
  * order of that stream once the owner goes: work in other streams that uses it must be waited for
  * there first (Stream::wait_event). An empty buffer is valid, and never reaches CUDA.
  *
- * Keeps its pool and its stream alive. Threads: the rules of handle.hpp. */
+ * Keeps its pool and its stream alive; of the streams legacy() and per_thread() the same is true as for
+ * DeviceBuffer. Threads: the rules of handle.hpp. */
 template <DeviceType T>
 class PoolBuffer {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -185,6 +198,7 @@ class PoolBuffer {
     [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }
 
   private:
+    friend struct detail::Access;
     explicit PoolBuffer(detail::PoolMemory &&memory) noexcept
         : memory_(static_cast<detail::PoolMemory &&>(memory)) {}
     static PoolBuffer own(detail::PoolMemory &&memory) noexcept {

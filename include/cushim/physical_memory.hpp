@@ -4,17 +4,11 @@
 #define CUSHIM_PHYSICAL_MEMORY_HPP
 
 #include <cushim/device.hpp>
+#include <cushim/export_kinds.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/unique_fd.hpp>
 
 namespace cushim {
-
-// As what memory may leave the process.
-struct ExportKinds {
-    bool posix_fd = false; // a file descriptor; not on Windows
-    bool win32 = false;    // an NT handle; on Windows only
-    bool fabric = false;   // 64 bytes that any node of the same fabric can import. CUDA 12.3
-};
 
 // How physical memory is made. By default: memory of the device that stays in the process.
 struct PhysicalMemoryOptions {
@@ -37,11 +31,6 @@ struct PhysicalMemoryProperties {
     CUdevice device = -1;
     // As create() takes them; CUDA sets those that it knows better.
     PhysicalMemoryOptions options;
-};
-
-// 64 bytes by which memory is found across a fabric of NVLink. Plain data: send it as it is.
-struct FabricHandle {
-    unsigned char bytes[64] = {};
 };
 
 /* In bytes: in what units physical memory is made and mapped. It differs with the options, so ask

@@ -113,8 +113,8 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     // the numbers where it does not fit.
     static Result<DevicePitchedSpan> of(DeviceSpan<T> memory, const Extent &extent,
                                         const Pitch &pitch = {}) noexcept {
-        return detail::pitched_view(memory.address(), memory.size_bytes(), extent, pitch,
-                                    Base::element)
+        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
+        return detail::pitched_view(memory.address(), bytes, extent, pitch, Base::element)
             .transform(see);
     }
 
@@ -154,8 +154,9 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
     // the numbers where it does not fit.
     static Result<HostPitchedSpan> of(std::span<T> memory, const Extent &extent,
                                       const Pitch &pitch = {}) noexcept {
-        return detail::pitched_view(reinterpret_cast<unsigned long long>(memory.data()),
-                                    memory.size_bytes(), extent, pitch, Base::element)
+        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
+        return detail::pitched_view(reinterpret_cast<unsigned long long>(memory.data()), bytes,
+                                    extent, pitch, Base::element)
             .transform(see);
     }
 

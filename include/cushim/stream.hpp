@@ -2,14 +2,16 @@
 #ifndef CUSHIM_STREAM_HPP
 #define CUSHIM_STREAM_HPP
 
+#include <cushim/capture_mode.hpp>
+#include <cushim/closure.hpp>
 #include <cushim/context.hpp>
 #include <cushim/event.hpp>
 #include <cushim/handle.hpp>
 
-#include <new>
-#include <type_traits>
-
 namespace cushim {
+
+class Graph;
+class GraphDependencies;
 
 struct StreamOptions {
     // Does not wait for the legacy stream, nor that for it.
@@ -70,28 +72,53 @@ class Stream : public detail::Shared<Stream, CUstream> {
     /* Calls `function` on a thread of the driver's when the stream gets there, then destroys it, on a
      * thread of cushim's: there it may own and destroy CUDA objects. The function itself must not call
      * CUDA, nor wait for work that is. Where work before it failed it is not called, and destroyed all
-     * the same. It must not throw: an exception ends the program. Not while the stream is captured:
-     * kind not_permitted, and the capture stays valid.
-     * cuStreamIsCapturing (CUDA 10.0), cuStreamAddCallback (CUDA 5.0). */
-    template <class Function>
-    requires std::is_invocable_v < std::decay_t<Function>
-    & > Result<void> launch_host_function(Function &&function) const noexcept {
-        using Closure = std::decay_t<Function>;
-        Closure *const closure = new (std::nothrow) Closure(static_cast<Function &&>(function));
-        return launch_closure(
-            {closure, [](void *object) noexcept { (*static_cast<Closure *>(object))(); },
-             [](void *object) noexcept { delete static_cast<Closure *>(object); }});
+     * the same. It must not throw: an exception ends the program. Captured, it is called in each launch of
+     * the graph, and lives as long as any graph that may run it.
+     * cuStreamIsCapturing (CUDA 10.0), cuStreamAddCallback (CUDA 5.0); captured, cuLaunchHostFunc
+     * (CUDA 10.0), cuStreamGetCaptureInfo_v2 and cuUserObjectCreate (CUDA 11.3). */
+    template <detail::HostFunction Function>
+    Result<void> launch_host_function(Function &&function) const noexcept {
+        return launch_closure(detail::make_closure(static_cast<Function &&>(function)));
+    }
+
+    /* What is queued from now on becomes part of a graph: capture.hpp. Not for the legacy stream (900), and not
+     * where it is captured already (401). cuStreamBeginCapture_v2, since CUDA 10.1. */
+    CUSHIM_API Result<void>
+    begin_capture(CaptureMode mode = CaptureMode::per_thread) const noexcept;
+    /* Ends what begin_capture() began, on the same thread unless the mode was relaxed. Kind
+     * capture_invalidated where an error ruined it: then there is no graph, and the stream works as before.
+     * cuStreamEndCapture, since CUDA 10.0. */
+    CUSHIM_API Result<Graph> end_capture() const noexcept;
+
+    /* Captures what `f` queues; f() is void, or returns a Result. The capture ends however f() does: the first
+     * error is the answer, and an exception goes on its way. #include <cushim/capture.hpp> */
+    template <class F>
+    Result<Graph> capture(CaptureMode mode, F &&f) const;
+    template <class F>
+    Result<Graph> capture(F &&f) const;
+
+    /* The same into a graph that is there, after nodes of it; it stays there if f() fails, with what was
+     * captured by then. cuStreamBeginCaptureToGraph, since CUDA 12.3. */
+    CUSHIM_API Result<void>
+    begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
+                     CaptureMode mode = CaptureMode::per_thread) const noexcept;
+    CUSHIM_API Result<void> end_capture_to(const Graph &graph) const noexcept;
+    template <class F>
+    Result<void> capture_to(const Graph &graph, const GraphDependencies &dependencies,
+                            CaptureMode mode, F &&f) const;
+
+    // cuStreamIsCapturing, since CUDA 10.0.
+    CUSHIM_API Result<CaptureStatus> capture_status() const noexcept;
+    // Whether work that is queued is captured: not where the capture is ruined.
+    Result<bool> is_capturing() const noexcept {
+        CUSHIM_TRY(const CaptureStatus status, capture_status());
+        return status == CaptureStatus::active;
     }
 
   private:
     using Shared::Shared;
 
-    struct Closure {
-        void *object; // null where there was no memory for it
-        void (*call)(void *object) noexcept;
-        void (*destroy)(void *object) noexcept;
-    };
-    CUSHIM_API Result<void> launch_closure(Closure closure) const noexcept;
+    CUSHIM_API Result<void> launch_closure(detail::Closure closure) const noexcept;
 };
 
 /* Waits until closures of launch_host_function() that were done with before this call are destroyed.

@@ -7,8 +7,8 @@
 namespace cushim {
 
 struct TeardownFailure {
-    const char *entry_point;   // exported name of the call that failed; lives for ever
-    int status;                // the CUresult that it answered
+    const char *entry_point; // exported name of the call that failed; lives for ever
+    int status; // that it answered: CUresult, or cudaError_t where its name begins with cuda
     unsigned long long handle; // the object: a handle, or an address
 };
 

@@ -22,40 +22,12 @@
 
 #include <span>
 
+#include <cushim/access.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/physical_memory.hpp>
 #include <cushim/stream.hpp>
 
 namespace cushim {
-
-enum class AccessFlags : unsigned char { none = 0, read = 1, read_write = 3 };
-
-// What a device, or the host, may do with what is mapped.
-class AccessGrant {
-  public:
-    AccessGrant(Device device, AccessFlags flags) noexcept
-        : AccessGrant(CU_MEM_LOCATION_TYPE_DEVICE, device.native(), flags) {}
-    // For memory that lies on the host, on this NUMA node. CUDA 12.2.
-    static AccessGrant host_numa(int node, AccessFlags flags) noexcept {
-        return {static_cast<CUmemLocationType>(3), node, flags};
-    }
-
-    const CUmemAccessDesc &native() const noexcept { return native_; }
-    // Whether both are about the same device or node.
-    bool same_accessor(const AccessGrant &other) const noexcept {
-        return native_.location.type == other.native_.location.type &&
-               native_.location.id == other.native_.location.id;
-    }
-
-  private:
-    AccessGrant(CUmemLocationType type, int id, AccessFlags flags) noexcept {
-        native_.location.type = type;
-        native_.location.id = id;
-        native_.flags = static_cast<CUmemAccess_flags>(flags);
-    }
-
-    CUmemAccessDesc native_{};
-};
 
 struct AddressRangeOptions {
     // A power of two; 0: as CUDA likes.

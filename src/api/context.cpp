@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "adopting.hpp"
 #include "call.hpp"
 #include "in_context.hpp"
 #include "state.hpp"
@@ -13,23 +14,22 @@ namespace {
 
 using detail::Destroyed;
 
-// How often the primary context of each device was reset. What is made in one knows which it belongs to.
-// Devices past the last share a number, and so at worst what a reset of another one leaves behind.
+// Primary contexts that were reset in this process, by their handle, which stays the same: what was made in one before
+// that is gone. Devices past the last share an entry, and so at worst what a reset of another one leaves behind.
+struct Reset {
+    std::atomic<CUcontext> context;
+    std::atomic<unsigned int> count;
+};
 constexpr unsigned int counted_devices = 64;
-std::atomic<unsigned int> resets[counted_devices];
-
-std::atomic<unsigned int> &resets_of(Device device) noexcept {
-    return resets[static_cast<unsigned int>(device.native()) % counted_devices];
-}
+Reset resets[counted_devices];
+std::atomic<bool> any_reset;
 
 struct PrimaryContextState final : detail::State {
-    explicit PrimaryContextState(Device of) noexcept : device(of), reset(resets_of(of)) {}
+    explicit PrimaryContextState(Device of) noexcept : device(of) {}
     Destroyed destroy() noexcept override {
         return CUSHIM_DESTROY(cuDevicePrimaryCtxRelease, device.native(), device.native());
     }
-    bool contents_gone() const noexcept override { return resets_of(device) != reset; }
     const Device device;
-    const unsigned int reset;
 };
 
 struct CreatedContextState final : detail::State {
@@ -39,19 +39,38 @@ struct CreatedContextState final : detail::State {
 
 } // namespace
 
+unsigned int detail::resets_of(CUcontext context) noexcept {
+    if (!any_reset.load(std::memory_order_acquire)) {
+        return 0;
+    }
+    for (const Reset &reset : resets) {
+        if (reset.context.load(std::memory_order_acquire) == context) {
+            return reset.count.load(std::memory_order_acquire);
+        }
+    }
+    return 0;
+}
+
 // --- scope
 
-Result<ContextScope> ContextScope::enter(CUcontext context) noexcept {
+ContextScope::ContextScope(bool pushed, detail::State *state) noexcept
+    : pushed_(pushed), kept_(state) {
+    if (kept_ != nullptr) {
+        detail::add_owner(kept_);
+    }
+}
+
+Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state) noexcept {
     if (context == nullptr) {
         return Error::invalid_argument("the context is empty");
     }
     CUcontext current = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &current));
     if (current == context) {
-        return ContextScope(false);
+        return ContextScope(false, state);
     }
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxPushCurrent, context));
-    return ContextScope(true);
+    return ContextScope(true, state);
 }
 
 void ContextScope::leave() noexcept {
@@ -86,6 +105,7 @@ Result<Context> Context::create(Device device, unsigned int flags) noexcept {
 }
 
 Result<Context> Context::adopt(CUcontext context) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle(context));
     CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
     state->context = context;
     return Context(context, state.take());
@@ -104,8 +124,22 @@ Result<Context> Context::current() noexcept {
 
 Result<void> Context::reset_primary(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
+    unsigned int flags = 0;
+    int is_active = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxGetState, device.native(), &flags, &is_active));
+    if (is_active == 0) {
+        return CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()); // nothing is in it
+    }
+    CUcontext context = nullptr;
+    {
+        CUSHIM_TRY(const Context active, primary(device)); // for its handle
+        context = active.native();
+    }
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()));
-    ++resets_of(device);
+    Reset &reset = resets[static_cast<unsigned int>(device.native()) % counted_devices];
+    reset.context.store(context, std::memory_order_release);
+    reset.count.fetch_add(1, std::memory_order_release);
+    any_reset.store(true, std::memory_order_release);
     return {};
 }
 

@@ -1,18 +1,18 @@
-#include <cushim/copy_2d.hpp>
+#include "pitched_copy.hpp"
 
 #include <cstdint>
 #include <limits>
 
 #include "call.hpp"
 #include "in_context.hpp"
+#include "pitched_overlap.hpp"
 #include "ranges.hpp"
 
 namespace cushim::detail {
-namespace {
 
 // What is known of a view only from whoever made it: whether its numbers are ones that a view can
 // have.
-Result<void> check(const PitchedView &view, const ElementType &element) noexcept {
+static Result<void> check(const PitchedView &view, const ElementType &element) noexcept {
     constexpr auto everything = std::numeric_limits<std::size_t>::max();
     CUSHIM_TRY_VOID(pitched_view(view.address, everything, view.extent, view.pitch, element));
     return {};
@@ -25,7 +25,13 @@ Result<void> check(const PitchedCopy &copy) noexcept {
                                 from.width, from.height, from.depth, to.width, to.height, to.depth);
     }
     CUSHIM_TRY_VOID(check(copy.from, copy.element));
-    return check(copy.to, copy.element);
+    CUSHIM_TRY_VOID(check(copy.to, copy.element));
+    if (overlap(copy.to, copy.from, copy.element.size)) {
+        return invalid_argument(
+            "a copy of %zu x %zu x %zu elements from %#llx to %#llx, rows of which overlap",
+            from.width, from.height, from.depth, copy.from.address, copy.to.address);
+    }
+    return {};
 }
 
 Result<void> check(const PitchedFill &fill) noexcept {
@@ -38,6 +44,8 @@ Result<void> check(const PitchedFill &fill) noexcept {
     }
     return {};
 }
+
+namespace {
 
 // --- what CUDA is told. Names of members differ by side, and not between the two structs.
 
@@ -74,6 +82,8 @@ Parameters parameters_of(const PitchedCopy &copy) noexcept {
     return parameters;
 }
 
+} // namespace
+
 CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept {
     auto parameters = parameters_of<CUDA_MEMCPY3D>(copy);
     parameters.srcHeight = copy.from.pitch.layer;
@@ -81,6 +91,8 @@ CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept {
     parameters.Depth = copy.to.extent.depth;
     return parameters;
 }
+
+namespace {
 
 Result<void> copy_now(const PitchedCopy &copy) noexcept {
     if (copy.to.extent.depth == 1) {

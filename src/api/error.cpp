@@ -171,6 +171,9 @@ ErrorKind kind_of(Api api, int status) {
                    ? ErrorKind::status
                    : ErrorKind::library_not_found;
     case 800:
+    case 900: // in a capture
+    case 906: // in the legacy stream, beside a capture
+    case 907: // of an event that was captured
         return ErrorKind::not_permitted;
     case 801:
         return ErrorKind::not_supported_by_device;

@@ -2,14 +2,16 @@
 
 #include <cushim/stream.hpp>
 
+#include "adopting.hpp"
 #include "call.hpp"
 #include "in_context.hpp"
+#include "wrong_context.hpp"
 
 namespace cushim {
 namespace {
 
 struct EventState final : detail::InContext {
-    using InContext::InContext;
+    explicit EventState(const Context &in) noexcept : InContext(in, detail::InCapture::safe) {}
     detail::Destroyed destroy() noexcept override {
         return CUSHIM_DESTROY(cuEventDestroy, event, event);
     }
@@ -26,6 +28,31 @@ unsigned int flags_of(const EventOptions &options) noexcept {
     return flags;
 }
 
+// Null where it is borrowed: CUDA does not tell.
+CUcontext context_of(const Event &event) noexcept {
+    const auto *const state = static_cast<const EventState *>(detail::Access::state(event));
+    return state != nullptr ? state->context : nullptr;
+}
+
+Result<bool> on_one_device(CUcontext a, CUcontext b) noexcept {
+    CUSHIM_TRY(const Device first, Context::borrow(a).device());
+    CUSHIM_TRY(const Device second, Context::borrow(b).device());
+    return first.native() == second.native();
+}
+
+// CUDA measures between contexts, but not between devices.
+Error not_measured(CUresult status, const Event &earlier, const Event &later) noexcept {
+    const auto call = CUSHIM_FAILED_CALL(cuEventElapsedTime_v1, status);
+    const CUcontext from = context_of(earlier), to = context_of(later);
+    if (status == CUDA_ERROR_INVALID_HANDLE && from != nullptr && to != nullptr && from != to) {
+        const auto same = on_one_device(from, to);
+        if (same && !*same) {
+            return detail::wrong_context(call, "the events are of different devices");
+        }
+    }
+    return detail::failure(call.status, call.entry_point, call.introduced);
+}
+
 } // namespace
 
 Result<Event> Event::create(const Context &context, const EventOptions &options) noexcept {
@@ -39,6 +66,7 @@ Result<Event> Event::create(const Context &context, const EventOptions &options)
 }
 
 Result<Event> Event::adopt(const Context &context, CUevent event) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle_in(context, event));
     CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
     state->event = event;
     return Event(event, state.take());
@@ -51,7 +79,14 @@ Event Event::borrow(CUevent event) noexcept {
 Result<void> Event::record(const Stream &stream) const noexcept {
     CUSHIM_TRY_VOID(detail::need(*this, empty));
     CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
-    return CUSHIM_DRIVER(cuEventRecord, native(), stream.native());
+    const CUresult status = driver().cuEventRecord(native(), stream.native());
+    if (status == CUDA_SUCCESS) {
+        return {};
+    }
+    return detail::failure_in(
+        stream, CUSHIM_FAILED_CALL(cuEventRecord, status),
+        "the stream is of another context than the event",
+        [own = context_of(*this)](CUcontext its) { return own == nullptr || own == its; });
 }
 
 Result<bool> Event::query() const noexcept {
@@ -73,8 +108,11 @@ Result<float> Event::elapsed_since(const Event &earlier) const noexcept {
     CUSHIM_TRY_VOID(detail::need(*this, empty));
     CUSHIM_TRY_VOID(detail::need(earlier, "the earlier event is empty"));
     float milliseconds = 0;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuEventElapsedTime_v1, &milliseconds, earlier.native(), native()));
+    const CUresult status =
+        driver().cuEventElapsedTime_v1(&milliseconds, earlier.native(), native());
+    if (status != CUDA_SUCCESS) {
+        return not_measured(status, earlier, *this);
+    }
     return milliseconds;
 }
 

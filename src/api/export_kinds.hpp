@@ -1,7 +1,8 @@
 // How memory and pools leave the process, in CUDA's numbers.
 #pragma once
 
-#include <cushim/physical_memory.hpp>
+#include <cushim/driver_table.hpp>
+#include <cushim/export_kinds.hpp>
 
 namespace cushim::detail {
 

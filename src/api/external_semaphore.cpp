@@ -2,12 +2,15 @@
 
 #include <cushim/stream.hpp>
 
+#include "adopting.hpp"
 #include "call.hpp"
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
 #include "in_context.hpp"
 #include "ranges.hpp"
+#include "wrong_context.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <new>
@@ -74,10 +77,7 @@ Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleTyp
 
 template <class Semaphore>
 Result<Semaphore> adopted(const Context &context, CUexternalSemaphore native) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
-    if (native == nullptr) {
-        return Error::invalid_argument("the handle is null");
-    }
+    CUSHIM_TRY_VOID(detail::need_handle_in(context, native));
     CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
     state->semaphore = native;
     return own<Semaphore>(native, context, state.take());
@@ -96,6 +96,7 @@ struct Signals {
         return driver().cuSignalExternalSemaphoresAsync(semaphores, parameters, count, stream);
     }
     static constexpr const char *name = entry::cuSignalExternalSemaphoresAsync::name;
+    static constexpr int introduced = entry::cuSignalExternalSemaphoresAsync::introduced;
 };
 
 struct Waits {
@@ -109,6 +110,7 @@ struct Waits {
         return driver().cuWaitExternalSemaphoresAsync(semaphores, parameters, count, stream);
     }
     static constexpr const char *name = entry::cuWaitExternalSemaphoresAsync::name;
+    static constexpr int introduced = entry::cuWaitExternalSemaphoresAsync::introduced;
 };
 
 template <class Kind>
@@ -127,21 +129,13 @@ Result<void> check(const SemaphoreOperation &operation) noexcept {
 // CUDA calls a semaphore of another context than the stream's an invalid handle.
 template <class Kind>
 Error failure(CUresult status, const Stream &stream, Batch<Kind> batch) noexcept {
-    CUcontext context = nullptr;
-    if (status != CUDA_ERROR_INVALID_HANDLE ||
-        driver().cuStreamGetCtx_v1(stream.native(), &context) != CUDA_SUCCESS) {
-        return Error::status(Api::driver, status, Kind::name);
-    }
-    for (const auto &item : batch) {
-        if (item.operation().context != context) {
-            return Error::make({.kind = ErrorKind::wrong_context,
-                                .api = Api::driver,
-                                .status = status,
-                                .entry_point = Kind::name,
-                                .detail = "the stream is of another context than the semaphore"});
-        }
-    }
-    return Error::status(Api::driver, status, Kind::name);
+    return detail::failure_in(
+        stream, {status, Kind::name, Kind::introduced},
+        "the stream is of another context than the semaphore", [batch](CUcontext context) {
+            return std::all_of(batch.begin(), batch.end(), [context](const auto &item) {
+                return item.operation().context == context;
+            });
+        });
 }
 
 // `semaphores` and `parameters` have room for the batch.

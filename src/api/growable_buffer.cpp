@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "access_grants.hpp"
 #include "call.hpp"
 #include "in_context.hpp"
 #include "ranges.hpp"
@@ -167,6 +168,7 @@ Result<GrowableMemory> GrowableMemory::create(Device device, std::size_t capacit
     CUSHIM_TRY(state->granularity, Granularity::of(device, options.memory));
     CUSHIM_TRY(state->step,
                state->granularity.round_up_recommended(std::max<std::size_t>(options.step, 1)));
+    CUSHIM_TRY_VOID(check(options.access));
     const AccessGrant own(device, AccessFlags::read_write);
     CUSHIM_TRY(state->grants,
                merged({}, options.access.empty() ? std::span(&own, 1) : options.access));
@@ -228,6 +230,7 @@ Result<void> GrowableMemory::shrink_to_fit() noexcept {
 
 Result<void> GrowableMemory::set_access(std::span<const AccessGrant> grants) noexcept {
     CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(check(grants));
     GrowableState &state = state_of(*this);
     CUSHIM_TRY(auto all, merged(state.grants, grants));
     if (mapped() != 0) {

@@ -7,25 +7,52 @@
 
 namespace cushim::detail {
 
-struct InContext : State {
-    explicit InContext(const Context &in) noexcept : need(in), context(in.native()) {}
+// How often this context was reset in this process: Context::reset_primary().
+unsigned int resets_of(CUcontext context) noexcept;
 
-    bool is_gone() const noexcept override { return need.is_gone(); }
+struct InContext : State {
+    explicit InContext(const Context &in, InCapture call = InCapture::unsafe) noexcept
+        : State(call), need(in), context(in.native()), resets_before(resets_of(in.native())) {}
+
+    bool is_gone() const noexcept override { return resets_of(context) != resets_before; }
     Result<ContextScope> enter() const noexcept { return ContextScope::enter(context); }
+    // For what is made in the same one.
+    Context shared_context() const noexcept {
+        Context shared;
+        need.share(shared, context);
+        return shared;
+    }
 
     const Need need;
     const CUcontext context;
+    const unsigned int resets_before;
 };
 
-// A destroy() that needs the object's context: as CUSHIM_DESTROY, or the failure to enter it.
+inline Destroyed not_entered(const Error &error, CUcontext context) noexcept {
+    return {error.status(), error.entry_point(), reinterpret_cast<unsigned long long>(context)};
+}
+
+// A destroy() that CUDA wants to be called in the object's context, and that drivers do without: where
+// the context cannot be entered it is called all the same, and the teardown sink is told.
 template <class Destroy>
 Destroyed destroy_in(CUcontext context, Destroy destroy) noexcept {
     const auto scope = ContextScope::enter(context);
-    if (!scope) {
-        return {scope.error().status(), scope.error().entry_point(),
-                reinterpret_cast<unsigned long long>(context)};
+    if (scope) {
+        return destroy();
     }
+    const Destroyed outside = not_entered(scope.error(), context);
+    if (nothing_left(outside.status)) {
+        return outside;
+    }
+    report_teardown(outside);
     return destroy();
+}
+
+// The same for a call that fails in any other context: the failure to enter its own is the answer then.
+template <class Destroy>
+Destroyed destroy_only_in(CUcontext context, Destroy destroy) noexcept {
+    const auto scope = ContextScope::enter(context);
+    return scope ? destroy() : not_entered(scope.error(), context);
 }
 
 // Refuses an empty owner, which to CUDA would be the default stream, the current context or worse.

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "call.hpp"
-#include "in_context.hpp"
+#include "memory_state.hpp"
 #include "ranges.hpp"
 
 namespace cushim {
@@ -35,6 +35,9 @@ Result<void> check_shareable(const Traits &traits) noexcept {
     if (traits.capable != 0) {
         return {};
     }
+    if (static_cast<int>(traits.type) == 0) {
+        return Error::invalid_argument("there is no memory of CUDA's at this address");
+    }
     if (traits.managed != 0) {
         return Error::invalid_argument("managed memory cannot be shared with another process: copy "
                                        "it into memory of DeviceBuffer::allocate");
@@ -63,12 +66,14 @@ Result<Allocation> allocation_of(CUdeviceptr address) noexcept {
     return allocation;
 }
 
-struct OpenedState final : detail::InContext {
-    using InContext::InContext;
-    // Unlike most, this call needs the context.
+struct OpenedState final : detail::MemoryState {
+    using MemoryState::MemoryState;
+    // Unlike most, the call that closes needs the context.
     detail::Destroyed destroy() noexcept override {
-        return detail::destroy_in(
-            context, [this] { return CUSHIM_DESTROY(cuIpcCloseMemHandle, base, base); });
+        return detail::destroy_after(release, [this] {
+            return detail::destroy_only_in(
+                context, [this] { return CUSHIM_DESTROY(cuIpcCloseMemHandle, base, base); });
+        });
     }
     CUdeviceptr base = 0;
 };
@@ -151,6 +156,10 @@ Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &expor
     CUSHIM_TRY(const Allocation allocation, allocation_of(state->base));
     CUSHIM_TRY_VOID(detail::check_range(exported.offset(), exported.size(), allocation.size));
     return memory;
+}
+
+Result<void> IpcMemory::release_after(const Stream &stream) const noexcept {
+    return detail::release_memory_after(*this, stream);
 }
 
 // --- events

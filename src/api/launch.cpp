@@ -9,6 +9,7 @@
 #include "in_context.hpp"
 #include "launch_config.hpp"
 #include "ranges.hpp"
+#include "wrong_context.hpp"
 
 namespace cushim {
 namespace detail {
@@ -126,14 +127,28 @@ Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
 
 namespace {
 
+// `of` is the context that the kernel's module is loaded in; null where that is not known.
+Result<void> launched(const Stream &stream, const FailedCall &call, CUcontext of) noexcept {
+    if (call.status == CUDA_SUCCESS) {
+        return {};
+    }
+    return failure_in(stream, call, "the stream is of another context than the kernel's module",
+                      [of](CUcontext its) { return of == nullptr || of == its; });
+}
+
+// As CUSHIM_DRIVER, for a launch.
+#define LAUNCH(stream_, of_, function, ...)                                                        \
+    detail::launched(stream_, CUSHIM_FAILED_CALL(function, driver().function(__VA_ARGS__)), of_)
+
 Result<void> launch_with_attributes([[maybe_unused]] const AnyKernel &kernel,
+                                    [[maybe_unused]] CUcontext of,
                                     [[maybe_unused]] const Stream &stream,
                                     [[maybe_unused]] const LaunchConfig &config,
                                     [[maybe_unused]] void **arguments) noexcept {
 #if CUDA_VERSION >= 11080
     NativeLaunch native;
     CUSHIM_TRY_VOID(native.fill(config, stream.native()));
-    return CUSHIM_DRIVER(cuLaunchKernelEx, native.get(), kernel.native(), arguments, nullptr);
+    return LAUNCH(stream, of, cuLaunchKernelEx, native.get(), kernel.native(), arguments, nullptr);
 #else
     return Error::requires_newer_headers("cuLaunchKernelEx", Version::of(11, 8));
 #endif
@@ -147,7 +162,7 @@ Result<void> AnyKernel::launch_unchecked(const Stream &stream, const LaunchConfi
     CUSHIM_TRY_VOID(detail::need(*this, "the kernel is empty"));
     CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
     if (detail::has_attributes(config)) {
-        return detail::launch_with_attributes(*this, stream, config, arguments);
+        return detail::launch_with_attributes(*this, value().context, stream, config, arguments);
     }
     detail::LaunchSizes sizes;
     if (!detail::to_native(config, sizes)) {
@@ -155,11 +170,11 @@ Result<void> AnyKernel::launch_unchecked(const Stream &stream, const LaunchConfi
     }
     const auto &[grid, block, shared] = sizes;
     if (config.cooperative) {
-        return CUSHIM_DRIVER(cuLaunchCooperativeKernel, native(), grid.x, grid.y, grid.z, block.x,
-                             block.y, block.z, shared, stream.native(), arguments);
+        return LAUNCH(stream, value().context, cuLaunchCooperativeKernel, native(), grid.x, grid.y,
+                      grid.z, block.x, block.y, block.z, shared, stream.native(), arguments);
     }
-    return CUSHIM_DRIVER(cuLaunchKernel, native(), grid.x, grid.y, grid.z, block.x, block.y,
-                         block.z, shared, stream.native(), arguments, nullptr);
+    return LAUNCH(stream, value().context, cuLaunchKernel, native(), grid.x, grid.y, grid.z,
+                  block.x, block.y, block.z, shared, stream.native(), arguments, nullptr);
 }
 
 } // namespace cushim

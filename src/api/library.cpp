@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "adopting.hpp"
 #include "call.hpp"
 #include "in_context.hpp"
 #include "jit_session.hpp"
@@ -86,6 +87,7 @@ Result<Library> Library::load_file(const char *path, const JitOptions &options,
 }
 
 Result<Library> Library::adopt(CUlib_st *library) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle(library));
     CUSHIM_TRY(auto state, detail::make_state<LibraryState>());
     state->library = library;
     return Library(library, state.take());

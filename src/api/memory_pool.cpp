@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
+#include "access_grants.hpp"
+#include "adopting.hpp"
 #include "call.hpp"
 #include "export_kinds.hpp"
-#include "in_context.hpp"
+#include "memory_state.hpp"
 #include "needs.hpp"
 #include "platform.hpp"
 #include "ranges.hpp"
@@ -34,12 +36,17 @@ Result<void> need_pools(Device device) noexcept {
 
 // --- creating
 
-Result<void> check_exports(Device device, const ExportKinds &kinds) noexcept {
+Result<void> check_exports(Device device, const MemoryPoolOptions &options) noexcept {
+    const ExportKinds &kinds = options.exportable;
     if (kinds.posix_fd) {
         CUSHIM_TRY_VOID(detail::need_descriptors());
     }
     if (kinds.win32) {
         CUSHIM_TRY_VOID(detail::need_nt_handles());
+    }
+    if (kinds.win32 != (options.win32_attributes != nullptr)) {
+        return Error::invalid_argument(
+            "win32_attributes belong to pools that are exportable as NT handles, and to no other");
     }
     if (kinds.fabric) {
         CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
@@ -92,6 +99,20 @@ Result<bool> get_switch(const MemoryPool &pool, CUmemPool_attribute attribute) n
     return value != 0;
 }
 
+struct ReuseSwitch {
+    CUmemPool_attribute attribute;
+    bool PoolReuse::*member;
+};
+constexpr ReuseSwitch reuse_switches[] = {
+    {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, &PoolReuse::follow_event_dependencies},
+    {CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &PoolReuse::opportunistic},
+    {CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &PoolReuse::internal_dependencies},
+};
+
+Result<void> turn(const MemoryPool &pool, const ReuseSwitch &one, const PoolReuse &reuse) noexcept {
+    return set<int>(pool, one.attribute, reuse.*one.member ? 1 : 0);
+}
+
 Result<std::size_t> get_size(const MemoryPool &pool, CUmemPool_attribute attribute) noexcept {
     CUSHIM_TRY(const cuuint64_t value, get<cuuint64_t>(pool, attribute));
     return static_cast<std::size_t>(value);
@@ -101,12 +122,13 @@ Result<std::size_t> get_size(const MemoryPool &pool, CUmemPool_attribute attribu
 
 Result<MemoryPool> MemoryPool::create(Device device, const MemoryPoolOptions &options) noexcept {
     CUSHIM_TRY_VOID(need_pools(device));
-    CUSHIM_TRY_VOID(check_exports(device, options.exportable));
+    CUSHIM_TRY_VOID(check_exports(device, options));
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.handleTypes = detail::native(options.exportable);
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties.location.id = device.native();
+    properties.win32SecurityAttributes = options.win32_attributes;
     CUSHIM_TRY_VOID(set_max_size(properties, options.max_size));
     CUSHIM_TRY(auto state, detail::make_state<PoolState>());
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolCreate, &state->pool, &properties));
@@ -133,6 +155,7 @@ Result<void> MemoryPool::set_current(Device device) const noexcept {
 }
 
 Result<MemoryPool> MemoryPool::adopt(CUmemoryPool pool) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle(pool));
     CUSHIM_TRY(auto state, detail::make_state<PoolState>());
     state->pool = pool;
     return MemoryPool(pool, state.take());
@@ -152,21 +175,24 @@ Result<void> MemoryPool::set_release_threshold(std::size_t bytes) const noexcept
 
 Result<PoolReuse> MemoryPool::reuse() const noexcept {
     PoolReuse reuse;
-    CUSHIM_TRY(reuse.follow_event_dependencies,
-               get_switch(*this, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES));
-    CUSHIM_TRY(reuse.opportunistic, get_switch(*this, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC));
-    CUSHIM_TRY(reuse.internal_dependencies,
-               get_switch(*this, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES));
+    for (const ReuseSwitch &one : reuse_switches) {
+        CUSHIM_TRY(reuse.*one.member, get_switch(*this, one.attribute));
+    }
     return reuse;
 }
 
 Result<void> MemoryPool::set_reuse(const PoolReuse &reuse) const noexcept {
-    CUSHIM_TRY_VOID(set<int>(*this, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
-                             reuse.follow_event_dependencies));
-    CUSHIM_TRY_VOID(
-        set<int>(*this, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, reuse.opportunistic));
-    return set<int>(*this, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
-                    reuse.internal_dependencies);
+    CUSHIM_TRY(const PoolReuse before, this->reuse());
+    for (const ReuseSwitch &one : reuse_switches) {
+        const Result<void> turned = turn(*this, one, reuse);
+        if (!turned) {
+            for (const ReuseSwitch &back : reuse_switches) {
+                (void)turn(*this, back, before); // the first failure is the answer
+            }
+            return turned;
+        }
+    }
+    return {};
 }
 
 Result<PoolUsage> MemoryPool::usage() const noexcept {
@@ -190,11 +216,11 @@ Result<void> MemoryPool::trim_to(std::size_t bytes) const noexcept {
 
 Result<void> MemoryPool::set_access(std::span<const AccessGrant> grants) const noexcept {
     CUSHIM_TRY_VOID(detail::need(*this, empty));
-    // One call for each: an array would have to be copied together.
-    for (const AccessGrant &grant : grants) {
-        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolSetAccess, native(), &grant.native(), 1));
+    if (grants.empty()) {
+        return {};
     }
-    return {};
+    CUSHIM_TRY(const CUmemAccessDesc *const all, detail::native(grants));
+    return CUSHIM_DRIVER(cuMemPoolSetAccess, native(), all, grants.size());
 }
 
 Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
@@ -209,25 +235,67 @@ Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
 
 // --- other processes
 
+namespace {
+
+Result<void> export_handle(const MemoryPool &pool, CUmemAllocationHandleType type,
+                           void *to) noexcept {
+    CUSHIM_TRY_VOID(detail::need(pool, empty));
+    return CUSHIM_DRIVER(cuMemPoolExportToShareableHandle, to, pool.native(), type, 0);
+}
+
+Result<MemoryPool> import_handle(void *handle, CUmemAllocationHandleType type) noexcept {
+    CUSHIM_TRY(auto state, detail::make_state<PoolState>());
+    CUSHIM_TRY_VOID(
+        CUSHIM_DRIVER(cuMemPoolImportFromShareableHandle, &state->pool, handle, type, 0));
+    MemoryPool pool;
+    detail::Access::set(pool, state->pool, state.take());
+    return pool;
+}
+
+} // namespace
+
 Result<UniqueFd> MemoryPool::export_fd() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
     CUSHIM_TRY_VOID(detail::need_descriptors());
     int descriptor = -1;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolExportToShareableHandle, &descriptor, native(),
-                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &descriptor));
     return UniqueFd(descriptor);
+}
+
+Result<void *> MemoryPool::export_win32() const noexcept {
+    CUSHIM_TRY_VOID(detail::need_nt_handles());
+    void *handle = nullptr;
+    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, &handle));
+    return handle;
+}
+
+Result<FabricHandle> MemoryPool::export_fabric() const noexcept {
+    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    FabricHandle handle;
+    CUSHIM_TRY_VOID(export_handle(*this, detail::handle_type_fabric, handle.bytes));
+    return handle;
 }
 
 Result<MemoryPool> MemoryPool::import_fd(int descriptor) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::need_descriptors());
     CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
-    CUSHIM_TRY(auto state, detail::make_state<PoolState>());
     // CUDA takes the number itself where it takes a pointer for other kinds.
     void *const handle = reinterpret_cast<void *>(static_cast<std::uintptr_t>(descriptor));
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolImportFromShareableHandle, &state->pool, handle,
-                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    return MemoryPool(state->pool, state.take());
+    return import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+}
+
+Result<MemoryPool> MemoryPool::import_win32(void *handle) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(detail::need_nt_handles());
+    CUSHIM_TRY_VOID(detail::need_handle(handle));
+    return import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32);
+}
+
+Result<MemoryPool> MemoryPool::import_fabric(const FabricHandle &handle) noexcept {
+    CUSHIM_TRY_VOID(init());
+    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    FabricHandle copy = handle;
+    return import_handle(copy.bytes, detail::handle_type_fabric);
 }
 
 Result<PoolPointer> MemoryPool::export_pointer(CUdeviceptr address) noexcept {
@@ -246,18 +314,11 @@ Result<PoolPointer> MemoryPool::export_pointer(CUdeviceptr address) noexcept {
 namespace detail {
 namespace {
 
-// Keeps its pool and its stream, in whose order it goes.
-struct PoolMemoryState final : State {
-    PoolMemoryState(const MemoryPool &of, const Stream &in) noexcept
-        : need_pool(of), need_stream(in), stream(in.native()) {}
-    bool is_gone() const noexcept override { return need_stream.is_gone(); }
-    Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuMemFreeAsync, address, address, stream);
-    }
+// Keeps its pool, too.
+struct PoolMemoryState final : StreamMemoryState {
+    PoolMemoryState(const MemoryPool &of, const Stream &in, const Context &current) noexcept
+        : StreamMemoryState(in, current), need_pool(of) {}
     const Need need_pool;
-    const Need need_stream;
-    const CUstream stream;
-    CUdeviceptr address = 0;
 };
 
 Result<void> need_both(const MemoryPool &pool, const Stream &stream) noexcept {
@@ -273,7 +334,8 @@ Result<PoolMemory> PoolMemory::allocate(const MemoryPool &pool, const Stream &st
     if (bytes == 0) {
         return PoolMemory();
     }
-    CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream));
+    CUSHIM_TRY(const Context context, context_behind(stream));
+    CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream, context));
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAllocFromPoolAsync, &state->address, bytes, pool.native(),
                                   stream.native()));
     return PoolMemory({state->address, bytes}, state.take());
@@ -285,7 +347,8 @@ Result<PoolMemory> PoolMemory::import_from(const MemoryPool &pool, const Stream 
     if (bytes == 0) {
         return PoolMemory();
     }
-    CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream));
+    CUSHIM_TRY(const Context context, context_behind(stream));
+    CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream, context));
     CUmemPoolPtrExportData data;
     std::memcpy(&data, pointer.bytes, sizeof data);
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolImportPointer, &state->address, pool.native(), &data));

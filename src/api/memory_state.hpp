@@ -1,4 +1,4 @@
-// The state of memory: which stream it waits for before it goes, if any.
+// The states of memory: what goes at once and may wait for a stream first, and what goes in order of one.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -20,13 +20,8 @@ struct PlainMemoryState : MemoryState {
     using MemoryState::MemoryState;
 
     Destroyed destroy() noexcept final {
-        const Destroyed waited = wait_for_release(release);
-        const Destroyed freed = destroy_in(context, [this] { return free(); });
-        if (waited.status == CUDA_SUCCESS) {
-            return freed;
-        }
-        report_teardown(freed);
-        return waited;
+        return destroy_after(release,
+                             [this] { return destroy_in(context, [this] { return free(); }); });
     }
 
     // In its context.
@@ -39,6 +34,55 @@ struct DeviceMemoryState final : PlainMemoryState {
     Destroyed free() noexcept override { return CUSHIM_DESTROY(cuMemFree, address, address); }
     CUdeviceptr address = 0;
 };
+
+// Memory that goes in order of a stream, which it keeps; needs a context only where the stream does not say
+// which it is of. Where that cannot be entered the memory goes all the same, and with it the order that was
+// to be kept.
+struct StreamMemoryState : MemoryState {
+    // `current` is context_behind(in).
+    StreamMemoryState(const Stream &in, const Context &current) noexcept
+        : MemoryState(current), need_stream(in), stream(in.native()) {}
+
+    bool is_gone() const noexcept override { return InContext::is_gone() || need_stream.is_gone(); }
+    Destroyed destroy() noexcept override {
+        return context == nullptr ? free() : destroy_in(context, [this] { return free(); });
+    }
+
+    const Need need_stream;
+    const CUstream stream;
+    CUdeviceptr address = 0;
+
+  private:
+    Destroyed free() const noexcept {
+        if (stream == CU_STREAM_LEGACY && !release) {
+            const Destroyed refused = ask_legacy();
+            if (refused.status != CUDA_SUCCESS) {
+                return refused;
+            }
+        }
+        return CUSHIM_DESTROY(cuMemFreeAsync, address, address,
+                              release ? release.native() : stream);
+    }
+
+    // While a blocking stream of its context is captured, CUDA refuses work in the legacy stream and ruins
+    // the capture. Asked about itself, the stream answers the same, and no harm is done.
+    Destroyed ask_legacy() const noexcept {
+        CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+        const Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, address, stream, &capture);
+        if (asked.status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
+            return asked;
+        }
+        report_teardown(asked);
+        return {};
+    }
+};
+
+// What the default streams are streams of; empty for others, which know it themselves.
+inline Result<Context> context_behind(const Stream &stream) noexcept {
+    const bool is_default =
+        stream.native() == CU_STREAM_LEGACY || stream.native() == CU_STREAM_PER_THREAD;
+    return is_default ? Context::current() : Result<Context>(Context());
+}
 
 // That of device memory which is there already; null for nothing at address 0.
 inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,

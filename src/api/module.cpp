@@ -2,6 +2,7 @@
 
 #include <cushim/init.hpp>
 
+#include "adopting.hpp"
 #include "call.hpp"
 #include "in_context.hpp"
 #include "jit_session.hpp"
@@ -50,6 +51,7 @@ Result<Module> Module::load_file(const Context &context, const char *path,
 }
 
 Result<Module> Module::adopt(const Context &context, CUmodule module) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle_in(context, module));
     CUSHIM_TRY(auto state, detail::make_state<ModuleState>(context));
     state->module = module;
     return Module(module, state.take());

@@ -10,8 +10,8 @@
 namespace cushim::detail {
 
 // For what is an enumerator or a field, which an older driver refuses without saying why.
-// requires_newer_driver; where there is no driver, why there is none.
-inline Result<void> need_feature(Feature feature) noexcept {
+// requires_newer_driver of `what`; where there is no driver, why there is none.
+inline Result<void> need_feature(Feature feature, const char *what) noexcept {
     const Version installed = driver_version();
     if (supports(installed, feature)) {
         return {};
@@ -19,7 +19,10 @@ inline Result<void> need_feature(Feature feature) noexcept {
     if (!installed) {
         return Error::absent(CUSHIM_LIBRARY_DRIVER);
     }
-    return Error::requires_newer_driver(name(feature), required_version(feature), installed);
+    return Error::requires_newer_driver(what, required_version(feature), installed);
+}
+inline Result<void> need_feature(Feature feature) noexcept {
+    return need_feature(feature, name(feature));
 }
 
 // not_supported_by_device with this text where the device's attribute is 0.

@@ -2,6 +2,7 @@
 
 #include <cushim/init.hpp>
 
+#include "adopting.hpp"
 #include "call.hpp"
 #include "export_kinds.hpp"
 #include "in_context.hpp"
@@ -232,6 +233,7 @@ Result<bool> PhysicalMemory::fabric_works(Device device) noexcept {
 
 Result<PhysicalMemory> PhysicalMemory::adopt(CUmemGenericAllocationHandle handle,
                                              std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle(handle));
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
     state->handle = handle;
     return PhysicalMemory({handle, size, 0}, state.take());

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 namespace cushim::detail {
 
@@ -52,5 +53,11 @@ struct Received {
     bool cut = false; // there was no room for the end of it, which is lost
 };
 Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors &arrived) noexcept;
+
+// Files.
+
+// An empty file of a new name, that only this user can open. Throws std::bad_alloc.
+Result<std::string> make_temporary_file();
+void remove_file(const char *path) noexcept;
 
 } // namespace cushim::detail

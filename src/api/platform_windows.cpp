@@ -1,5 +1,15 @@
 #include "platform.hpp"
 
+#include <cushim/driver_table.hpp>
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+
 namespace cushim::detail {
 namespace {
 
@@ -45,6 +55,21 @@ Result<std::size_t> send_some(int, SocketBytes, int) noexcept {
 
 Result<Received> receive_some(int, SocketBytes, ArrivedDescriptors &) noexcept {
     return no_descriptors();
+}
+
+Result<std::string> make_temporary_file() {
+    char folder[MAX_PATH + 1];
+    char path[MAX_PATH];
+    const DWORD length = GetTempPathA(sizeof(folder), folder);
+    if (length == 0 || length >= sizeof(folder) || GetTempFileNameA(folder, "csh", 0, path) == 0) {
+        return Error::make(
+            {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "no temporary file can be made"});
+    }
+    return std::string(path);
+}
+
+void remove_file(const char *path) noexcept {
+    DeleteFileA(path);
 }
 
 } // namespace cushim::detail

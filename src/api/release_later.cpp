@@ -7,9 +7,9 @@
 #include <cushim/loader.h>
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 
 namespace cushim::detail {
@@ -52,54 +52,66 @@ struct Queue {
 };
 
 // The queue of this process: another one in the child of a fork, whose parent's may be locked for ever.
-Queue &queue() noexcept {
+// Null where there is no memory for it.
+Queue *queue() noexcept {
     struct Slot {
         std::mutex mutex;
         Queue *queue = nullptr;
         unsigned int generation = 0;
     };
-    static Slot *const slot = new Slot;
+    alignas(Slot) static unsigned char place[sizeof(Slot)];
+    static Slot *const slot = new (place) Slot;
     const std::lock_guard lock(slot->mutex);
     if (slot->queue == nullptr || slot->generation != cushim_fork_generation()) {
-        slot->queue = new Queue;
+        slot->queue = new (std::nothrow) Queue;
         slot->generation = cushim_fork_generation();
     }
-    return *slot->queue;
+    return slot->queue;
+}
+
+bool start(Queue &queue) noexcept {
+    try {
+        std::thread([&queue] { queue.run(); }).detach();
+        return true;
+    } catch (const std::exception &) { // system_error, bad_alloc
+        return false;
+    }
 }
 
 } // namespace
 
 bool prepare_release() noexcept {
-    Queue &own = queue();
-    const std::lock_guard lock(own.mutex);
-    if (own.runs) {
-        return true;
-    }
-    try {
-        std::thread([&own] { own.run(); }).detach();
-    } catch (const std::system_error &) {
+    Queue *const own = queue();
+    if (own == nullptr) {
         return false;
     }
-    own.runs = true;
-    return true;
+    const std::lock_guard lock(own->mutex);
+    own->runs = own->runs || start(*own);
+    return own->runs;
 }
 
 void release_later(Released *released) noexcept {
-    Queue &own = queue();
-    const std::lock_guard lock(own.mutex);
+    Queue *const own = queue();
+    if (own == nullptr) {
+        return; // the child of a fork, and the object is its parent's
+    }
+    const std::lock_guard lock(own->mutex);
     released->next = nullptr;
-    *own.last = released;
-    own.last = &released->next;
-    ++own.queued;
-    own.changed.notify_all();
+    *own->last = released;
+    own->last = &released->next;
+    ++own->queued;
+    own->changed.notify_all();
 }
 
 void wait_for_released() noexcept {
-    Queue &own = queue();
-    std::unique_lock lock(own.mutex);
-    if (own.runs) {
-        const unsigned long long until = own.queued;
-        own.changed.wait(lock, [&] { return own.deleted >= until; });
+    Queue *const own = queue();
+    if (own == nullptr) {
+        return;
+    }
+    std::unique_lock lock(own->mutex);
+    if (own->runs) {
+        const unsigned long long until = own->queued;
+        own->changed.wait(lock, [&] { return own->deleted >= until; });
     }
 }
 

@@ -4,22 +4,6 @@
 #include "in_context.hpp"
 
 namespace cushim::detail {
-namespace {
-
-Destroyed wait_for(CUstream stream) noexcept {
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, stream, stream, &capture);
-    if (asked.status != CUDA_SUCCESS) {
-        return asked;
-    }
-    if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
-        asked.status = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-        return asked;
-    }
-    return CUSHIM_DESTROY(cuStreamSynchronize, stream, stream);
-}
-
-} // namespace
 
 Result<void> check_release_stream(const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
@@ -36,15 +20,16 @@ Destroyed wait_for_release(const Stream &release) noexcept {
     if (stream == nullptr || (state != nullptr && state->is_gone())) {
         return {};
     }
-    // In the other modes, waiting would ruin a capture of this thread's.
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    const Destroyed relaxed = CUSHIM_DESTROY(cuThreadExchangeStreamCaptureMode, stream, &mode);
-    if (relaxed.status != CUDA_SUCCESS) {
-        return relaxed;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, stream, stream, &capture);
+    if (asked.status != CUDA_SUCCESS) {
+        return asked;
     }
-    const Destroyed waited = wait_for(stream);
-    const Destroyed restored = CUSHIM_DESTROY(cuThreadExchangeStreamCaptureMode, stream, &mode);
-    return waited.status != CUDA_SUCCESS ? waited : restored;
+    if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+        asked.status = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        return asked;
+    }
+    return CUSHIM_DESTROY(cuStreamSynchronize, stream, stream);
 }
 
 } // namespace cushim::detail

@@ -6,6 +6,8 @@
 #include <mutex>
 
 #include "call.hpp"
+#include "relaxed_capture.hpp"
+#include "runtime_call.hpp"
 
 namespace cushim {
 namespace {
@@ -25,18 +27,32 @@ bool may_destroy(const detail::State &state) noexcept {
            state.generation == cushim_fork_generation() && !state.is_gone();
 }
 
-// Whether this was the last owner.
-bool leave(detail::State &state) noexcept {
-    return state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+Result<void> answer_of(const detail::Destroyed &destroyed) noexcept {
+    return destroyed.api == Api::runtime
+               ? detail::checked(static_cast<cudaError_t>(destroyed.status), destroyed.entry_point)
+               : detail::checked(static_cast<CUresult>(destroyed.status), destroyed.entry_point);
 }
 
-bool nothing_left(int status) noexcept {
-    return status == CUDA_ERROR_DEINITIALIZED || status == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+// Whether this was the last owner. An only owner is, as nobody else can make another: that saves a locked
+// instruction.
+bool leave(detail::State &state) noexcept {
+    return state.owners.load(std::memory_order_acquire) == 1 ||
+           state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+detail::Destroyed destroy(detail::State &state) noexcept {
+    if (!may_destroy(state)) {
+        return {};
+    }
+    if (state.in_capture == detail::InCapture::safe) {
+        return state.destroy();
+    }
+    const detail::RelaxedCapture relaxed;
+    return state.destroy();
 }
 
 detail::Destroyed end(detail::State *state) noexcept {
-    const detail::Destroyed destroyed =
-        may_destroy(*state) ? state->destroy() : detail::Destroyed{};
+    const detail::Destroyed destroyed = destroy(*state);
     delete state;
     return destroyed;
 }
@@ -51,6 +67,13 @@ TeardownSinkSetting set_teardown_sink(TeardownSinkSetting setting) noexcept {
 }
 
 namespace detail {
+
+static_assert(int(cudaErrorCudartUnloading) == int(CUDA_ERROR_DEINITIALIZED));
+static_assert(int(cudaErrorContextIsDestroyed) == int(CUDA_ERROR_CONTEXT_IS_DESTROYED));
+
+bool nothing_left(int status) noexcept {
+    return status == CUDA_ERROR_DEINITIALIZED || status == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
 
 void report_teardown(const Destroyed &destroyed) noexcept {
     if (destroyed.status == CUDA_SUCCESS || nothing_left(destroyed.status)) {
@@ -77,9 +100,7 @@ Result<void> close_owner(State *state) noexcept {
         return {};
     }
     const Destroyed destroyed = end(state);
-    return nothing_left(destroyed.status)
-               ? Result<void>()
-               : checked(static_cast<CUresult>(destroyed.status), destroyed.entry_point);
+    return nothing_left(destroyed.status) ? Result<void>() : answer_of(destroyed);
 }
 
 void release_owner(State *state) noexcept {

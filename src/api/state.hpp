@@ -20,30 +20,34 @@ namespace cushim::detail {
 
 // What destroying an object answered.
 struct Destroyed {
-    int status = 0; // CUresult
+    int status = 0; // CUresult, or the runtime's cudaError_t
     const char *entry_point = "";
     unsigned long long handle = 0;
+    Api api = Api::driver;
 };
 
+// Whether the call that destroys an object may be made while streams are captured: relaxed_capture.hpp.
+enum class InCapture : bool { unsafe, safe };
+
 struct State {
-    State() = default;
+    explicit State(InCapture call = InCapture::unsafe) noexcept : in_capture(call) {}
     State(const State &) = delete;
     State &operator=(const State &) = delete;
     virtual ~State() = default;
 
     // Destroys the CUDA object. Called at most once, by the last owner, and not at all where the
-    // driver can no longer be called.
+    // driver can no longer be called. Under a RelaxedCapture unless `in_capture` says that it is safe
+    // without.
     virtual Destroyed destroy() noexcept = 0;
 
     // Whether CUDA has destroyed the object already, with its context: Context::reset_primary(). Calls that
     // use it may crash the driver then.
     virtual bool is_gone() const noexcept { return false; }
-    // The same of what lives in it: a primary context itself outlives a reset.
-    virtual bool contents_gone() const noexcept { return is_gone(); }
 
     std::atomic<unsigned int> owners{1};
     // Whether the last owner is to destroy the object: from take() on, until release().
     std::atomic<bool> owned{false};
+    const InCapture in_capture;
     const unsigned int generation = cushim_fork_generation();
 };
 
@@ -75,7 +79,16 @@ class Need {
     }
 
     // Whether what is needed, and with it who needs it, is gone.
-    bool is_gone() const noexcept { return state_ != nullptr && state_->contents_gone(); }
+    bool is_gone() const noexcept { return state_ != nullptr && state_->is_gone(); }
+
+    // Makes an empty owner one more owner of it; one that borrows, where nothing is needed.
+    template <class Value>
+    void share(Owner<Value> &owner, const Value &value) const noexcept {
+        if (state_ != nullptr) {
+            add_owner(state_);
+        }
+        Access::set(owner, value, state_);
+    }
 
   private:
     State *state_ = nullptr;
@@ -119,6 +132,10 @@ Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
     }
     return NewState<S>(state);
 }
+
+// Whether the status says so: the driver or the runtime library is being torn down, or the context is
+// destroyed. Both have the same numbers for it.
+bool nothing_left(int status) noexcept;
 
 // Tells the teardown sink, unless the status says that there was nothing left to destroy.
 void report_teardown(const Destroyed &destroyed) noexcept;

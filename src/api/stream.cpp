@@ -1,6 +1,8 @@
 #include <cushim/stream.hpp>
 
+#include "adopting.hpp"
 #include "call.hpp"
+#include "graph_uses.hpp"
 #include "in_context.hpp"
 #include "release_later.hpp"
 
@@ -8,7 +10,7 @@ namespace cushim {
 namespace {
 
 struct StreamState final : detail::InContext {
-    using InContext::InContext;
+    explicit StreamState(const Context &in) noexcept : InContext(in, detail::InCapture::safe) {}
     detail::Destroyed destroy() noexcept override {
         return CUSHIM_DESTROY(cuStreamDestroy, stream, stream);
     }
@@ -19,23 +21,30 @@ constexpr const char *empty = "the stream is empty";
 
 // A closure on its way through the driver.
 struct HostFunction final : detail::Released {
-    ~HostFunction() override { destroy(object); }
+    explicit HostFunction(const detail::Closure &of) noexcept : closure(of) {}
+    ~HostFunction() override { closure.destroy(closure.object); }
 
-    void *object;
-    void (*call)(void *object) noexcept;
-    void (*destroy)(void *object) noexcept;
-
-    HostFunction(void *of, void (*called)(void *) noexcept, void (*destroyed)(void *) noexcept)
-        : object(of), call(called), destroy(destroyed) {}
+    const detail::Closure closure;
 };
 
 // The older kind of callback, since it comes on failures, too: the closure is not lost.
 void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
     auto *const function = static_cast<HostFunction *>(user);
     if (status == CUDA_SUCCESS) {
-        function->call(function->object);
+        function->closure.call(function->closure.object);
     }
     detail::release_later(function);
+}
+
+// Captured, it is called in every launch, and is the graphs' that may run it.
+Result<void> capture_closure(const Stream &stream, const detail::Closure &closure) noexcept {
+    const detail::GraphApi &api = detail::driver_graphs;
+    CUSHIM_TRY(auto kept, detail::keep_uses({{}, closure}));
+    CUSHIM_TRY(auto pending, detail::PendingUses::make(api, std::move(kept)));
+    detail::NativeCapture capture;
+    CUSHIM_TRY_VOID(api.capture.info(stream.native(), &capture));
+    CUSHIM_TRY_VOID(pending.give_to(capture.graph));
+    return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
 }
 
 } // namespace
@@ -58,6 +67,7 @@ Stream Stream::per_thread() noexcept {
 }
 
 Result<Stream> Stream::adopt(const Context &context, CUstream stream) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle_in(context, stream));
     CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
     state->stream = stream;
     return Stream(stream, state.take());
@@ -120,26 +130,23 @@ Result<unsigned long long> Stream::id() const noexcept {
 #endif
 }
 
-Result<void> Stream::launch_closure(Closure closure) const noexcept {
+Result<void> Stream::launch_closure(detail::Closure closure) const noexcept {
     if (closure.object == nullptr) {
         return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
     }
-    auto *const function =
-        new (std::nothrow) HostFunction(closure.object, closure.call, closure.destroy);
+    const auto capture = capture_status();
+    if (capture && *capture == CaptureStatus::active) {
+        return capture_closure(*this, closure);
+    }
+    auto *const function = new (std::nothrow) HostFunction(closure);
     if (function == nullptr) {
         closure.destroy(closure.object);
         return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
     }
     const auto queue = [&]() noexcept -> Result<void> {
-        CUSHIM_TRY_VOID(detail::need(*this, empty));
+        CUSHIM_TRY_VOID(capture);
         if (!detail::prepare_release()) {
             return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
-        }
-        CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamIsCapturing, native(), &capture));
-        if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
-            return Error::make({.kind = ErrorKind::not_permitted,
-                                .detail = "a host function that cushim owns cannot be captured"});
         }
         return CUSHIM_DRIVER(cuStreamAddCallback, native(), run_host_function, function, 0);
     };

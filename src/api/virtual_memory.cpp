@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "access_grants.hpp"
+#include "adopting.hpp"
 #include "call.hpp"
 #include "in_context.hpp"
 #include "needs.hpp"
@@ -33,13 +35,9 @@ struct MappedState final : detail::State {
         : need_memory(memory), need_range(range) {}
 
     detail::Destroyed destroy() noexcept override {
-        const detail::Destroyed waited = detail::wait_for_release(release_stream());
-        const detail::Destroyed unmapped = CUSHIM_DESTROY(cuMemUnmap, address, address, size);
-        if (waited.status == CUDA_SUCCESS) {
-            return unmapped;
-        }
-        detail::report_teardown(unmapped);
-        return waited;
+        return detail::destroy_after(release_stream(), [this] {
+            return CUSHIM_DESTROY(cuMemUnmap, address, address, size);
+        });
     }
 
     Stream release_stream() noexcept {
@@ -80,11 +78,11 @@ Result<void> check_part(const AddressRange &range, std::size_t offset, const Phy
 
 Result<void> set_access_of(CUdeviceptr address, std::size_t size,
                            std::span<const AccessGrant> grants) noexcept {
-    static_assert(sizeof(AccessGrant) == sizeof(CUmemAccessDesc));
     if (size == 0 || grants.empty()) {
         return {};
     }
-    return CUSHIM_DRIVER(cuMemSetAccess, address, size, &grants.front().native(), grants.size());
+    CUSHIM_TRY(const CUmemAccessDesc *const native, detail::native(grants));
+    return CUSHIM_DRIVER(cuMemSetAccess, address, size, native, grants.size());
 }
 
 Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
@@ -119,6 +117,7 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
 }
 
 Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(detail::need_handle(address));
     CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
     state->address = address;
     state->size = size;

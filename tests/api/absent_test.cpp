@@ -49,6 +49,33 @@ TEST_CASE("memory without a driver", "[absent]") {
     check_absent(fill(context, DeviceSpan<int>(16, 1), 0));
 }
 
+TEST_CASE("memory and events of other processes without a driver", "[absent][P7][P8]") {
+    check_absent(IpcExport::of(context, DeviceSpan<int>(16, 1)));
+    check_absent(export_event(context, Event::borrow(reinterpret_cast<CUevent>(1))));
+    check_absent(open_event(context, IpcEventHandle()));
+    std::byte bytes[IpcExport::byte_count] = {};
+    CHECK_FALSE(IpcMemory::open(context, IpcExport()).has_value());
+    bytes[72] = std::byte{16};
+    check_absent(IpcExport::from_bytes(bytes).and_then(
+        [](const IpcExport &exported) { return IpcMemory::open(context, exported); }));
+}
+
+TEST_CASE("pools without a driver", "[absent]") {
+    check_absent(MemoryPool::create(Device::from_native(0)));
+    check_absent(MemoryPool::default_of(Device::from_native(0)));
+    check_absent(MemoryPool::current_of(Device::from_native(0)));
+    check_absent(MemoryPool::import_fabric({}));
+#ifndef _WIN32
+    check_absent(MemoryPool::import_fd(0));
+#endif
+    const auto pool = MemoryPool::borrow(reinterpret_cast<CUmemoryPool>(1));
+    check_absent(pool.usage());
+    check_absent(pool.trim_to(0));
+    check_absent(pool.export_fabric());
+    check_absent(PoolBuffer<int>::allocate(pool, stream, 1));
+    check_absent(PoolBuffer<int>::import_from(pool, stream, {}, 1));
+}
+
 TEST_CASE("host memory without a driver", "[absent]") {
     int values[1] = {};
     check_absent(PinnedBuffer<int>::allocate(context, 1));
@@ -155,3 +182,24 @@ TEST_CASE("code without a driver, as newer headers have it", "[absent]") {
     check_absent(max_active_clusters(context, function, {}));
 }
 #endif
+
+TEST_CASE("graphs without a driver", "[absent]") {
+    check_absent(Graph::create(context));
+    const auto graph = Graph::borrow(context, reinterpret_cast<CUgraph>(1));
+    REQUIRE(graph.has_value());
+    check_absent(graph->add_empty_node({}));
+    check_absent(graph->nodes());
+    check_absent(graph->clone());
+    check_absent(graph->instantiate());
+    check_absent(graph->debug_dot());
+    check_absent(graph->create_condition({}));
+    check_absent(stream.begin_capture());
+    check_absent(stream.end_capture());
+    check_absent(stream.capture_status());
+    check_absent(stream.capture([] {}));
+    const auto exec = GraphExec::borrow(context, reinterpret_cast<CUgraphExec>(1));
+    REQUIRE(exec.has_value());
+    check_absent(exec->launch(stream));
+    check_absent(exec->update(*graph));
+    check_absent(graph_memory_usage(Device::from_native(0)));
+}

@@ -1,3 +1,4 @@
+#include "harness/memory.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 
@@ -157,4 +158,54 @@ TEST_CASE("a primary context is reset under its objects", "[context]") {
     }
     set_teardown_sink(before);
     CHECK(reports == 0);
+}
+
+TEST_CASE("what is made in a context after its reset is destroyed as ever", "[context]") {
+    api_test::restart("");
+    const auto context = Context::primary(Device::from_native(0));
+    REQUIRE(context.has_value());
+    REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
+    CHECK(Stream::create(*context).error().status() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    // Active again, and so is the older owner.
+    const auto again = Context::primary(Device::from_native(0));
+    REQUIRE(again.has_value());
+    CHECK(again->native() == context->native());
+    auto buffer = DeviceBuffer<int>::allocate(*context, 4);
+    REQUIRE(buffer.has_value());
+    const auto before = api_test::leaks().size();
+    CHECK(buffer->close().has_value());
+    CHECK((api_test::simulator() == nullptr || api_test::leaks().size() == before - 1));
+}
+
+TEST_CASE("a reset is known to what was made in a context that is borrowed", "[context]") {
+    api_test::restart("");
+    const auto owned = Context::primary(Device::from_native(0));
+    REQUIRE(owned.has_value());
+    const auto context = Context::borrow(owned->native());
+    auto stream = Stream::create(context);
+    auto buffer = DeviceBuffer<int>::allocate(context, 4);
+    REQUIRE((stream && buffer));
+    REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
+    const auto calls = api_test::calls_in([&] {
+        CHECK(stream->close().has_value());
+        CHECK(buffer->close().has_value());
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("a scope keeps its context", "[context]") {
+    api_test::restart("");
+    auto outer = Context::create(Device::from_native(0));
+    REQUIRE(outer.has_value());
+    const auto base = outer->enter();
+    REQUIRE(base.has_value());
+    {
+        auto inner = Context::create(Device::from_native(0));
+        REQUIRE(inner.has_value());
+        const auto scope = inner->enter();
+        REQUIRE(scope.has_value());
+        inner->reset();
+        CHECK(api_test::current_context() != outer->native());
+    }
+    CHECK(api_test::current_context() == outer->native());
 }

@@ -352,3 +352,50 @@ TEST_CASE("what no pitched buffer can be", "[copy_2d]") {
     const auto large = PitchedBuffer<int>::allocate(*context, {std::size_t{1} << 38, 1 << 10});
     REQUIRE_FALSE(large.has_value());
 }
+
+TEST_CASE("rows that overlap are not copied, and rows between others are", "[copy_2d]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context().value();
+    const auto stream = Stream::create(context).value();
+    const auto buffer = PitchedBuffer<int>::allocate(context, {8, 6}).value();
+    REQUIRE(fill(context, buffer.span(), 1).has_value());
+    const DevicePitchedSpan<int> whole = buffer.span();
+    const auto part = [&](const Position &from, const Extent &extent) {
+        return whole.part(from, extent).value();
+    };
+    const auto copied = [&](const DevicePitchedSpan<int> &to, const DevicePitchedSpan<int> &from) {
+        return copy(context, to, from).has_value() && copy(stream, to, from).has_value();
+    };
+    const auto overlaps = [&](const DevicePitchedSpan<int> &to,
+                              const DevicePitchedSpan<int> &from) {
+        return refusal(copy(context, to, from)).find("overlap") != std::string::npos &&
+               refusal(copy(stream, to, from)).find("overlap") != std::string::npos;
+    };
+    CHECK(overlaps(whole, whole));
+    // Halves of rows, and of columns.
+    CHECK(copied(part({0, 0}, {4, 6}), part({4, 0}, {4, 6})));
+    CHECK(copied(part({0, 3}, {8, 3}), part({0, 0}, {8, 3})));
+    CHECK(overlaps(part({0, 0}, {4, 6}), part({3, 0}, {4, 6})));
+    CHECK(overlaps(part({3, 1}, {4, 5}), part({0, 0}, {4, 5})));
+    CHECK(overlaps(part({0, 2}, {8, 3}), part({0, 0}, {8, 3})));
+    // Every other row of two columns, into or beside two columns of every row.
+    const Pitch pitch = whole.pitch();
+    const DevicePitchedSpan<int> every_other(whole.address(), {2, 3}, {2 * pitch.row, 3});
+    CHECK(copied(part({2, 0}, {2, 3}), every_other));
+    CHECK(overlaps(part({1, 0}, {2, 3}), every_other));
+    CHECK(overlaps(part({0, 4}, {2, 2}), DevicePitchedSpan<int>(whole.address() + 2 * pitch.row,
+                                                                {2, 2}, {2 * pitch.row, 2})));
+    CHECK(copied(part({0, 3}, {2, 1}), part({0, 0}, {2, 1})));
+    CHECK(stream.synchronize().has_value());
+}
+
+TEST_CASE("views of more bytes than there are numbers", "[copy_2d]") {
+    // Their sizes in bytes are 4, as far as a size can tell.
+    const DeviceSpan<int> device(16, all / sizeof(int) + 2);
+    REQUIRE(device.size_bytes() == 4);
+    CHECK(refusal(DevicePitchedSpan<int>::of(device, {1})).find("address space") !=
+          std::string::npos);
+    int value = 0;
+    const std::span<int> host(&value, all / sizeof(int) + 2);
+    CHECK(refusal(HostPitchedSpan<int>::of(host, {1})).find("address space") != std::string::npos);
+}

@@ -1,5 +1,6 @@
 // Buffers that grow in place.
 #include "harness/mapped_memory.hpp"
+#include "harness/reports.hpp"
 #include "harness/simulator.hpp"
 
 #include <cstdint>
@@ -308,7 +309,7 @@ TEST_CASE("every failure of a buffer's end shows", "[growable_buffer]") {
     api_test::simulator()->clear_faults();
     REQUIRE_FALSE(closed);
     CHECK(std::string(closed.error().entry_point()) == "cuMemUnmap");
-    CHECK(reports.names == std::vector<std::string>(2, "cuMemUnmap"));
+    CHECK(reports.names() == std::vector<std::string>(2, "cuMemUnmap"));
 }
 
 TEST_CASE("what cannot be asked of a buffer is refused", "[growable_buffer]") {

@@ -1,9 +1,35 @@
-#include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
+#include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
 
 using namespace cushim;
+using api_test::refusal;
+
+namespace {
+
+Context context_now() {
+    api_test::restart("");
+    return api_test::Trial::context().value();
+}
+
+// 16 bytes of what nobody exported.
+IpcExport made_up_export() {
+    std::array<std::byte, IpcExport::byte_count> bytes{};
+    bytes[72] = std::byte{16};
+    return IpcExport::from_bytes(bytes).value();
+}
+
+template <class Owner>
+concept can_be_shared = requires(const Owner &owner) {
+    owner.share();
+};
+
+} // namespace
 
 SCENARIO_TEST("memory is exported, whole and in part", "[ipc][P2]") {
     CUSHIM_TRY(const Context context, trial.context());
@@ -39,6 +65,10 @@ TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
     STATIC_REQUIRE(std::is_trivially_copyable_v<IpcMemHandle>);
     STATIC_REQUIRE(sizeof(IpcMemHandle) == 64);
 
+    STATIC_REQUIRE(std::is_same_v<decltype(handle.bytes()), std::span<const std::byte, 64>>);
+}
+
+TEST_CASE("a part of an allocation travels as bytes", "[ipc]") {
     std::array<std::byte, IpcExport::byte_count> sent{};
     CHECK(IpcExport::from_bytes(sent).error().kind() == ErrorKind::invalid_argument); // no size
     sent[72] = std::byte{16};
@@ -56,35 +86,141 @@ TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
 }
 
 TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]") {
-    api_test::restart("");
-    const auto context = Context::primary(Device::from_native(0));
-    REQUIRE(context.has_value());
-    const auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-
-    const auto pooled = DeviceBuffer<int>::allocate_async(*stream, 100);
-    REQUIRE(pooled.has_value());
-    const auto of_pool = IpcExport::of(*context, pooled->span());
-    REQUIRE_FALSE(of_pool.has_value());
-    CHECK(of_pool.error().kind() == ErrorKind::invalid_argument);
-    CHECK(std::string(of_pool.error().message()).find("MemoryPool::export_fd") !=
-          std::string::npos);
-
-    CHECK(IpcExport::of(*context, DeviceSpan<int>()).error().kind() == ErrorKind::invalid_argument);
-    const auto buffer = DeviceBuffer<int>::allocate(*context, 100);
-    REQUIRE(buffer.has_value());
-    const DeviceSpan<int> beyond(buffer->native(), std::size_t(1) << 40);
-    CHECK(IpcExport::of(*context, beyond).error().kind() == ErrorKind::invalid_argument);
+    const Context context = context_now();
+    const auto check_says = [&](DeviceSpan<int> memory, std::string_view instead) {
+        INFO(instead);
+        CHECK(refusal(IpcExport::of(context, memory)).find(instead) != std::string::npos);
+    };
+    const auto stream = Stream::create(context).value();
+    const auto pooled = DeviceBuffer<int>::allocate_async(stream, 100).value();
+    check_says(pooled.span(), "MemoryPool::export_fd");
+    const auto managed = ManagedBuffer<int>::allocate(context, 100).value();
+    check_says(managed.device_span(), "DeviceBuffer::allocate");
+    const auto host = HostMappedBuffer<int>::allocate(context, 100).value();
+    check_says(host.device_span(), "HostRegistration");
+    const auto place = api_test::Place::make().value();
+    const auto mapped = api_test::map_new(place, place.unit).value();
+    check_says(mapped.span<int>(), "PhysicalMemory::export_fd");
 }
 
-TEST_CASE("memory cannot be opened where it was exported", "[ipc][P3]") {
-    api_test::restart("");
-    const auto context = Context::primary(Device::from_native(0));
-    REQUIRE(context.has_value());
-    const auto buffer = DeviceBuffer<int>::allocate(*context, 100);
-    REQUIRE(buffer.has_value());
-    const auto exported = IpcExport::of(*context, buffer->span());
-    REQUIRE(exported.has_value());
-    CHECK(IpcMemory::open(*context, *exported).error().kind() == ErrorKind::wrong_context);
-    CHECK_FALSE(IpcMemory::open(*context, IpcExport()).has_value());
+TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
+    const Context context = context_now();
+    CHECK(refusal(IpcExport::of(context, DeviceSpan<int>())).find("0 bytes") != std::string::npos);
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const DeviceSpan<int> beyond(buffer.native(), std::size_t(1) << 40);
+    CHECK(refusal(IpcExport::of(context, beyond)).find(std::to_string(beyond.size_bytes())) !=
+          std::string::npos);
+}
+
+TEST_CASE("memory of another process has one owner", "[ipc][P4]") {
+    STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<IpcMemory>);
+    STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<IpcMemory>);
+    STATIC_REQUIRE(std::is_nothrow_move_constructible_v<IpcMemory>);
+    STATIC_REQUIRE(std::is_nothrow_move_assignable_v<IpcMemory>);
+    STATIC_REQUIRE_FALSE(can_be_shared<IpcMemory>);
+}
+
+// Nothing is left out of a build: a machine where it does not work says so when it is asked.
+TEST_CASE("where memory and events cannot be shared, calls say so", "[ipc][P7]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const auto event = Event::interprocess(context).value();
+    {
+        const ScopedOverride<entry::cuIpcGetMemHandle> get_memory(
+            [](CUipcMemHandle *, CUdeviceptr) { return CUDA_ERROR_NOT_SUPPORTED; });
+        const ScopedOverride<entry::cuIpcGetEventHandle> get_event(
+            [](CUipcEventHandle *, CUevent) { return CUDA_ERROR_NOT_SUPPORTED; });
+        const ScopedOverride<entry::cuIpcOpenMemHandle> open_memory(
+            [](CUdeviceptr *, CUipcMemHandle, unsigned int) { return CUDA_ERROR_NOT_SUPPORTED; });
+        const ScopedOverride<entry::cuIpcOpenEventHandle> open_of_event(
+            [](CUevent *, CUipcEventHandle) { return CUDA_ERROR_NOT_SUPPORTED; });
+        constexpr auto lacking = ErrorKind::not_supported_by_device;
+        CHECK(IpcExport::of(context, buffer.span()).error().kind() == lacking);
+        CHECK(export_event(context, event).error().kind() == lacking);
+        CHECK(IpcMemory::open(context, made_up_export()).error().kind() == lacking);
+        CHECK(open_event(context, IpcEventHandle()).error().kind() == lacking);
+    }
+    CHECK(IpcExport::of(context, buffer.span()));
+    CHECK(export_event(context, event));
+}
+
+TEST_CASE("what the driver answers about shared memory is kept", "[ipc][P8]") {
+    const Context context = context_now();
+    const ScopedOverride<entry::cuIpcOpenMemHandle> open(
+        [](CUdeviceptr *, CUipcMemHandle, unsigned int) { return CUDA_ERROR_ALREADY_MAPPED; });
+    const auto opened = IpcMemory::open(context, made_up_export());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().kind() == ErrorKind::status);
+    CHECK(opened.error().api() == Api::driver);
+    CHECK(opened.error().status() == CUDA_ERROR_ALREADY_MAPPED);
+    CHECK(std::string(opened.error().entry_point()) == "cuIpcOpenMemHandle_v2");
+}
+
+TEST_CASE("memory cannot be opened where it was exported", "[ipc]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const auto exported = IpcExport::of(context, buffer.span()).value();
+    CHECK(IpcMemory::open(context, exported).error().kind() == ErrorKind::wrong_context);
+    CHECK_FALSE(IpcMemory::open(context, IpcExport()).has_value());
+}
+
+TEST_CASE("where there is no memory, none is exported", "[ipc][P2]") {
+    const Context context = context_now();
+    DeviceSpan<int> freed;
+    {
+        const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+        freed = buffer.span();
+    }
+    for (const DeviceSpan<int> nothing : {freed, DeviceSpan<int>(16, 100)}) {
+        CHECK(refusal(IpcExport::of(context, nothing)).find("no memory of CUDA's") !=
+              std::string::npos);
+    }
+}
+
+TEST_CASE("memory of more bytes than there are numbers is not exported", "[ipc][P2]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const DeviceSpan<int> wrapping(buffer.native(), SIZE_MAX / sizeof(int) + 2);
+    REQUIRE(wrapping.size_bytes() == 4);
+    CHECK(refusal(IpcExport::of(context, wrapping)).find("address space") != std::string::npos);
+}
+
+namespace {
+
+// Stand in for what another process exported.
+CUdeviceptr opened_address = 0;
+int closed_count = 0;
+
+CUresult open_own(CUdeviceptr *to, CUipcMemHandle, unsigned int) {
+    *to = opened_address;
+    return CUDA_SUCCESS;
+}
+CUresult count_close(CUdeviceptr address) {
+    closed_count += address == opened_address ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+} // namespace
+
+TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    opened_address = buffer.native();
+    closed_count = 0;
+    const ScopedOverride<entry::cuIpcOpenMemHandle> open(open_own);
+    const ScopedOverride<entry::cuIpcCloseMemHandle> close(count_close);
+    auto memory = IpcMemory::open(context, made_up_export()).value();
+    {
+        const Stream stream = Stream::create(context).value();
+        REQUIRE(memory.release_after(stream).has_value()); // keeps it
+    }
+    CHECK(refusal(memory.release_after(Stream())).find("stream is empty") != std::string::npos);
+    CHECK(refusal(memory.release_after(Stream::legacy())).find("default stream") !=
+          std::string::npos);
+    const auto calls = api_test::calls_in([&] { CHECK(memory.close().has_value()); });
+    CHECK(closed_count == 1);
+    if (api_test::simulator() != nullptr) {
+        CHECK(std::find(calls.begin(), calls.end(), "cuStreamSynchronize") != calls.end());
+    }
+    CHECK(IpcMemory().release_after(Stream::create(context).value()).has_value());
 }

@@ -1,4 +1,5 @@
 #include "harness/device_code.hpp"
+#include "harness/memory.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 
@@ -271,16 +272,7 @@ TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
     const auto idle = loaded.module.kernel<void()>("idle");
     REQUIRE(idle.has_value());
     const auto calls = [&](const LaunchConfig &config) {
-        api_test::simulator()->clear_calls();
-        api_test::simulator()->log_calls(1);
-        (void)idle->launch(loaded.stream, config);
-        api_test::simulator()->log_calls(0);
-        std::vector<std::string> names;
-        cushim_sim_call call;
-        for (std::size_t i = 0; api_test::simulator()->call_at(i, &call) != 0; ++i) {
-            names.emplace_back(call.name);
-        }
-        return names;
+        return api_test::calls_in([&] { (void)idle->launch(loaded.stream, config); });
     };
     using Names = std::vector<std::string>;
     CHECK(calls({}) == Names{"cuLaunchKernel"});

@@ -1,6 +1,9 @@
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 
+#include <cstdint>
+#include <cstring>
+
 using namespace cushim;
 
 namespace {
@@ -38,6 +41,26 @@ SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
     }
     CUSHIM_TRY_VOID(context.synchronize());
     return buffer.close();
+}
+
+// The legacy stream is that of whatever context is current: when it is freed, another one is.
+SCENARIO_TEST("a pool's memory of a default stream goes in the context that it is of", "[pool]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device of, device());
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
+    for (const bool legacy : {true, false}) {
+        const Stream stream = legacy ? Stream::legacy() : Stream::per_thread();
+        PoolBuffer<int> buffer;
+        {
+            CUSHIM_TRY(const ContextScope scope, context.enter());
+            CUSHIM_TRY(buffer, PoolBuffer<int>::allocate(pool, stream, 1000));
+            CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
+        }
+        CUSHIM_TRY_VOID(buffer.close());
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUSHIM_TRY_VOID(stream.synchronize());
+    }
+    return {};
 }
 
 SCENARIO_TEST("a pool tells what it holds", "[pool]") {
@@ -121,4 +144,108 @@ TEST_CASE("no memory out of a pool", "[pool]") {
           ErrorKind::invalid_argument);
     CHECK(PoolBuffer<int>::allocate(*pool, Stream(), 1).error().kind() ==
           ErrorKind::invalid_argument);
+}
+
+TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
+    api_test::restart("devices=2");
+    if (Device::count().value() < 2) {
+        SKIP("one device alone has no peer");
+    }
+    const Device other = Device::get(1).value();
+    const auto pool = MemoryPool::create(Device::get(0).value()).value();
+    const AccessGrant grants[] = {{other, AccessFlags::read_write},
+                                  {Device::from_native(1000), AccessFlags::read_write}};
+    CHECK_FALSE(pool.set_access(grants).has_value());
+    CHECK(pool.get_access(other).value() == AccessFlags::none);
+    CHECK(pool.set_access(std::span<const AccessGrant>()).has_value());
+    CHECK(pool.set_access(std::span(grants).first(1)).has_value());
+    CHECK(pool.get_access(other).value() == AccessFlags::read_write);
+}
+
+TEST_CASE("how a pool reuses memory is changed as a whole, or not at all", "[pool]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    for (const std::uint64_t failing : {1u, 2u, 3u}) {
+        INFO("call " << failing);
+        api_test::restart("");
+        const auto pool = MemoryPool::create(Device::from_native(0)).value();
+        cushim_sim_fault fault{};
+        fault.entry = "cuMemPoolSetAttribute";
+        fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
+        fault.code = CUDA_ERROR_UNKNOWN;
+        fault.nth = failing;
+        REQUIRE(api_test::simulator()->plan_fault(&fault) != 0);
+        const auto changed = pool.set_reuse({false, false, false});
+        REQUIRE_FALSE(changed.has_value());
+        CHECK(changed.error().status() == CUDA_ERROR_UNKNOWN);
+        const auto now = pool.reuse().value();
+        CHECK(now.follow_event_dependencies);
+        CHECK(now.opportunistic);
+        CHECK(now.internal_dependencies);
+    }
+}
+
+namespace {
+
+constexpr int fabric_type = 8;
+CUmemoryPool exported_pool = nullptr;
+
+} // namespace
+
+TEST_CASE("a pool goes through a fabric", "[pool]") {
+    api_test::restart("");
+    if (!supports(driver_version(), Feature::fabric_handles)) {
+        SKIP("this driver knows no fabric handles");
+    }
+    const auto pool = MemoryPool::create(Device::from_native(0)).value();
+    exported_pool = pool.native();
+    const ScopedOverride<entry::cuMemPoolExportToShareableHandle> exports(
+        [](void *to, CUmemoryPool of, CUmemAllocationHandleType type, unsigned long long flags) {
+            if (of != exported_pool || static_cast<int>(type) != fabric_type || flags != 0) {
+                return CUDA_ERROR_INVALID_VALUE;
+            }
+            std::memset(to, 7, sizeof(FabricHandle));
+            return CUDA_SUCCESS;
+        });
+    const ScopedOverride<entry::cuMemPoolImportFromShareableHandle> imports(
+        [](CUmemoryPool *to, void *handle, CUmemAllocationHandleType type,
+           unsigned long long flags) {
+            FabricHandle sent;
+            std::memset(sent.bytes, 7, sizeof sent.bytes);
+            if (std::memcmp(handle, sent.bytes, sizeof sent.bytes) != 0 ||
+                static_cast<int>(type) != fabric_type || flags != 0) {
+                return CUDA_ERROR_INVALID_VALUE;
+            }
+            *to = exported_pool;
+            return CUDA_SUCCESS;
+        });
+    const auto handle = pool.export_fabric();
+    REQUIRE(handle.has_value());
+    auto imported = MemoryPool::import_fabric(*handle);
+    REQUIRE(imported.has_value());
+    CHECK(imported->release() == pool.native()); // there is but one, and it has its owner
+    CHECK(MemoryPool::import_fabric({}).error().status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(MemoryPool().export_fabric().error().kind() == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("NT handles of pools are Windows's", "[pool]") {
+    api_test::restart("");
+    const Device of = Device::from_native(0);
+    int attributes = 0;
+    MemoryPoolOptions options;
+    options.win32_attributes = &attributes;
+    CHECK(MemoryPool::create(of, options).error().kind() == ErrorKind::invalid_argument);
+#ifndef _WIN32
+    options.exportable.win32 = true;
+    const auto pool = MemoryPool::create(of).value();
+    CHECK(MemoryPool::create(of, options).error().kind() == ErrorKind::unsupported_platform);
+    CHECK(pool.export_win32().error().kind() == ErrorKind::unsupported_platform);
+    CHECK(MemoryPool::import_win32(&attributes).error().kind() == ErrorKind::unsupported_platform);
+#else
+    options = {};
+    options.exportable.win32 = true;
+    CHECK(MemoryPool::create(of, options).error().kind() == ErrorKind::invalid_argument);
+    CHECK(MemoryPool::import_win32(nullptr).error().kind() == ErrorKind::invalid_argument);
+#endif
 }

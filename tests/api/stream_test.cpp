@@ -84,20 +84,6 @@ TEST_CASE("a host function that does not run is destroyed all the same", "[strea
     CHECK(ran.use_count() == 1);
 }
 
-TEST_CASE("a host function is refused in a capture, which goes on", "[stream]") {
-    api_test::restart("");
-    const auto context = Context::primary(Device::from_native(0));
-    REQUIRE(context.has_value());
-    const auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    REQUIRE(driver().cuStreamBeginCapture(stream->native(), CU_STREAM_CAPTURE_MODE_GLOBAL) ==
-            CUDA_SUCCESS);
-    CHECK(stream->launch_host_function([] {}).error().kind() == ErrorKind::not_permitted);
-    CUgraph graph = nullptr;
-    REQUIRE(driver().cuStreamEndCapture(stream->native(), &graph) == CUDA_SUCCESS);
-    CHECK(driver().cuGraphDestroy(graph) == CUDA_SUCCESS);
-}
-
 TEST_CASE("an empty stream is refused, and never means the default one", "[stream]") {
     api_test::restart("");
     const Stream empty;

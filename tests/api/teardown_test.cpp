@@ -1,32 +1,10 @@
+#include "harness/reports.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 
 using namespace cushim;
 
 namespace {
-
-struct Recorded {
-    int count = 0;
-    TeardownFailure last{};
-};
-
-// Records what destructors report while this lives.
-class Recorder {
-  public:
-    Recorder()
-        : before_(set_teardown_sink({[](const TeardownFailure &failure, void *user) {
-                                         auto *recorded = static_cast<Recorded *>(user);
-                                         ++recorded->count;
-                                         recorded->last = failure;
-                                     },
-                                     &recorded_})) {}
-    ~Recorder() { set_teardown_sink(before_); }
-    const Recorded *operator->() const { return &recorded_; }
-
-  private:
-    Recorded recorded_;
-    TeardownSinkSetting before_;
-};
 
 Context context_with(const char *settings) {
     api_test::restart(settings);
@@ -42,16 +20,17 @@ TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
         SKIP("needs a call that fails");
     }
     const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
-    const Recorder recorder;
+    const api_test::Reports reports;
     const CUevent native = [&] {
         const auto event = Event::create(context);
         REQUIRE(event.has_value());
         return event->native();
     }();
-    CHECK(recorder->count == 1);
-    CHECK(std::string(recorder->last.entry_point) == "cuEventDestroy_v2");
-    CHECK(recorder->last.status == 999);
-    CHECK(recorder->last.handle == reinterpret_cast<unsigned long long>(native));
+    REQUIRE(reports.failures.size() == 1);
+    const TeardownFailure &failure = reports.failures.front();
+    CHECK(std::string(failure.entry_point) == "cuEventDestroy_v2");
+    CHECK(failure.status == 999);
+    CHECK(failure.handle == reinterpret_cast<unsigned long long>(native));
 }
 
 TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
@@ -59,14 +38,14 @@ TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
         SKIP("needs a call that fails");
     }
     const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
-    const Recorder recorder;
+    const api_test::Reports reports;
     auto event = Event::create(context);
     REQUIRE(event.has_value());
     const auto closed = event->close();
     REQUIRE_FALSE(closed.has_value());
     CHECK(closed.error().status() == 999);
     CHECK_FALSE(static_cast<bool>(*event));
-    CHECK(recorder->count == 0);
+    CHECK(reports.failures.empty());
 }
 
 TEST_CASE("a driver that is gone is no failure", "[teardown]") {
@@ -74,9 +53,9 @@ TEST_CASE("a driver that is gone is no failure", "[teardown]") {
         SKIP("needs a call that fails");
     }
     const Context context = context_with("fault=cuEventDestroy_v2:1:4:after");
-    const Recorder recorder;
+    const api_test::Reports reports;
     { const auto event = Event::create(context); }
-    CHECK(recorder->count == 0);
+    CHECK(reports.failures.empty());
 }
 
 TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") {
@@ -98,4 +77,64 @@ TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
     CHECK(second.close().has_value());
     CHECK(driver().cuEventQuery(native) == CUDA_SUCCESS);
     CHECK(driver().cuEventDestroy(native) == CUDA_SUCCESS);
+}
+
+// --- a context that cannot be entered
+
+TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    const Context context = context_with("");
+    const Stream stream = Stream::create(context).value();
+    std::vector<int> values(100);
+    auto plain = DeviceBuffer<int>::allocate(context, 100).value();
+    auto pinned = PinnedBuffer<int>::allocate(context, 100).value();
+    auto registered = HostRegistration<int>::create(context, values).value();
+    const api_test::Reports reports;
+    api_test::always_fail_instead("cuCtxPushCurrent");
+    plain.reset();
+    pinned.reset();
+    CHECK(registered.close()); // the call that destroys it succeeds
+    api_test::simulator()->clear_faults();
+    CHECK(reports.names() == std::vector<std::string>(3, "cuCtxPushCurrent_v2"));
+    // What is left is what lives here.
+    CHECK(api_test::leaks().size() == 2);
+}
+
+TEST_CASE("what the default stream frees goes even where its context cannot be entered",
+          "[teardown]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    const Context context = context_with("");
+    auto buffer = [&] {
+        const auto scope = context.enter().value();
+        return DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
+    }();
+    const Context other = Context::create(Device::from_native(0)).value();
+    const auto scope = other.enter().value();
+    const api_test::Reports reports;
+    api_test::always_fail_instead("cuCtxPushCurrent");
+    CHECK(buffer.close());
+    api_test::simulator()->clear_faults();
+    CHECK(reports.names() == std::vector<std::string>{"cuCtxPushCurrent_v2"});
+}
+
+TEST_CASE("nothing is tried in a context that is gone", "[teardown]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    const Context context = context_with("");
+    auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const CUdeviceptr address = buffer.native();
+    const api_test::Reports reports;
+    {
+        const ScopedOverride<entry::cuCtxPushCurrent> gone(
+            [](CUcontext) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; });
+        CHECK(buffer.close());
+    }
+    CHECK(reports.failures.empty());
+    const auto scope = context.enter().value();
+    CHECK(driver().cuMemFree(address) == CUDA_SUCCESS);
 }

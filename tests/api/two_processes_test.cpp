@@ -41,6 +41,19 @@ Context primary() {
     return need(Context::primary(need(Device::get(0))));
 }
 
+CUcontext current_context() {
+    CUcontext context = nullptr;
+    REQUIRE(driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    return context;
+}
+
+bool primary_is_active() {
+    unsigned int flags = 0;
+    int active = 0;
+    REQUIRE(driver().cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS);
+    return active != 0;
+}
+
 std::vector<int> contents(const Context &context, DeviceSpan<int> memory) {
     std::vector<int> values(memory.size());
     need(copy(context, std::span(values), memory));
@@ -99,6 +112,61 @@ TEST_CASE("child: opens memory", "[.]") {
     CHECK(values == std::vector<int>(50, 1));
     need(memory.close());
     parent.await();
+}
+
+TEST_CASE("opened memory keeps its context, and is closed in it", "[ipc][P3][P5]") {
+    api_test::restart("");
+    const Context context = primary();
+    const auto buffer = need(DeviceBuffer<int>::allocate(context, 16));
+    Child child("child: closes memory without a context");
+    child.channel().send(bytes_of(need(IpcExport::of(context, buffer.span()))));
+    CHECK(child.passed());
+}
+
+TEST_CASE("child: closes memory without a context", "[.]") {
+    Channel parent = Channel::of_parent();
+    api_test::restart("");
+    const auto bytes = parent.receive<ExportBytes>();
+    const auto exported = need(IpcExport::from_bytes(std::span(bytes)));
+    auto memory = need(IpcMemory::open(primary(), exported)); // the context has no other owner
+    CHECK(primary_is_active());
+    const DeviceSpan<int> span = memory.span<int>();
+    CHECK(contents(primary(), span).size() == 16);
+    CHECK(current_context() == nullptr);
+    CHECK(memory.close());
+    CHECK(current_context() == nullptr);
+    CHECK_FALSE(primary_is_active());
+
+    memory = need(IpcMemory::open(primary(), exported));
+    const Context other = need(Context::create(need(Device::get(0))));
+    const auto scope = need(other.enter());
+    CHECK(memory.close());
+    CHECK(current_context() == other.native());
+    CHECK(api_test::leaks().size() <= 2); // the other context, current
+}
+
+TEST_CASE("opened memory is closed while streams are captured", "[ipc]") {
+    api_test::restart("");
+    const Context context = primary();
+    const auto buffer = need(DeviceBuffer<int>::allocate(context, 16));
+    Child child("child: closes memory in a capture");
+    child.channel().send(bytes_of(need(IpcExport::of(context, buffer.span()))));
+    CHECK(child.passed());
+}
+
+TEST_CASE("child: closes memory in a capture", "[.]") {
+    Channel parent = Channel::of_parent();
+    api_test::restart("");
+    const auto bytes = parent.receive<ExportBytes>();
+    const Context context = primary();
+    auto memory = need(IpcMemory::open(context, need(IpcExport::from_bytes(std::span(bytes)))));
+    const Stream stream = need(Stream::create(context));
+    REQUIRE(driver().cuStreamBeginCapture(stream.native(), CU_STREAM_CAPTURE_MODE_GLOBAL) ==
+            CUDA_SUCCESS);
+    CHECK(memory.close());
+    CUgraph graph = nullptr;
+    CHECK(driver().cuStreamEndCapture(stream.native(), &graph) == CUDA_SUCCESS);
+    CHECK(driver().cuGraphDestroy(graph) == CUDA_SUCCESS);
 }
 
 TEST_CASE("an export that claims more than there is is refused", "[ipc][P3]") {

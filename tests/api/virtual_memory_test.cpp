@@ -1,5 +1,7 @@
 // Ranges of addresses, what is mapped in them, and who may access it.
 #include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
 #include "harness/simulator.hpp"
 
 #include <algorithm>
@@ -31,16 +33,6 @@ Place place_now(const std::string &settings = "") {
     return std::move(*place);
 }
 
-// The calls since log_calls(1), by name.
-std::vector<std::string> logged() {
-    std::vector<std::string> names;
-    cushim_sim_call call;
-    for (std::size_t i = 0; api_test::simulator()->call_at(i, &call) != 0; ++i) {
-        names.emplace_back(call.name);
-    }
-    return names;
-}
-
 void check_clean() {
     // But for the context, which lives on.
     const auto left = api_test::leaks();
@@ -52,7 +44,7 @@ void check_clean() {
 
 } // namespace
 
-SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory][V8]") {
+SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory]") {
     CUSHIM_TRY(const Place place, Place::make());
     CUSHIM_TRY(const auto granularity, Granularity::of(place.device));
     CUSHIM_TRY(const std::size_t size, granularity.round_up(std::size_t(1) << 20));
@@ -70,7 +62,7 @@ SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory]
 }
 
 SCENARIO_TEST("a range is reserved where it is wanted, as far as CUDA follows",
-              "[virtual_memory][V3][V4]") {
+              "[virtual_memory][V3]") {
     CUSHIM_TRY(const Place place, Place::make());
     const std::size_t alignment = std::size_t(64) << 20;
     CUSHIM_TRY(auto range,
@@ -174,7 +166,7 @@ TEST_CASE("what would reach past the end is refused with the numbers", "[virtual
     CHECK(tells(between, {unit}));
 }
 
-TEST_CASE("what is empty is refused", "[virtual_memory][V8]") {
+TEST_CASE("what is empty is refused", "[virtual_memory][V5]") {
     const Place place = place_now();
     const auto range = AddressRange::reserve(place.device, place.unit);
     const auto memory = PhysicalMemory::create(place.device, place.unit);
@@ -288,10 +280,8 @@ TEST_CASE("all grants go to CUDA in one call", "[virtual_memory][V10]") {
     const auto first = MappedRange::map(*range, 0, *memory);
     const auto second = MappedRange::map(*range, place.unit, *memory);
     REQUIRE(second);
-    api_test::simulator()->log_calls(1);
-    REQUIRE(range->set_access(0, range->size(), grants));
-    api_test::simulator()->log_calls(0);
-    CHECK(logged() == std::vector<std::string>{"cuMemSetAccess"});
+    CHECK(api_test::calls_in([&] { CHECK(range->set_access(0, range->size(), grants)); }) ==
+          std::vector<std::string>{"cuMemSetAccess"});
 }
 
 SCENARIO_TEST("a mapping says where it is", "[virtual_memory][V11]") {
@@ -320,20 +310,17 @@ TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_me
         auto mapped = *MappedRange::map(range, 0, memory, place.access());
         MappedRange second = mapped.share();
         REQUIRE(write(place, mapped.native(), pattern(10)));
-        if (api_test::simulator() != nullptr) {
-            api_test::simulator()->log_calls(1);
-        }
-        for (const int owner : order) {
-            owner == 0   ? range.reset()
-            : owner == 1 ? memory.reset()
-            : owner == 2 ? mapped.reset()
-                         : second.reset();
-        }
+        const auto calls = api_test::destroying_calls_in([&] {
+            for (const int owner : order) {
+                owner == 0   ? range.reset()
+                : owner == 1 ? memory.reset()
+                : owner == 2 ? mapped.reset()
+                             : second.reset();
+            }
+        });
         if (api_test::simulator() == nullptr) {
             continue;
         }
-        api_test::simulator()->log_calls(0);
-        const auto calls = logged();
         REQUIRE(calls.size() == 3);
         CHECK(calls[0] == "cuMemUnmap"); // first of all, whoever is dropped first
         CHECK(std::find(calls.begin(), calls.end(), "cuMemAddressFree") != calls.end());
@@ -349,10 +336,8 @@ TEST_CASE("the last mapping takes its range down, then its memory", "[virtual_me
     const Place place = place_now();
     auto mapped = map_new(place, place.unit);
     REQUIRE(mapped);
-    api_test::simulator()->log_calls(1);
-    CHECK(mapped->close());
-    api_test::simulator()->log_calls(0);
-    CHECK(logged() == std::vector<std::string>{"cuMemUnmap", "cuMemAddressFree", "cuMemRelease"});
+    CHECK(api_test::destroying_calls_in([&] { CHECK(mapped->close()); }) ==
+          std::vector<std::string>{"cuMemUnmap", "cuMemAddressFree", "cuMemRelease"});
     check_clean();
 }
 
@@ -440,7 +425,7 @@ TEST_CASE("waiting and unmapping may both fail, and both failures show", "[virtu
     api_test::simulator()->clear_faults();
     REQUIRE_FALSE(closed);
     CHECK(std::string(closed.error().entry_point()) == "cuStreamSynchronize");
-    CHECK(reports.names == std::vector<std::string>{"cuMemUnmap"});
+    CHECK(reports.names() == std::vector<std::string>{"cuMemUnmap"});
 }
 
 TEST_CASE("streams that cannot be waited for later are refused", "[virtual_memory][V12]") {
@@ -481,7 +466,7 @@ TEST_CASE("owners of one mapping are used by several threads", "[virtual_memory]
     CHECK(api_test::misuses().empty());
 }
 
-SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memory][V12]") {
+SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memory]") {
     CUSHIM_TRY(const Place place, Place::make());
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 2 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
@@ -495,7 +480,7 @@ SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memor
     return {};
 }
 
-TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memory][V13]") {
+TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memory][V3]") {
     api_test::restart("");
     const auto device = Device::get(0);
     REQUIRE(device);

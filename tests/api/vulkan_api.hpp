@@ -52,9 +52,22 @@ constexpr Flags device_local = 1;         // of memory
 constexpr Flags at_transfer = 0x1000;     // a stage of the pipeline
 constexpr std::uint32_t version_1_2 = (1u << 22) | (2u << 12);
 
-struct ApplicationInfo {
-    StructureType type = application_info;
+// How most structures begin: what it is, and what it is extended by.
+template <StructureType Type>
+struct Chained {
+    StructureType type = Type;
     const void *next = nullptr;
+};
+static_assert(sizeof(Chained<application_info>) ==
+              16); // nothing that a derived one could use again
+
+// The kinds of handles that something may be exported as.
+template <StructureType Type>
+struct Exportable : Chained<Type> {
+    Flags handle_types = opaque_fd;
+};
+
+struct ApplicationInfo : Chained<application_info> {
     const char *name = nullptr;
     std::uint32_t version = 0;
     const char *engine = nullptr;
@@ -62,9 +75,7 @@ struct ApplicationInfo {
     std::uint32_t api_version = version_1_2;
 };
 
-struct InstanceCreateInfo {
-    StructureType type = instance_create_info;
-    const void *next = nullptr;
+struct InstanceCreateInfo : Chained<instance_create_info> {
     Flags flags = 0;
     const ApplicationInfo *application = nullptr;
     std::uint32_t layer_count = 0;
@@ -73,9 +84,7 @@ struct InstanceCreateInfo {
     const char *const *extensions = nullptr;
 };
 
-struct IdProperties {
-    StructureType type = physical_device_id_properties;
-    void *next = nullptr;
+struct IdProperties : Chained<physical_device_id_properties> {
     std::uint8_t device_uuid[16] = {};
     std::uint8_t driver_uuid[16] = {};
     std::uint8_t device_luid[8] = {};
@@ -83,9 +92,7 @@ struct IdProperties {
     std::uint32_t device_luid_valid = 0;
 };
 
-struct PhysicalDeviceProperties2 {
-    StructureType type = physical_device_properties_2;
-    void *next = nullptr;
+struct PhysicalDeviceProperties2 : Chained<physical_device_properties_2> {
     alignas(8) std::byte properties[824] = {};
 };
 
@@ -109,24 +116,18 @@ struct MemoryProperties {
     } heaps[16] = {};
 };
 
-struct QueueCreateInfo {
-    StructureType type = device_queue_create_info;
-    const void *next = nullptr;
+struct QueueCreateInfo : Chained<device_queue_create_info> {
     Flags flags = 0;
     std::uint32_t family = 0;
     std::uint32_t count = 1;
     const float *priorities = nullptr;
 };
 
-struct TimelineFeatures {
-    StructureType type = timeline_semaphore_features;
-    void *next = nullptr;
+struct TimelineFeatures : Chained<timeline_semaphore_features> {
     std::uint32_t timeline = 1;
 };
 
-struct DeviceCreateInfo {
-    StructureType type = device_create_info;
-    const void *next = nullptr;
+struct DeviceCreateInfo : Chained<device_create_info> {
     Flags flags = 0;
     std::uint32_t queue_count = 1;
     const QueueCreateInfo *queues = nullptr;
@@ -137,15 +138,9 @@ struct DeviceCreateInfo {
     const void *features = nullptr;
 };
 
-struct ExternalMemoryBufferCreateInfo {
-    StructureType type = external_memory_buffer_create_info;
-    const void *next = nullptr;
-    Flags handle_types = opaque_fd;
-};
+using ExternalMemoryBufferCreateInfo = Exportable<external_memory_buffer_create_info>;
 
-struct BufferCreateInfo {
-    StructureType type = buffer_create_info;
-    const void *next = nullptr;
+struct BufferCreateInfo : Chained<buffer_create_info> {
     Flags flags = 0;
     std::uint64_t size = 0;
     Flags usage = transfer_source | transfer_destination;
@@ -160,77 +155,51 @@ struct MemoryRequirements {
     std::uint32_t type_bits = 0;
 };
 
-struct ExportMemoryAllocateInfo {
-    StructureType type = export_memory_allocate_info;
-    const void *next = nullptr;
-    Flags handle_types = opaque_fd;
-};
+using ExportMemoryAllocateInfo = Exportable<export_memory_allocate_info>;
 
-struct DedicatedAllocateInfo {
-    StructureType type = memory_dedicated_allocate_info;
-    const void *next = nullptr;
+struct DedicatedAllocateInfo : Chained<memory_dedicated_allocate_info> {
     std::uint64_t image = 0;
     Buffer buffer = 0;
 };
 
-struct MemoryAllocateInfo {
-    StructureType type = memory_allocate_info;
-    const void *next = nullptr;
+struct MemoryAllocateInfo : Chained<memory_allocate_info> {
     std::uint64_t size = 0;
     std::uint32_t type_index = 0;
 };
 
-struct MemoryGetFdInfo {
-    StructureType type = memory_get_fd_info;
-    const void *next = nullptr;
+struct MemoryGetFdInfo : Chained<memory_get_fd_info> {
     DeviceMemory memory = 0;
     Flags handle_type = opaque_fd;
 };
 
-struct SemaphoreTypeCreateInfo {
-    StructureType type = semaphore_type_create_info;
-    const void *next = nullptr;
+struct SemaphoreTypeCreateInfo : Chained<semaphore_type_create_info> {
     std::uint32_t timeline = 0; // 0: binary, 1: timeline
     std::uint64_t initial = 0;
 };
 
-struct ExportSemaphoreCreateInfo {
-    StructureType type = export_semaphore_create_info;
-    const void *next = nullptr;
-    Flags handle_types = opaque_fd;
-};
+using ExportSemaphoreCreateInfo = Exportable<export_semaphore_create_info>;
 
-struct SemaphoreCreateInfo {
-    StructureType type = semaphore_create_info;
-    const void *next = nullptr;
+struct SemaphoreCreateInfo : Chained<semaphore_create_info> {
     Flags flags = 0;
 };
 
-struct SemaphoreGetFdInfo {
-    StructureType type = semaphore_get_fd_info;
-    const void *next = nullptr;
+struct SemaphoreGetFdInfo : Chained<semaphore_get_fd_info> {
     Semaphore semaphore = 0;
     Flags handle_type = opaque_fd;
 };
 
-struct CommandPoolCreateInfo {
-    StructureType type = command_pool_create_info;
-    const void *next = nullptr;
+struct CommandPoolCreateInfo : Chained<command_pool_create_info> {
     Flags flags = 0;
     std::uint32_t family = 0;
 };
 
-struct CommandBufferAllocateInfo {
-    StructureType type = command_buffer_allocate_info;
-    const void *next = nullptr;
+struct CommandBufferAllocateInfo : Chained<command_buffer_allocate_info> {
     CommandPool pool = 0;
     std::uint32_t level = 0;
     std::uint32_t count = 1;
 };
 
-struct CommandBufferBeginInfo {
-    StructureType type = command_buffer_begin_info;
-    const void *next = nullptr;
+struct CommandBufferBeginInfo : Chained<command_buffer_begin_info> {
     Flags flags = 1; // submitted once
     const void *inheritance = nullptr;
 };
@@ -241,18 +210,14 @@ struct BufferCopy {
     std::uint64_t size = 0;
 };
 
-struct TimelineSubmitInfo {
-    StructureType type = timeline_semaphore_submit_info;
-    const void *next = nullptr;
+struct TimelineSubmitInfo : Chained<timeline_semaphore_submit_info> {
     std::uint32_t wait_count = 1;
     const std::uint64_t *wait_values = nullptr;
     std::uint32_t signal_count = 1;
     const std::uint64_t *signal_values = nullptr;
 };
 
-struct SubmitInfo {
-    StructureType type = submit_info;
-    const void *next = nullptr;
+struct SubmitInfo : Chained<submit_info> {
     std::uint32_t wait_count = 1;
     const Semaphore *waits = nullptr;
     const Flags *wait_stages = nullptr;
@@ -261,6 +226,28 @@ struct SubmitInfo {
     std::uint32_t signal_count = 1;
     const Semaphore *signals = nullptr;
 };
+
+// As the specification's own declarations come out on 64-bit systems.
+static_assert(sizeof(ApplicationInfo) == 48);
+static_assert(sizeof(InstanceCreateInfo) == 64);
+static_assert(sizeof(IdProperties) == 64);
+static_assert(sizeof(PhysicalDeviceProperties2) == 840);
+static_assert(sizeof(QueueCreateInfo) == 40);
+static_assert(sizeof(TimelineFeatures) == 24);
+static_assert(sizeof(DeviceCreateInfo) == 72);
+static_assert(sizeof(ExternalMemoryBufferCreateInfo) == 24);
+static_assert(sizeof(BufferCreateInfo) == 56);
+static_assert(sizeof(DedicatedAllocateInfo) == 32);
+static_assert(sizeof(MemoryAllocateInfo) == 32);
+static_assert(sizeof(MemoryGetFdInfo) == 32);
+static_assert(sizeof(SemaphoreTypeCreateInfo) == 32);
+static_assert(sizeof(SemaphoreCreateInfo) == 24);
+static_assert(sizeof(SemaphoreGetFdInfo) == 32);
+static_assert(sizeof(CommandPoolCreateInfo) == 24);
+static_assert(sizeof(CommandBufferAllocateInfo) == 32);
+static_assert(sizeof(CommandBufferBeginInfo) == 32);
+static_assert(sizeof(TimelineSubmitInfo) == 48);
+static_assert(sizeof(SubmitInfo) == 72);
 
 // Every function that the tests call: X(return type, name without "vk", parameters).
 #define VULKAN_INSTANCE_FUNCTIONS(X)                                                               \

@@ -110,7 +110,7 @@ int run_on(CUdevice device, bool with_kernels) {
     CUmodule module;
     CUfunction kernel;
     check(cuda.cuModuleLoadData(&module, vector_add_ptx), "cuModuleLoadData");
-    check(cuda.cuModuleGetFunction(&kernel, module, "vector_add"), "cuModuleGetFunction");
+    check(cuda.cuModuleGetFunction(&kernel, module, "add"), "cuModuleGetFunction");
 
     std::vector<float> a(count), b(count), sum(count);
     for (unsigned int i = 0; i < count; ++i) {

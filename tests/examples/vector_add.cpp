@@ -51,7 +51,7 @@ Result<bool> add(cushim::Device device, bool with_kernels) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
-    CUSHIM_TRY(const auto kernel, module.kernel<Add>("vector_add"));
+    CUSHIM_TRY(const auto kernel, module.kernel<Add>("add"));
     const std::vector<float> a = numbers(0.5F), b = numbers(0.25F);
     CUSHIM_TRY(const auto a_there, upload(context, a));
     CUSHIM_TRY(const auto b_there, upload(context, b));

@@ -31,7 +31,7 @@ void number(const Vector &vector, float step) {
 Result<void> queue_sum(const cushim::Context &context, const cushim::Stream &stream,
                        const Vector &a, const Vector &b, const Vector &sum) {
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
-    CUSHIM_TRY(const auto kernel, module.kernel<Add>("vector_add"));
+    CUSHIM_TRY(const auto kernel, module.kernel<Add>("add"));
     // Each becomes the address that the device has for it.
     CUSHIM_TRY_VOID(kernel.launch(stream, cushim::LaunchConfig::covering(count), a, b, sum, count));
     return stream.synchronize(); // before the module goes

@@ -70,36 +70,6 @@ cushim::Result<void> must_be_refused(const cushim::Result<T> &result, CUresult s
     return result.error().status() == status ? cushim::Result<void>() : result.error();
 }
 
-// The entry points whose failures destructors reported while this lives.
-class Reports {
-  public:
-    Reports()
-        : before_(cushim::set_teardown_sink(
-              {[](const cushim::TeardownFailure &failure, void *user) {
-                   static_cast<Reports *>(user)->names.emplace_back(failure.entry_point);
-               },
-               this})) {}
-    ~Reports() { cushim::set_teardown_sink(before_); }
-    Reports(const Reports &) = delete;
-    Reports &operator=(const Reports &) = delete;
-
-    std::vector<std::string> names;
-
-  private:
-    cushim::TeardownSinkSetting before_;
-};
-
-// Every call of this entry point does what it is to do, and answers UNKNOWN all the same, until
-// clear_faults(). On the simulator.
-inline void always_fail_after(const char *entry_point) {
-    cushim_sim_fault fault{};
-    fault.entry = entry_point;
-    fault.kind = CUSHIM_SIM_FAULT_AFTER;
-    fault.code = CUDA_ERROR_UNKNOWN;
-    fault.sticky = 1;
-    REQUIRE(simulator()->plan_fault(&fault) != 0);
-}
-
 // A pattern in which every element differs from its neighbours.
 inline std::vector<std::uint32_t> pattern(std::size_t count, std::uint32_t seed = 0) {
     std::vector<std::uint32_t> values(count);

@@ -29,6 +29,18 @@ std::vector<std::string> calls_in(const Function &function) {
     return names;
 }
 
+// The same, but for those that only prepare others: the capture mode and the current context are changed
+// and restored around what destructors call.
+template <class Function>
+std::vector<std::string> destroying_calls_in(const Function &function) {
+    auto names = calls_in(function);
+    std::erase_if(names, [](const std::string &name) {
+        return name == "cuThreadExchangeStreamCaptureMode" || name.starts_with("cuCtxGetCurrent") ||
+               name.starts_with("cuCtxPushCurrent") || name.starts_with("cuCtxPopCurrent");
+    });
+    return names;
+}
+
 inline CUcontext current_context() {
     CUcontext context = nullptr;
     REQUIRE(cushim::driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS);

@@ -37,6 +37,15 @@ std::vector<std::string> lines(std::size_t (*report)(cushim_sim_line, void *)) {
     return all;
 }
 
+void always_fail(const char *entry_point, cushim_sim_fault_kind kind) {
+    cushim_sim_fault fault{};
+    fault.entry = entry_point;
+    fault.kind = kind;
+    fault.code = CUDA_ERROR_UNKNOWN;
+    fault.sticky = 1;
+    REQUIRE(simulator()->plan_fault(&fault) != 0);
+}
+
 } // namespace
 
 const cushim_sim *simulator() {
@@ -52,6 +61,7 @@ void restart(const std::string &settings) {
         REQUIRE(cushim::init().has_value());
         return;
     }
+    cushim::wait_for_released_closures(); // of the test before
     simulator()->reset();
     if (simulator()->configure(settings.c_str()) != 0) {
         FAIL("the simulator does not understand " << simulator()->problem());
@@ -66,6 +76,14 @@ std::vector<std::string> leaks() {
 
 std::vector<std::string> misuses() {
     return simulator() != nullptr ? lines(simulator()->misuses) : std::vector<std::string>();
+}
+
+void always_fail_after(const char *entry_point) {
+    always_fail(entry_point, CUSHIM_SIM_FAULT_AFTER);
+}
+
+void always_fail_instead(const char *entry_point) {
+    always_fail(entry_point, CUSHIM_SIM_FAULT_INSTEAD);
 }
 
 } // namespace api_test

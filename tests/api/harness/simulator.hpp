@@ -19,4 +19,9 @@ void restart(const std::string &settings);
 std::vector<std::string> leaks();
 std::vector<std::string> misuses();
 
+// On the simulator: every call of this entry point answers UNKNOWN until clear_faults(), and does what
+// it is to do before that, or nothing at all.
+void always_fail_after(const char *entry_point);
+void always_fail_instead(const char *entry_point);
+
 } // namespace api_test

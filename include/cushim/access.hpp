@@ -1,0 +1,41 @@
+/* Who may do what with memory of virtual memory management and of pools. */
+#ifndef CUSHIM_ACCESS_HPP
+#define CUSHIM_ACCESS_HPP
+
+#include <cushim/device.hpp>
+#include <cushim/driver_table.hpp>
+
+namespace cushim {
+
+enum class AccessFlags : unsigned char { none = 0, read = 1, read_write = 3 };
+
+// What a device, or the host, may do with what is mapped.
+class AccessGrant {
+  public:
+    AccessGrant(Device device, AccessFlags flags) noexcept
+        : AccessGrant(CU_MEM_LOCATION_TYPE_DEVICE, device.native(), flags) {}
+    // For memory that lies on the host, on this NUMA node. CUDA 12.2.
+    static AccessGrant host_numa(int node, AccessFlags flags) noexcept {
+        return {static_cast<CUmemLocationType>(3), node, flags};
+    }
+
+    const CUmemAccessDesc &native() const noexcept { return native_; }
+    // Whether both are about the same device or node.
+    bool same_accessor(const AccessGrant &other) const noexcept {
+        return native_.location.type == other.native_.location.type &&
+               native_.location.id == other.native_.location.id;
+    }
+
+  private:
+    AccessGrant(CUmemLocationType type, int id, AccessFlags flags) noexcept {
+        native_.location.type = type;
+        native_.location.id = id;
+        native_.flags = static_cast<CUmemAccess_flags>(flags);
+    }
+
+    CUmemAccessDesc native_{};
+};
+
+} // namespace cushim
+
+#endif

@@ -1,0 +1,101 @@
+/* Capture: what is queued in a stream becomes a graph instead of being run.
+ *
+ *     CUSHIM_TRY(const Graph graph, stream.capture([&]() -> Result<void> {
+ *         CUSHIM_TRY_VOID(copy(stream, device, host));
+ *         return kernel.launch(stream, config, device, n);
+ *     }));
+ *
+ * A capture takes in other streams that wait for an event which was recorded in it (fork); they must be waited
+ * for in turn before it ends (join).
+ *
+ * Captured work keeps nothing alive but closures of Stream::launch_host_function(): what else it uses is kept
+ * with Graph::keep_alive(), or by the caller.
+ *
+ * Threads: a capture ends on the thread where it began, unless its mode is relaxed.
+ * Entry points: cuStreamBeginCapture_v2 (CUDA 10.1), cuStreamEndCapture, cuStreamIsCapturing (CUDA 10.0).
+ */
+#ifndef CUSHIM_CAPTURE_HPP
+#define CUSHIM_CAPTURE_HPP
+
+#include <cushim/capture_mode.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/stream.hpp>
+
+namespace cushim {
+namespace detail {
+
+CUSHIM_API Result<void> begin_capture(Api api, const Stream &stream, CaptureMode mode) noexcept;
+CUSHIM_API Result<Graph> end_capture(Api api, const Stream &stream) noexcept;
+// Tells the teardown sink, but for captures that were ruined before.
+CUSHIM_API void report_unheard(const Error &error) noexcept;
+
+// What f() answers, without its value.
+template <class F>
+Result<void> answer_of(F &f) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F &>>) {
+        f();
+        return {};
+    } else {
+        auto result = f();
+        if (!result) {
+            return result.error();
+        }
+        return {};
+    }
+}
+
+// Calls f(), and then end() on every path, exceptions included. The first error is the answer; a second one
+// goes to the teardown sink.
+template <class F, class End>
+auto captured(F &f, End end) -> decltype(end()) {
+    struct Scope {
+        End *end;
+        ~Scope() {
+            if (end != nullptr) {
+                const auto ended = (*end)(); // and what was captured goes
+                if (!ended) {
+                    report_unheard(ended.error());
+                }
+            }
+        }
+    } scope{&end};
+    Result<void> done = answer_of(f);
+    scope.end = nullptr;
+    auto ended = end();
+    if (!done) {
+        if (!ended) {
+            report_unheard(ended.error());
+        }
+        return done.error();
+    }
+    return ended;
+}
+
+template <class F>
+Result<Graph> capture(Api api, const Stream &stream, CaptureMode mode, F &f) {
+    CUSHIM_TRY_VOID(begin_capture(api, stream, mode));
+    return captured(f, [&]() noexcept { return end_capture(api, stream); });
+}
+
+} // namespace detail
+
+template <class F>
+Result<Graph> Stream::capture(CaptureMode mode, F &&f) const {
+    return detail::capture(Api::driver, *this, mode, f);
+}
+
+template <class F>
+Result<Graph> Stream::capture(F &&f) const {
+    return detail::capture(Api::driver, *this, CaptureMode::per_thread, f);
+}
+
+template <class F>
+Result<void> Stream::capture_to(const Graph &graph, const GraphDependencies &dependencies,
+                                CaptureMode mode, F &&f) const {
+    CUSHIM_TRY_VOID(begin_capture_to(graph, dependencies, mode));
+    return detail::captured(f, [&]() noexcept { return end_capture_to(graph); });
+}
+
+} // namespace cushim
+
+#endif

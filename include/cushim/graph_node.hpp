@@ -1,0 +1,265 @@
+/* Nodes of CUDA graphs: which there are, what orders them, and what they are made from. */
+#ifndef CUSHIM_GRAPH_NODE_HPP
+#define CUSHIM_GRAPH_NODE_HPP
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <cushim/closure.hpp>
+#include <cushim/copy_2d.hpp>
+#include <cushim/event.hpp>
+#include <cushim/external_semaphore.hpp>
+#include <cushim/kernel.hpp>
+#include <cushim/launch.hpp>
+
+namespace cushim {
+
+// What a node does; CUDA's own numbers.
+enum class GraphNodeType : unsigned char {
+    kernel = 0,
+    memcpy = 1,
+    memset = 2,
+    host = 3,
+    child_graph = 4,
+    empty = 5,
+    event_wait = 6,
+    event_record = 7,
+    semaphore_signal = 8, // of external semaphores; CUDA 11.2
+    semaphore_wait = 9,   // likewise
+    mem_alloc = 10,       // CUDA 11.4
+    mem_free = 11,        // likewise
+    batch_mem_op = 12,    // CUDA 11.7
+    conditional = 13      // CUDA 12.3
+};
+
+/* A node of a graph. A name and no owner: it is the graph's, and copies name the same node. Where it is
+ * used, cushim tells a node of another graph and one that is destroyed, or whose graph is, from one that
+ * is there: invalid_argument. */
+class GraphNode {
+  public:
+    GraphNode() noexcept = default;
+
+    // Whether it names a node.
+    explicit operator bool() const noexcept { return native_ != nullptr; }
+    // CUDA's handle. The runtime API's cudaGraphNode_t is the same type.
+    CUgraphNode native() const noexcept { return native_; }
+
+    friend bool operator==(const GraphNode &, const GraphNode &) noexcept = default;
+
+  private:
+    friend struct detail::GraphAccess;
+    GraphNode(CUgraphNode native, unsigned long long graph, unsigned long long serial) noexcept
+        : native_(native), graph_(graph), serial_(serial) {}
+
+    CUgraphNode native_ = nullptr;
+    unsigned long long graph_ = 0;  // which graph of this process
+    unsigned long long serial_ = 0; // which node of it: CUDA gives handles again
+};
+
+/* Nodes that another one waits for: {}, one node, {a, b}, or an array of them. A view. */
+class GraphDependencies {
+  public:
+    GraphDependencies() noexcept = default;
+    GraphDependencies(const GraphNode &node) noexcept : nodes_(&node, 1) {}
+    GraphDependencies(std::initializer_list<GraphNode> nodes) noexcept
+        : nodes_(nodes.begin(), nodes.size()) {}
+    template <class Nodes>
+    requires std::is_convertible_v<const Nodes &, std::span<const GraphNode>>
+    GraphDependencies(const Nodes &nodes)
+    noexcept : nodes_(nodes) {}
+
+    std::span<const GraphNode> nodes() const noexcept { return nodes_; }
+
+  private:
+    std::span<const GraphNode> nodes_;
+};
+
+/* How one node waits for another, where that is more than to wait for its end: for kernels that start
+ * each other early. CUgraphEdgeData, since CUDA 12.3. */
+struct GraphEdgeData {
+    unsigned char from_port = 0;
+    unsigned char to_port = 0;
+    unsigned char type = 0;
+
+    friend constexpr bool operator==(const GraphEdgeData &,
+                                     const GraphEdgeData &) noexcept = default;
+};
+
+// `to` waits for `from`.
+struct GraphEdge {
+    GraphNode from;
+    GraphNode to;
+    GraphEdgeData data = {};
+
+    friend bool operator==(const GraphEdge &, const GraphEdge &) noexcept = default;
+};
+
+namespace detail {
+
+template <class T>
+concept Owning = requires(const T &owner) {
+    Access::state(owner);
+};
+
+// Behind an owner or a buffer, or null where it is none: graphs keep alive what their nodes use.
+template <class T>
+State *state_of(const T *object) noexcept {
+    if constexpr (Owning<T>) {
+        return Access::state(*object);
+    } else {
+        return nullptr;
+    }
+}
+
+// What a node uses and keeps: owners' states, some of them null, and a closure.
+struct NodeUses {
+    std::span<State *const> states;
+    Closure closure = {};
+};
+
+struct KernelNode {
+    const AnyKernel &kernel;
+    const LaunchConfig &config;
+    void **arguments;
+};
+struct EventNode {
+    CUevent event;
+};
+struct ChildGraphNode {
+    CUgraph graph;
+};
+struct HostNode {
+    void (*function)(void *);
+    void *user;
+};
+struct SemaphoreNode {
+    const SemaphoreOperation *operations;
+    std::size_t count;
+};
+struct BatchMemOpNode {
+    const CUstreamBatchMemOpParams *operations;
+    std::size_t count;
+};
+struct MemFreeNode {
+    CUdeviceptr address;
+};
+
+/* Parameters of a node, of whichever type. A view. */
+class NodeParameters {
+  public:
+    NodeParameters() noexcept : type_(GraphNodeType::empty) {}
+    NodeParameters(const KernelNode &node) noexcept
+        : NodeParameters(GraphNodeType::kernel, &node) {}
+    NodeParameters(const PitchedCopy &copy) noexcept
+        : NodeParameters(GraphNodeType::memcpy, &copy) {}
+    NodeParameters(const PitchedFill &fill) noexcept
+        : NodeParameters(GraphNodeType::memset, &fill) {}
+    NodeParameters(const HostNode &node) noexcept : NodeParameters(GraphNodeType::host, &node) {}
+    NodeParameters(const ChildGraphNode &node) noexcept
+        : NodeParameters(GraphNodeType::child_graph, &node) {}
+    NodeParameters(const BatchMemOpNode &node) noexcept
+        : NodeParameters(GraphNodeType::batch_mem_op, &node) {}
+    NodeParameters(const MemFreeNode &node) noexcept
+        : NodeParameters(GraphNodeType::mem_free, &node) {}
+    // event_record or event_wait; semaphore_signal or semaphore_wait.
+    NodeParameters(GraphNodeType type, const EventNode &node) noexcept
+        : NodeParameters(type, static_cast<const void *>(&node)) {}
+    NodeParameters(GraphNodeType type, const SemaphoreNode &node) noexcept
+        : NodeParameters(type, static_cast<const void *>(&node)) {}
+
+    GraphNodeType type() const noexcept { return type_; }
+    template <class Parameters>
+    const Parameters &as() const noexcept {
+        return *static_cast<const Parameters *>(parameters_);
+    }
+
+  private:
+    NodeParameters(GraphNodeType type, const void *parameters) noexcept
+        : type_(type), parameters_(parameters) {}
+
+    GraphNodeType type_;
+    const void *parameters_ = nullptr;
+};
+
+// --- copies and fills, from spans, or from what has a span and is kept
+
+template <class Memory>
+auto view_of(const Memory &memory) noexcept {
+    if constexpr (requires { memory.span(); }) {
+        return memory.span();
+    } else {
+        return memory;
+    }
+}
+
+inline PitchedView linear_view(unsigned long long address, std::size_t size,
+                               std::size_t element_size) noexcept {
+    return {address, {size, 1, 1}, {size * element_size, 1}};
+}
+template <class T>
+ElementType element_of() noexcept {
+    return {sizeof(T), alignof(T)};
+}
+
+template <WritableDeviceType T>
+PitchedCopy copy_between(DeviceSpan<T> to, SourceSpan<T> from) noexcept {
+    return {CopyKind::host_to_device, linear_view(to.address(), to.size(), sizeof(T)),
+            linear_view(address_of(from.data()), from.size(), sizeof(T)), element_of<T>()};
+}
+template <WritableDeviceType T, std::size_t Size>
+PitchedCopy copy_between(std::span<T, Size> to,
+                         DeviceSpan<const std::type_identity_t<T>> from) noexcept {
+    return {CopyKind::device_to_host, linear_view(address_of(to.data()), to.size(), sizeof(T)),
+            linear_view(from.address(), from.size(), sizeof(T)), element_of<T>()};
+}
+template <WritableDeviceType T>
+PitchedCopy copy_between(DeviceSpan<T> to,
+                         DeviceSpan<const std::type_identity_t<T>> from) noexcept {
+    return {CopyKind::device_to_device, linear_view(to.address(), to.size(), sizeof(T)),
+            linear_view(from.address(), from.size(), sizeof(T)), element_of<T>()};
+}
+template <WritableDeviceType T>
+PitchedCopy copy_between(const DevicePitchedSpan<T> &to,
+                         const HostPitchedSpan<const std::type_identity_t<T>> &from) noexcept {
+    return {CopyKind::host_to_device, to.view(), from.view(), element_of<T>()};
+}
+template <WritableDeviceType T>
+PitchedCopy copy_between(const HostPitchedSpan<T> &to,
+                         const DevicePitchedSpan<const std::type_identity_t<T>> &from) noexcept {
+    return {CopyKind::device_to_host, to.view(), from.view(), element_of<T>()};
+}
+template <WritableDeviceType T>
+PitchedCopy copy_between(const DevicePitchedSpan<T> &to,
+                         const DevicePitchedSpan<const std::type_identity_t<T>> &from) noexcept {
+    return {CopyKind::device_to_device, to.view(), from.view(), element_of<T>()};
+}
+
+// Memory to write and memory to read with elements of one type, one of them the device's.
+template <class To, class From>
+concept CopyableTo = requires(const To &to, const From &from) {
+    copy_between(view_of(to), view_of(from));
+};
+
+template <FillableDeviceType T>
+PitchedFill fill_with(DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
+    return {linear_view(to.address(), to.size(), sizeof(T)), element_of<T>(), bits_of(value)};
+}
+template <FillableDeviceType T>
+PitchedFill fill_with(const DevicePitchedSpan<T> &to,
+                      const std::type_identity_t<T> &value) noexcept {
+    return {to.view(), element_of<T>(), bits_of(value)};
+}
+template <class To>
+using ElementOf = typename decltype(view_of(std::declval<const To &>()))::element_type;
+template <class To>
+concept Fillable = requires(const To &to, const ElementOf<To> &value) {
+    fill_with(view_of(to), value);
+};
+
+} // namespace detail
+} // namespace cushim
+
+#endif

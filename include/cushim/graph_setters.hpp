@@ -1,0 +1,90 @@
+/* Changing what a node does: of a graph, and of an executable graph. */
+#ifndef CUSHIM_GRAPH_SETTERS_HPP
+#define CUSHIM_GRAPH_SETTERS_HPP
+
+#include <cushim/graph_node.hpp>
+
+namespace cushim {
+
+class Graph;
+
+namespace detail {
+
+/* What Graph and GraphExec have in common. Each takes what the graph's add_...() of that type takes; the
+ * node stays what it is. In an executable graph it is the node of the graph that it was instantiated from,
+ * which must still be there; launches from then on do the new thing, and the graph is not changed.
+ *
+ * cuGraph...NodeSetParams, cuGraphExec...NodeSetParams, since the nodes themselves; for events CUDA 11.1,
+ * for semaphores CUDA 11.2. */
+template <class Derived>
+class NodeSetters {
+  public:
+    template <class... Parameters, class... Arguments>
+    requires(sizeof...(Arguments) == sizeof...(Parameters) &&
+             (KernelArgument<Arguments, Parameters> &&
+              ...)) Result<void> set_kernel_node(const GraphNode &node,
+                                                 const Kernel<void(Parameters...)> &kernel,
+                                                 const LaunchConfig &config,
+                                                 const Arguments &...arguments)
+    const noexcept {
+        return kernel.with_arguments(
+            [&](void **pointers) noexcept {
+                State *const uses[] = {state_of(&kernel),
+                                       state_of(__builtin_addressof(arguments))...};
+                return self().set(node, KernelNode{kernel, config, pointers}, {uses});
+            },
+            arguments...);
+    }
+
+    // Of the same kind and memory types; not of nothing.
+    template <class To, class From>
+    requires CopyableTo<To, From> Result<void> set_memcpy_node(const GraphNode &node, const To &to,
+                                                               const From &from)
+    const noexcept {
+        State *const uses[] = {state_of(&to), state_of(&from)};
+        return self().set(node, copy_between(view_of(to), view_of(from)), {uses});
+    }
+
+    template <Fillable To>
+    Result<void> set_memset_node(const GraphNode &node, const To &to,
+                                 const ElementOf<To> &value) const noexcept {
+        State *const uses[] = {state_of(&to)};
+        return self().set(node, fill_with(view_of(to), value), {uses});
+    }
+
+    template <HostFunction Function>
+    Result<void> set_host_node(const GraphNode &node, Function &&function) const noexcept {
+        return set_host_closure(node, make_closure(static_cast<Function &&>(function)));
+    }
+
+    Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
+        return set_event_node(GraphNodeType::event_record, node, event);
+    }
+    Result<void> set_event_wait_node(const GraphNode &node, const Event &event) const noexcept {
+        return set_event_node(GraphNodeType::event_wait, node, event);
+    }
+
+    // As many as the node has.
+    CUSHIM_API Result<void>
+    set_semaphore_signal_node(const GraphNode &node,
+                              std::span<const SemaphoreSignal> signals) const noexcept;
+    CUSHIM_API Result<void>
+    set_semaphore_wait_node(const GraphNode &node,
+                            std::span<const SemaphoreWait> waits) const noexcept;
+
+    CUSHIM_API Result<void>
+    set_batch_mem_op_node(const GraphNode &node,
+                          std::span<const CUstreamBatchMemOpParams> operations) const noexcept;
+
+  private:
+    const Derived &self() const noexcept { return static_cast<const Derived &>(*this); }
+
+    CUSHIM_API Result<void> set_host_closure(const GraphNode &node, Closure closure) const noexcept;
+    CUSHIM_API Result<void> set_event_node(GraphNodeType type, const GraphNode &node,
+                                           const Event &event) const noexcept;
+};
+
+} // namespace detail
+} // namespace cushim
+
+#endif

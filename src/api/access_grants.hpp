@@ -1,0 +1,29 @@
+// Who may access memory, as CUDA takes it.
+#pragma once
+
+#include <cushim/access.hpp>
+
+#include <span>
+
+#include "needs.hpp"
+
+namespace cushim::detail {
+
+// requires_newer_driver where one names a NUMA node of the host's and the driver knows none.
+inline Result<void> check(std::span<const AccessGrant> grants) noexcept {
+    for (const AccessGrant &grant : grants) {
+        if (grant.native().location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+            CUSHIM_TRY_VOID(need_feature(Feature::host_numa_memory));
+        }
+    }
+    return {};
+}
+
+// All of them as CUDA's array, which is what they are.
+inline Result<const CUmemAccessDesc *> native(std::span<const AccessGrant> grants) noexcept {
+    static_assert(sizeof(AccessGrant) == sizeof(CUmemAccessDesc));
+    CUSHIM_TRY_VOID(check(grants));
+    return grants.empty() ? nullptr : &grants.front().native();
+}
+
+} // namespace cushim::detail

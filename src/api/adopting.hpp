@@ -1,0 +1,25 @@
+// What adopt() is given: an owner of nothing would be CUDA's default stream, the current context or worse.
+#pragma once
+
+#include <cushim/context.hpp>
+
+#include "in_context.hpp"
+
+namespace cushim::detail {
+
+template <class Handle>
+Result<void> need_handle(Handle handle) noexcept {
+    if (handle == Handle{}) {
+        return Error::invalid_argument("the handle is null");
+    }
+    return {};
+}
+
+// The same of what lives in a context.
+template <class Handle>
+Result<void> need_handle_in(const Context &context, Handle handle) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    return need_handle(handle);
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,151 @@
+#include <cushim/graph.hpp>
+#include <cushim/runtime_graph.hpp>
+
+#include <memory>
+#include <new>
+
+#include "graph_state.hpp"
+#include "graph_uses.hpp"
+
+namespace cushim {
+namespace detail {
+
+Result<GraphState *> state_of_graph(const Graph &graph) noexcept {
+    auto *const state = static_cast<GraphState *>(Access::state(graph));
+    if (state == nullptr) {
+        return Error::invalid_argument("the graph is empty");
+    }
+    if (!state->book->is_alive()) {
+        return Error::invalid_argument("the node that this graph is inside of was destroyed");
+    }
+    return state;
+}
+
+Result<NewState<GraphState>> make_graph_state(const Context &context,
+                                              const GraphApi &api) noexcept {
+    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    return with_memory([&]() -> Result<NewState<GraphState>> {
+        return make_state<GraphState>(context, std::make_shared<GraphBook>(api));
+    });
+}
+
+Graph own_graph(NewState<GraphState> &state) noexcept {
+    Graph graph;
+    const CUgraph native = state->graph;
+    Access::set(graph, native, state.take());
+    return graph;
+}
+
+namespace {
+
+// Its last owner goes without destroying anything.
+Graph lend_graph(NewState<GraphState> &state) noexcept {
+    GraphState *const lent = state.take();
+    lent->owned.store(false, std::memory_order_relaxed);
+    Graph graph;
+    Access::set(graph, lent->graph, lent);
+    return graph;
+}
+
+Result<Graph> create_graph(const Context &context, const GraphApi &api) noexcept {
+    CUSHIM_TRY(auto state, make_graph_state(context, api));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(api.create(&state->graph));
+    return own_graph(state);
+}
+
+Result<Graph> adopt_graph(const Context &context, const GraphApi &api, CUgraph graph) noexcept {
+    if (graph == nullptr) {
+        return Error::invalid_argument("the handle is null");
+    }
+    CUSHIM_TRY(auto state, make_graph_state(context, api));
+    state->graph = graph;
+    return own_graph(state);
+}
+
+} // namespace
+
+Result<Graph> borrow_graph(const Context &context, const GraphApi &api, CUgraph graph) noexcept {
+    if (graph == nullptr) {
+        return Error::invalid_argument("the handle is null");
+    }
+    CUSHIM_TRY(auto state, make_graph_state(context, api));
+    state->graph = graph;
+    return lend_graph(state);
+}
+
+Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept {
+    return with_memory([&]() -> Result<Graph> {
+        CUSHIM_TRY(auto state, make_state<GraphState>(around.shared_context(),
+                                                      around.book->inside(node, graph)));
+        state->graph = graph;
+        state->around = Need(&around);
+        return lend_graph(state);
+    });
+}
+
+Result<void> check_node(const GraphBook &book, const GraphNode &node) noexcept {
+    if (!node) {
+        return Error::invalid_argument("the node is none");
+    }
+    if (!book.has(node)) {
+        return Error::invalid_argument(GraphAccess::graph_of(node) == book.id
+                                           ? "the node was destroyed"
+                                           : "the node is of another graph");
+    }
+    return {};
+}
+
+} // namespace detail
+
+using detail::GraphState;
+using detail::state_of_graph;
+
+// --- whole graphs
+
+Result<Graph> Graph::create(const Context &context) noexcept {
+    return detail::create_graph(context, detail::driver_graphs);
+}
+
+Result<Graph> Graph::adopt(const Context &context, CUgraph graph) noexcept {
+    return detail::adopt_graph(context, detail::driver_graphs, graph);
+}
+
+Result<Graph> Graph::borrow(const Context &context, CUgraph graph) noexcept {
+    return detail::borrow_graph(context, detail::driver_graphs, graph);
+}
+
+Result<Graph> rt::create_graph(const Context &context) noexcept {
+    return detail::create_graph(context, detail::runtime_graphs);
+}
+
+Result<Graph> rt::adopt_graph(const Context &context, CUgraph graph) noexcept {
+    return detail::adopt_graph(context, detail::runtime_graphs, graph);
+}
+
+Result<Graph> rt::borrow_graph(const Context &context, CUgraph graph) noexcept {
+    return detail::borrow_graph(context, detail::runtime_graphs, graph);
+}
+
+Api Graph::api() const noexcept {
+    const auto state = state_of_graph(*this);
+    return state ? (*state)->api().api : Api::loader;
+}
+
+Result<Graph> Graph::clone() const noexcept {
+    CUSHIM_TRY(GraphState *const original, state_of_graph(*this));
+    CUSHIM_TRY(auto state, detail::make_graph_state(original->shared_context(), original->api()));
+    CUSHIM_TRY(const ContextScope scope, original->enter());
+    CUSHIM_TRY_VOID(original->api().clone(&state->graph, original->graph));
+    return detail::own_graph(state);
+}
+
+Result<void> Graph::keep(const detail::NodeUses &uses) const noexcept {
+    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY(auto pending, detail::PendingUses::make(state->api(), std::move(kept)));
+    return pending.give_to(state->graph);
+}
+
+} // namespace cushim

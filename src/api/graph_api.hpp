@@ -1,0 +1,162 @@
+// What graphs ask of an API: one table of functions for the driver, one for the runtime library. Handles are of
+// the same types in both; what differs are names, structs of parameters, and signatures from one major version
+// of the runtime's headers to the next. Nothing else in src/api calls either for graphs.
+#pragma once
+
+#include <cushim/capture_mode.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/graph_exec.hpp>
+#include <cushim/result.hpp>
+
+#include "call.hpp"
+#include "state.hpp"
+
+namespace cushim::detail {
+
+// Where a node is added.
+struct NodePlace {
+    CUgraphNode *node; // filled
+    CUgraph graph;
+    const CUgraphNode *dependencies;
+    std::size_t count;
+    CUcontext context; // what the node runs in, which is the current one
+};
+
+// One type of nodes. What the API, or its headers, lack answers that.
+struct NodeCalls {
+    Result<void> (*add)(const NodePlace &place, const NodeParameters &parameters) noexcept;
+    Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,
+                        CUcontext context) noexcept;
+    Result<void> (*exec_set)(CUgraphExec exec, CUgraphNode node, const NodeParameters &parameters,
+                             CUcontext context) noexcept;
+};
+
+struct MemAllocRequest {
+    int device;
+    std::size_t bytes;
+    std::span<const AccessGrant> grants;
+};
+
+enum class ConditionalType : unsigned char { if_, while_, switch_ };
+struct ConditionalRequest {
+    ConditionalType type;
+    unsigned long long handle;
+    unsigned int bodies;
+};
+
+struct EdgeList {
+    const CUgraphNode *from;
+    const CUgraphNode *to;
+    const GraphEdgeData *data; // null where no edge has any
+    std::size_t count;
+};
+// Null pointers ask for the count alone, which is always filled.
+struct EdgeRoom {
+    CUgraphNode *from;
+    CUgraphNode *to;
+    GraphEdgeData *data;
+    std::size_t *count;
+};
+struct NodeRoom {
+    CUgraphNode *nodes;
+    std::size_t *count;
+};
+
+struct NativeInstantiateFailure {
+    InstantiateResult result = InstantiateResult::error;
+    CUgraphNode node = nullptr;
+};
+struct NativeUpdate {
+    GraphUpdateResult result = GraphUpdateResult::success;
+    CUgraphNode node = nullptr;
+    CUgraphNode from = nullptr;
+};
+
+struct NativeCapture {
+    CaptureStatus status = CaptureStatus::none;
+    CUgraph graph = nullptr;
+};
+
+// In all of these the context is current. None is null: what the API, or its headers, lack answers that.
+
+struct GraphReading {
+    Result<void> (*nodes)(CUgraph graph, const NodeRoom &room) noexcept;
+    Result<void> (*root_nodes)(CUgraph graph, const NodeRoom &room) noexcept;
+    Result<void> (*edges)(CUgraph graph, const EdgeRoom &room) noexcept;
+    Result<void> (*dependencies)(CUgraphNode node, const NodeRoom &room) noexcept;
+    Result<void> (*dependents)(CUgraphNode node, const NodeRoom &room) noexcept;
+    Result<void> (*node_type)(CUgraphNode node, GraphNodeType *type) noexcept;
+    Result<void> (*kernel_params)(CUgraphNode node, KernelNodeParams *params) noexcept;
+    Result<void> (*memcpy_params)(CUgraphNode node, MemcpyNodeParams *params) noexcept;
+    Result<void> (*memset_params)(CUgraphNode node, MemsetNodeParams *params) noexcept;
+    Result<void> (*event_record_event)(CUgraphNode node, CUevent *event) noexcept;
+    Result<void> (*event_wait_event)(CUgraphNode node, CUevent *event) noexcept;
+    Result<void> (*mem_alloc_params)(CUgraphNode node, MemAllocNodeParams *params) noexcept;
+    Result<void> (*mem_free_ptr)(CUgraphNode node, CUdeviceptr *address) noexcept;
+    Result<void> (*child_graph)(CUgraphNode node, CUgraph *graph) noexcept;
+    Result<void> (*debug_dot)(CUgraph graph, const char *path, unsigned int flags) noexcept;
+};
+
+struct GraphRunning {
+    Result<void> (*instantiate)(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
+                                NativeInstantiateFailure *failure) noexcept;
+    Destroyed (*destroy)(CUgraphExec exec) noexcept;
+    Result<void> (*launch)(CUgraphExec exec, CUstream stream) noexcept;
+    Result<void> (*upload)(CUgraphExec exec, CUstream stream) noexcept;
+    // A refusal is a success with a result that says so.
+    Result<void> (*update)(CUgraphExec exec, CUgraph graph, NativeUpdate *update) noexcept;
+    Result<void> (*set_enabled)(CUgraphExec exec, CUgraphNode node, bool enabled) noexcept;
+    Result<void> (*is_enabled)(CUgraphExec exec, CUgraphNode node, bool *enabled) noexcept;
+    Result<void> (*flags)(CUgraphExec exec, unsigned long long *flags) noexcept;
+};
+
+struct GraphCapture {
+    Result<void> (*begin)(CUstream stream, CaptureMode mode) noexcept;
+    Result<void> (*begin_to)(CUstream stream, const NodePlace &place, CaptureMode mode) noexcept;
+    Result<void> (*end)(CUstream stream, CUgraph *graph) noexcept;
+    Result<void> (*info)(CUstream stream, NativeCapture *capture) noexcept;
+};
+
+struct GraphApi {
+    Api api;
+    const GraphReading &read;
+    const GraphRunning &exec;
+    const GraphCapture &capture;
+
+    // --- graphs
+    Result<void> (*create)(CUgraph *graph) noexcept;
+    Destroyed (*destroy)(CUgraph graph) noexcept;
+    Result<void> (*clone)(CUgraph *clone, CUgraph original) noexcept;
+    Result<void> (*find_in_clone)(CUgraphNode *found, CUgraphNode original, CUgraph clone) noexcept;
+    Result<void> (*destroy_node)(CUgraphNode node) noexcept;
+
+    // --- nodes
+    const NodeCalls &(*calls_of)(GraphNodeType type) noexcept;
+    Result<void> (*add_mem_alloc)(const NodePlace &place, const MemAllocRequest &request,
+                                  CUdeviceptr *address) noexcept;
+    Result<void> (*create_condition)(CUgraph graph, CUcontext context, unsigned int initial,
+                                     bool assign_initial, unsigned long long *handle) noexcept;
+    Result<void> (*add_conditional)(const NodePlace &place, const ConditionalRequest &request,
+                                    CUgraph *bodies) noexcept;
+    Result<void> (*add_raw)(const NodePlace &place, void *parameters) noexcept;
+
+    // --- order
+    Result<void> (*add_dependencies)(CUgraph graph, const EdgeList &edges) noexcept;
+    Result<void> (*remove_dependencies)(CUgraph graph, const EdgeList &edges) noexcept;
+
+    // --- what graphs keep
+    Result<void> (*user_object_create)(CUuserObject *object, void *user,
+                                       void (*destroy)(void *)) noexcept;
+    Result<void> (*user_object_release)(CUuserObject object) noexcept;
+    // The graph takes the caller's reference over.
+    Result<void> (*user_object_give)(CUgraph graph, CUuserObject object) noexcept;
+};
+
+extern const GraphApi driver_graphs;
+extern const GraphApi runtime_graphs;
+
+inline const GraphApi &graphs_of(Api api) noexcept {
+    return api == Api::runtime ? runtime_graphs : driver_graphs;
+}
+
+} // namespace cushim::detail

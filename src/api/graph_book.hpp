@@ -1,0 +1,68 @@
+// Which graph of this process one is, and which nodes it has: so that a node that is gone, or another
+// graph's, is told from one that is there. CUDA would take such a handle for whatever lies there by now.
+#pragma once
+
+#include <cushim/graph_conditional.hpp>
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "graph_api.hpp"
+
+namespace cushim::detail {
+
+struct GraphAccess {
+    static GraphNode node(CUgraphNode native, unsigned long long graph,
+                          unsigned long long serial) noexcept {
+        return GraphNode(native, graph, serial);
+    }
+    static unsigned long long graph_of(const GraphNode &node) noexcept { return node.graph_; }
+    static unsigned long long serial_of(const GraphNode &node) noexcept { return node.serial_; }
+
+    static GraphCondition condition(unsigned long long native, unsigned long long graph) noexcept {
+        return GraphCondition(native, graph);
+    }
+    static unsigned long long graph_of(const GraphCondition &condition) noexcept {
+        return condition.graph_;
+    }
+};
+
+// Shared by a graph and everything that may name it: executable graphs, graphs inside it and around it.
+// Functions that may need memory throw std::bad_alloc.
+class GraphBook {
+  public:
+    explicit GraphBook(const GraphApi &of) noexcept;
+
+    const GraphApi &api;
+    const unsigned long long id;
+
+    // Whether the graph is still there.
+    bool is_alive() const noexcept { return alive_; }
+
+    // The name of a node of this graph's that CUDA told of.
+    GraphNode node(CUgraphNode native);
+    // Whether it names a node that is there.
+    bool has(const GraphNode &node) const noexcept;
+
+    // The book of the graph that is inside this node.
+    std::shared_ptr<GraphBook> inside(CUgraphNode node, CUgraph graph);
+
+    // The node is gone, with what is inside it.
+    void forget(CUgraphNode node) noexcept;
+    // The graph is gone.
+    void end() noexcept;
+
+  private:
+    struct Inner {
+        CUgraphNode node;
+        CUgraph graph;
+        std::shared_ptr<GraphBook> book;
+    };
+
+    bool alive_ = true;
+    std::unordered_map<CUgraphNode, unsigned long long> serials_;
+    std::vector<Inner> inner_;
+};
+
+} // namespace cushim::detail

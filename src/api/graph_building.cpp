@@ -1,0 +1,209 @@
+// Adding nodes to graphs, ordering, changing and destroying them.
+#include <cushim/graph.hpp>
+
+#include "graph_adding.hpp"
+#include "graph_parameters.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::GraphState;
+using detail::NodeHandles;
+using detail::NodeParameters;
+using detail::NodePlace;
+using detail::PendingUses;
+using detail::PitchedCopy;
+using detail::PitchedFill;
+using detail::state_of_graph;
+
+} // namespace
+
+// --- adding
+
+Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
+                             const NodeParameters &parameters,
+                             const detail::NodeUses &uses) const noexcept {
+    // First, as it takes over a closure.
+    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    const NodeParameters told = detail::is_of_nothing(parameters) ? NodeParameters() : parameters;
+    CUSHIM_TRY_VOID(detail::check_parameters(told));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY(auto pending, PendingUses::make(state->api(), std::move(kept)));
+    return detail::add_keeping(*state, dependencies, pending, [&](const NodePlace &place) noexcept {
+        return state->api().calls_of(told.type()).add(place, told);
+    });
+}
+
+Result<GraphNode> Graph::add_host_closure(const GraphDependencies &dependencies,
+                                          detail::Closure closure) const noexcept {
+    if (closure.object == nullptr) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    }
+    return add(dependencies, detail::HostNode{closure.call, closure.object}, {{}, closure});
+}
+
+Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
+                                              const Graph &child) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY(GraphState *const inner, state_of_graph(child));
+    if (&state->api() != &inner->api()) {
+        return Error::unsupported_platform("the child graph is one of the other API");
+    }
+    return add(dependencies, detail::ChildGraphNode{inner->graph}, {});
+}
+
+Result<GraphNode> Graph::add_event_node(GraphNodeType type, const GraphDependencies &dependencies,
+                                        const Event &event) const noexcept {
+    detail::State *const uses[] = {detail::state_of(&event)};
+    return add(dependencies, {type, detail::EventNode{event.native()}}, {uses});
+}
+
+Result<GraphNode>
+Graph::add_semaphore_signal_node(const GraphDependencies &dependencies,
+                                 std::span<const SemaphoreSignal> signals) const noexcept {
+    return detail::with_semaphores(
+        GraphNodeType::semaphore_signal, signals,
+        [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+            return add(dependencies, parameters, uses);
+        });
+}
+
+Result<GraphNode>
+Graph::add_semaphore_wait_node(const GraphDependencies &dependencies,
+                               std::span<const SemaphoreWait> waits) const noexcept {
+    return detail::with_semaphores(
+        GraphNodeType::semaphore_wait, waits,
+        [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+            return add(dependencies, parameters, uses);
+        });
+}
+
+Result<GraphNode>
+Graph::add_batch_mem_op_node(const GraphDependencies &dependencies,
+                             std::span<const CUstreamBatchMemOpParams> operations) const noexcept {
+    return add(dependencies, detail::BatchMemOpNode{operations.data(), operations.size()}, {});
+}
+
+Result<detail::GraphMemory>
+Graph::add_allocation(const GraphDependencies &dependencies, Device device, std::size_t count,
+                      std::size_t element_size,
+                      std::span<const AccessGrant> grants) const noexcept {
+    if (count == 0) {
+        return Error::invalid_argument("a node that allocates nothing");
+    }
+    if (detail::product_overflows(count, element_size)) {
+        return detail::invalid_argument("%zu elements of %zu bytes", count, element_size);
+    }
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    PendingUses nothing;
+    CUdeviceptr address = 0;
+    CUSHIM_TRY(
+        const GraphNode node,
+        detail::add_keeping(*state, dependencies, nothing, [&](const NodePlace &place) noexcept {
+            return state->api().add_mem_alloc(
+                place, {device.native(), count * element_size, grants}, &address);
+        }));
+    return detail::GraphMemory(node, address, count);
+}
+
+Result<GraphNode> Graph::add_node_raw(const GraphDependencies &dependencies,
+                                      void *parameters) const noexcept {
+    if (parameters == nullptr) {
+        return Error::invalid_argument("the node's parameters are null");
+    }
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    PendingUses nothing;
+    return detail::add_keeping(*state, dependencies, nothing, [&](const NodePlace &place) noexcept {
+        return state->api().add_raw(place, parameters);
+    });
+}
+
+// --- order
+
+namespace {
+
+using ChangeEdges = Result<void> (*)(CUgraph graph, const detail::EdgeList &edges) noexcept;
+
+Result<void> change_edges(GraphState &state, ChangeEdges change, std::span<const GraphNode> from,
+                          std::span<const GraphNode> to, const GraphEdgeData *data) noexcept {
+    if (from.size() != to.size()) {
+        return detail::invalid_argument("edges from %zu nodes to %zu", from.size(), to.size());
+    }
+    if (from.empty()) {
+        return {};
+    }
+    NodeHandles sources, targets;
+    CUSHIM_TRY_VOID(sources.fill(*state.book, from));
+    CUSHIM_TRY_VOID(targets.fill(*state.book, to));
+    CUSHIM_TRY(const ContextScope scope, state.enter());
+    return change(state.graph, {sources.data(), targets.data(), data, from.size()});
+}
+
+Result<void> change_edges(GraphState &state, ChangeEdges change,
+                          std::span<const GraphEdge> edges) noexcept {
+    return detail::with_memory([&]() -> Result<void> {
+        std::vector<GraphNode> from, to;
+        std::vector<GraphEdgeData> data;
+        bool has_data = false;
+        for (const GraphEdge &edge : edges) {
+            from.push_back(edge.from);
+            to.push_back(edge.to);
+            data.push_back(edge.data);
+            has_data = has_data || edge.data != GraphEdgeData();
+        }
+        return change_edges(state, change, from, to, has_data ? data.data() : nullptr);
+    });
+}
+
+} // namespace
+
+Result<void> Graph::add_dependencies(std::span<const GraphNode> from,
+                                     std::span<const GraphNode> to) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    return change_edges(*state, state->api().add_dependencies, from, to, nullptr);
+}
+
+Result<void> Graph::remove_dependencies(std::span<const GraphNode> from,
+                                        std::span<const GraphNode> to) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    return change_edges(*state, state->api().remove_dependencies, from, to, nullptr);
+}
+
+Result<void> Graph::add_dependencies(std::span<const GraphEdge> edges) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    return change_edges(*state, state->api().add_dependencies, edges);
+}
+
+Result<void> Graph::remove_dependencies(std::span<const GraphEdge> edges) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    return change_edges(*state, state->api().remove_dependencies, edges);
+}
+
+// --- changing and destroying
+
+Result<void> Graph::set(const GraphNode &node, const NodeParameters &parameters,
+                        const detail::NodeUses &uses) const noexcept {
+    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    // Kept first: what cannot be kept is not to be used. Where the node cannot be changed, it is kept in vain.
+    CUSHIM_TRY(auto pending, PendingUses::make(state->api(), std::move(kept)));
+    CUSHIM_TRY_VOID(pending.give_to(state->graph));
+    return state->api().calls_of(parameters.type()).set(node.native(), parameters, state->context);
+}
+
+Result<void> Graph::destroy_node(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(state->api().destroy_node(node.native()));
+    state->book->forget(node.native());
+    return {};
+}
+
+} // namespace cushim

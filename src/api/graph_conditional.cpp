@@ -1,0 +1,108 @@
+#include <cushim/graph_conditional.hpp>
+
+#include "graph_adding.hpp"
+#include "graph_state.hpp"
+#include "needs.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::ConditionalType;
+using detail::GraphState;
+
+struct Conditional {
+    GraphNode node;
+    std::vector<Graph> bodies;
+};
+
+// Bodies that older drivers do not know: an else, and the cases of a switch.
+Result<void> need_bodies(ConditionalType type, std::size_t bodies) noexcept {
+    if (type == ConditionalType::switch_ || bodies > 1) {
+        return detail::need_feature(Feature::graph_conditional_switch);
+    }
+    return {};
+}
+
+Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &dependencies,
+                               const detail::ConditionalRequest &request) {
+    std::vector<CUgraph> natives(request.bodies);
+    detail::PendingUses nothing;
+    Conditional added;
+    CUSHIM_TRY(added.node, detail::add_keeping(state, dependencies, nothing,
+                                               [&](const detail::NodePlace &place) noexcept {
+                                                   return state.api().add_conditional(
+                                                       place, request, natives.data());
+                                               }));
+    added.bodies.reserve(natives.size());
+    for (const CUgraph native : natives) {
+        CUSHIM_TRY(Graph body, detail::graph_inside(state, added.node.native(), native));
+        added.bodies.push_back(std::move(body));
+    }
+    return added;
+}
+
+Result<Conditional> add_conditional(const Graph &graph, const GraphDependencies &dependencies,
+                                    const GraphCondition &condition, ConditionalType type,
+                                    std::size_t bodies) noexcept {
+    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
+    if (detail::GraphAccess::graph_of(condition) != state->book->id) {
+        return Error::invalid_argument(condition.native() == 0
+                                           ? "the condition is none"
+                                           : "the condition is of another graph");
+    }
+    CUSHIM_TRY_VOID(need_bodies(type, bodies));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return detail::with_memory([&]() -> Result<Conditional> {
+        return add_bodies(*state, dependencies,
+                          {type, condition.native(), static_cast<unsigned int>(bodies)});
+    });
+}
+
+Result<GraphBody> add_body(const Graph &graph, const GraphDependencies &dependencies,
+                           const GraphCondition &condition, ConditionalType type) noexcept {
+    CUSHIM_TRY(Conditional added, add_conditional(graph, dependencies, condition, type, 1));
+    return GraphBody{added.node, std::move(added.bodies[0])};
+}
+
+} // namespace
+
+Result<GraphCondition>
+Graph::create_condition(const GraphConditionOptions &options) const noexcept {
+    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    unsigned long long handle = 0;
+    CUSHIM_TRY_VOID(state->api().create_condition(state->graph, state->context, options.initial,
+                                                  options.assign_initial, &handle));
+    return detail::GraphAccess::condition(handle, state->book->id);
+}
+
+Result<GraphBody> Graph::add_if_node(const GraphDependencies &dependencies,
+                                     const GraphCondition &condition) const noexcept {
+    return add_body(*this, dependencies, condition, ConditionalType::if_);
+}
+
+Result<GraphBranches> Graph::add_if_else_node(const GraphDependencies &dependencies,
+                                              const GraphCondition &condition) const noexcept {
+    CUSHIM_TRY(Conditional added,
+               add_conditional(*this, dependencies, condition, ConditionalType::if_, 2));
+    return GraphBranches{added.node, std::move(added.bodies[0]), std::move(added.bodies[1])};
+}
+
+Result<GraphBody> Graph::add_while_node(const GraphDependencies &dependencies,
+                                        const GraphCondition &condition) const noexcept {
+    return add_body(*this, dependencies, condition, ConditionalType::while_);
+}
+
+Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
+                                          const GraphCondition &condition,
+                                          std::size_t cases) const noexcept {
+    constexpr std::size_t most = 0xffffffff;
+    if (cases == 0 || cases > most) {
+        return detail::invalid_argument("a switch of %zu cases", cases);
+    }
+    CUSHIM_TRY(Conditional added,
+               add_conditional(*this, dependencies, condition, ConditionalType::switch_, cases));
+    return GraphCases{added.node, std::move(added.bodies)};
+}
+
+} // namespace cushim

@@ -1,0 +1,49 @@
+#include <cushim/graph.hpp>
+
+#include <fstream>
+#include <iterator>
+
+#include "graph_state.hpp"
+#include "platform.hpp"
+
+namespace cushim {
+namespace {
+
+// CUDA writes a file, wherever it is told to: one that nobody else can have put there, for as long as this.
+class TemporaryFile {
+  public:
+    explicit TemporaryFile(std::string path) noexcept : path_(std::move(path)) {}
+    TemporaryFile(const TemporaryFile &) = delete;
+    TemporaryFile &operator=(const TemporaryFile &) = delete;
+    ~TemporaryFile() { detail::remove_file(path_.c_str()); }
+
+    const char *path() const noexcept { return path_.c_str(); }
+
+  private:
+    const std::string path_;
+};
+
+Result<std::string> read_all(const char *path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file) {
+        return Error::make(
+            {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "a file of CUDA's cannot be read"});
+    }
+    return text;
+}
+
+} // namespace
+
+Result<std::string> Graph::debug_dot(unsigned int flags) const noexcept {
+    return detail::with_memory([&]() -> Result<std::string> {
+        CUSHIM_TRY(detail::GraphState *const state, detail::state_of_graph(*this));
+        CUSHIM_TRY(std::string path, detail::make_temporary_file());
+        const TemporaryFile file(std::move(path));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        CUSHIM_TRY_VOID(state->api().read.debug_dot(state->graph, file.path(), flags));
+        return read_all(file.path());
+    });
+}
+
+} // namespace cushim

@@ -1,0 +1,179 @@
+#include <cushim/graph_exec.hpp>
+
+#include <cushim/graph.hpp>
+
+#include "graph_exec_state.hpp"
+#include "graph_parameters.hpp"
+#include "graph_state.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::GraphExecState;
+using detail::GraphState;
+
+Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
+    auto *const state = static_cast<GraphExecState *>(detail::Access::state(exec));
+    if (state == nullptr) {
+        return Error::invalid_argument("the executable graph is empty");
+    }
+    return state;
+}
+
+Result<void> check_exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
+    if (!state.book) {
+        return Error::invalid_argument(
+            "the nodes of an executable graph that was adopted are not known");
+    }
+    return detail::check_node(*state.book, node);
+}
+
+GraphExec own_exec(detail::NewState<GraphExecState> &state) noexcept {
+    GraphExec exec;
+    const CUgraphExec native = state->exec;
+    detail::Access::set(exec, native, state.take());
+    return exec;
+}
+
+Result<detail::NewState<GraphExecState>> adopted(const Context &context,
+                                                 CUgraphExec exec) noexcept {
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    if (exec == nullptr) {
+        return Error::invalid_argument("the handle is null");
+    }
+    CUSHIM_TRY(auto state,
+               detail::make_state<GraphExecState>(context, detail::driver_graphs, nullptr));
+    state->exec = exec;
+    return state;
+}
+
+// A node of `graph` that CUDA told of, if there is memory to name it.
+GraphNode named(detail::GraphBook &book, CUgraphNode node) noexcept {
+    const auto named = detail::with_memory([&]() -> Result<GraphNode> { return book.node(node); });
+    return named ? *named : GraphNode();
+}
+
+Result<void> launch_now(GraphExecState &state, const Stream &stream) noexcept {
+    CUSHIM_TRY_VOID(state.api.exec.launch(state.exec, stream.native()));
+    return state.uses.empty() ? Result<void>() : state.uses.launched(stream);
+}
+
+} // namespace
+
+Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
+                                     InstantiateFailure *failure) const noexcept {
+    CUSHIM_TRY(GraphState *const graph, detail::state_of_graph(*this));
+    if (options.upload != nullptr) {
+        CUSHIM_TRY_VOID(detail::need(*options.upload, "the stream is empty"));
+    }
+    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(graph->shared_context(), graph->api(),
+                                                              graph->book));
+    CUSHIM_TRY(const ContextScope scope, graph->enter());
+    detail::NativeInstantiateFailure why;
+    Result<void> done = graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
+    if (!done) {
+        if (failure != nullptr) {
+            *failure = {why.result, named(*graph->book, why.node)};
+        }
+        return done.error();
+    }
+    return own_exec(state);
+}
+
+Result<GraphExec> GraphExec::adopt(const Context &context, CUgraphExec exec) noexcept {
+    CUSHIM_TRY(auto state, adopted(context, exec));
+    return own_exec(state);
+}
+
+Result<GraphExec> GraphExec::borrow(const Context &context, CUgraphExec exec) noexcept {
+    CUSHIM_TRY(auto state, adopted(context, exec));
+    GraphExec borrowed = own_exec(state);
+    state->owned.store(false, std::memory_order_relaxed);
+    return borrowed;
+}
+
+Api GraphExec::api() const noexcept {
+    const auto state = state_of_exec(*this);
+    return state ? (*state)->api.api : Api::loader;
+}
+
+Result<void> GraphExec::launch(const Stream &stream) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    // The driver needs no current context to launch; the runtime would make one current.
+    if (state->api.api == Api::driver) {
+        return launch_now(*state, stream);
+    }
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return launch_now(*state, stream);
+}
+
+Result<void> GraphExec::upload(const Stream &stream) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return state->api.exec.upload(state->exec, stream.native());
+}
+
+Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY(GraphState *const from, detail::state_of_graph(graph));
+    if (&from->api() != &state->api) {
+        return Error::unsupported_platform("the graph is one of the other API");
+    }
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    detail::NativeUpdate update;
+    CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
+    return GraphUpdate{update.result, named(*from->book, update.node),
+                       named(*from->book, update.from)};
+}
+
+Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
+                            const detail::NodeUses &uses) const noexcept {
+    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(check_exec_node(*state, node));
+    CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), kept.get()));
+    CUSHIM_TRY_VOID(state->api.calls_of(parameters.type())
+                        .exec_set(state->exec, node.native(), parameters, state->context));
+    state->uses.keep(std::move(kept));
+    return {};
+}
+
+Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
+                                             const Graph &child) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY(GraphState *const inner, detail::state_of_graph(child));
+    if (&inner->api() != &state->api) {
+        return Error::unsupported_platform("the child graph is one of the other API");
+    }
+    return set(node, detail::ChildGraphNode{inner->graph}, {});
+}
+
+Result<void> GraphExec::set_enabled(const GraphNode &node, bool enabled) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(check_exec_node(*state, node));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return state->api.exec.set_enabled(state->exec, node.native(), enabled);
+}
+
+Result<bool> GraphExec::is_enabled(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(check_exec_node(*state, node));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    bool enabled = false;
+    CUSHIM_TRY_VOID(state->api.exec.is_enabled(state->exec, node.native(), &enabled));
+    return enabled;
+}
+
+Result<unsigned long long> GraphExec::flags() const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    unsigned long long flags = 0;
+    CUSHIM_TRY_VOID(state->api.exec.flags(state->exec, &flags));
+    return flags;
+}
+
+} // namespace cushim

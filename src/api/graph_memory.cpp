@@ -1,0 +1,50 @@
+#include <cushim/graph_memory.hpp>
+
+#include <cushim/stream.hpp>
+
+#include "call.hpp"
+#include "in_context.hpp"
+
+namespace cushim {
+namespace {
+
+Result<std::size_t> attribute(Device device, CUgraphMem_attribute which) noexcept {
+    cuuint64_t value = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetGraphMemAttribute, device.native(), which, &value));
+    return static_cast<std::size_t>(value);
+}
+
+Result<void> reset(Device device, CUgraphMem_attribute which) noexcept {
+    cuuint64_t value = 0;
+    return CUSHIM_DRIVER(cuDeviceSetGraphMemAttribute, device.native(), which, &value);
+}
+
+} // namespace
+
+Result<void> detail::GraphMemory::free(const Stream &stream) const noexcept {
+    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    if (address_ == 0) {
+        return Error::invalid_argument("the allocation is none");
+    }
+    return CUSHIM_DRIVER(cuMemFreeAsync, address_, stream.native());
+}
+
+Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept {
+    GraphMemoryUsage usage;
+    CUSHIM_TRY(usage.used, attribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT));
+    CUSHIM_TRY(usage.used_high, attribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH));
+    CUSHIM_TRY(usage.reserved, attribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT));
+    CUSHIM_TRY(usage.reserved_high, attribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH));
+    return usage;
+}
+
+Result<void> reset_graph_memory_high_marks(Device device) noexcept {
+    CUSHIM_TRY_VOID(reset(device, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH));
+    return reset(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+}
+
+Result<void> trim_graph_memory(Device device) noexcept {
+    return CUSHIM_DRIVER(cuDeviceGraphMemTrim, device.native());
+}
+
+} // namespace cushim

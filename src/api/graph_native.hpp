@@ -1,0 +1,78 @@
+// What both tables of graph functions say in the same words: their headers have the same numbers, and structs of
+// the same members under other names.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include "graph_api.hpp"
+#include "launch_config.hpp"
+
+namespace cushim::detail {
+
+// CU_GRAPH_INSTANTIATE_FLAG_..., cudaGraphInstantiateFlag...: older headers lack some.
+inline unsigned long long instantiate_flags(const InstantiateOptions &options) noexcept {
+    return (options.auto_free_on_launch ? 1ULL : 0) | (options.upload != nullptr ? 2ULL : 0) |
+           (options.device_launch ? 4ULL : 0) | (options.use_node_priority ? 8ULL : 0);
+}
+
+// Whether a kernel node is to have what its struct has no room for.
+inline bool wants_attributes(const LaunchConfig &config) noexcept {
+    return config.cooperative || has_attributes(config);
+}
+
+// --- edges with data, as CUgraphEdgeData or cudaGraphEdgeData
+
+template <class Native>
+using EdgeArray = std::unique_ptr<Native[]>;
+
+template <class Native>
+Result<EdgeArray<Native>> edge_array(std::size_t count) noexcept {
+    EdgeArray<Native> data(new (std::nothrow) Native[count]());
+    if (!data) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+    }
+    return data;
+}
+
+// Null where no edge has data.
+template <class Native>
+Result<EdgeArray<Native>> native_edges(const EdgeList &edges) noexcept {
+    if (edges.data == nullptr) {
+        return EdgeArray<Native>();
+    }
+    CUSHIM_TRY(auto data, edge_array<Native>(edges.count));
+    for (std::size_t index = 0; index < edges.count; ++index) {
+        data[index].from_port = edges.data[index].from_port;
+        data[index].to_port = edges.data[index].to_port;
+        data[index].type = edges.data[index].type;
+    }
+    return data;
+}
+
+// Fills the room by read(data), where the edges are asked for with an array of their data.
+template <class Native, class Read>
+Result<void> read_edges(const EdgeRoom &room, const Read &read) noexcept {
+    if (room.data == nullptr) {
+        return read(nullptr);
+    }
+    CUSHIM_TRY(const auto data, edge_array<Native>(*room.count));
+    CUSHIM_TRY_VOID(read(data.get()));
+    for (std::size_t index = 0; index < *room.count; ++index) {
+        room.data[index] = {data[index].from_port, data[index].to_port, data[index].type};
+    }
+    return {};
+}
+
+// The same for the nodes at one node's edges, whose data nobody wants: CUDA does not answer where an edge has
+// data and there is no room for it.
+template <class Native, class Read>
+Result<void> read_neighbours(const NodeRoom &room, const Read &read) noexcept {
+    if (room.nodes == nullptr) {
+        return read(nullptr);
+    }
+    CUSHIM_TRY(const auto data, edge_array<Native>(*room.count));
+    return read(data.get());
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,169 @@
+// Reading graphs back.
+#include <cushim/graph.hpp>
+
+#include "graph_state.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::GraphState;
+using detail::state_of_graph;
+
+// What `read(room)` fills, as names of nodes.
+template <class Read>
+Result<std::vector<GraphNode>> read_nodes(GraphState &state, const Read &read) noexcept {
+    return detail::with_memory([&]() -> Result<std::vector<GraphNode>> {
+        CUSHIM_TRY(const ContextScope scope, state.enter());
+        std::size_t count = 0;
+        CUSHIM_TRY_VOID(read(detail::NodeRoom{nullptr, &count}));
+        std::vector<CUgraphNode> natives(count);
+        if (count != 0) {
+            CUSHIM_TRY_VOID(read(detail::NodeRoom{natives.data(), &count}));
+        }
+        std::vector<GraphNode> nodes;
+        nodes.reserve(count);
+        for (std::size_t index = 0; index < count; ++index) {
+            nodes.push_back(state.book->node(natives[index]));
+        }
+        return nodes;
+    });
+}
+
+// For functions that ask for one thing of a node that is to be of one type.
+template <class Value>
+Result<Value>
+read_node(const Graph &graph, const GraphNode &node, GraphNodeType type,
+          Result<void> (*detail::GraphReading::*function)(CUgraphNode, Value *) noexcept) noexcept {
+    CUSHIM_TRY(const GraphNodeType found, graph.node_type(node));
+    if (found != type) {
+        return detail::invalid_argument("the node is of type %d, not %d", static_cast<int>(found),
+                                        static_cast<int>(type));
+    }
+    CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    Value value{};
+    CUSHIM_TRY_VOID((state->api().read.*function)(node.native(), &value));
+    return value;
+}
+
+} // namespace
+
+Result<std::size_t> Graph::node_count() const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    std::size_t count = 0;
+    CUSHIM_TRY_VOID(state->api().read.nodes(state->graph, {nullptr, &count}));
+    return count;
+}
+
+Result<std::vector<GraphNode>> Graph::nodes() const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    return read_nodes(*state, [state](const detail::NodeRoom &room) noexcept {
+        return state->api().read.nodes(state->graph, room);
+    });
+}
+
+Result<std::vector<GraphNode>> Graph::root_nodes() const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    return read_nodes(*state, [state](const detail::NodeRoom &room) noexcept {
+        return state->api().read.root_nodes(state->graph, room);
+    });
+}
+
+Result<std::vector<GraphEdge>> Graph::edges() const noexcept {
+    return detail::with_memory([this]() -> Result<std::vector<GraphEdge>> {
+        CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        const auto read = state->api().read.edges;
+        std::size_t count = 0;
+        CUSHIM_TRY_VOID(read(state->graph, {nullptr, nullptr, nullptr, &count}));
+        std::vector<CUgraphNode> from(count), to(count);
+        std::vector<GraphEdgeData> data(count);
+        if (count != 0) {
+            CUSHIM_TRY_VOID(read(state->graph, {from.data(), to.data(), data.data(), &count}));
+        }
+        std::vector<GraphEdge> edges;
+        edges.reserve(count);
+        for (std::size_t index = 0; index < count; ++index) {
+            edges.push_back(
+                {state->book->node(from[index]), state->book->node(to[index]), data[index]});
+        }
+        return edges;
+    });
+}
+
+Result<std::vector<GraphNode>> Graph::dependencies(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    return read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
+        return state->api().read.dependencies(node.native(), room);
+    });
+}
+
+Result<std::vector<GraphNode>> Graph::dependents(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    return read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
+        return state->api().read.dependents(node.native(), room);
+    });
+}
+
+Result<GraphNodeType> Graph::node_type(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    GraphNodeType type{};
+    CUSHIM_TRY_VOID(state->api().read.node_type(node.native(), &type));
+    return type;
+}
+
+Result<KernelNodeParams> Graph::kernel_node_params(const GraphNode &node) const noexcept {
+    return read_node(*this, node, GraphNodeType::kernel, &detail::GraphReading::kernel_params);
+}
+
+Result<MemcpyNodeParams> Graph::memcpy_node_params(const GraphNode &node) const noexcept {
+    return read_node(*this, node, GraphNodeType::memcpy, &detail::GraphReading::memcpy_params);
+}
+
+Result<MemsetNodeParams> Graph::memset_node_params(const GraphNode &node) const noexcept {
+    return read_node(*this, node, GraphNodeType::memset, &detail::GraphReading::memset_params);
+}
+
+Result<Event> Graph::event_of(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(const GraphNodeType type, node_type(node));
+    CUSHIM_TRY(const CUevent event,
+               type == GraphNodeType::event_wait
+                   ? read_node(*this, node, type, &detail::GraphReading::event_wait_event)
+                   : read_node(*this, node, GraphNodeType::event_record,
+                               &detail::GraphReading::event_record_event));
+    return Event::borrow(event);
+}
+
+Result<MemAllocNodeParams> Graph::mem_alloc_node_params(const GraphNode &node) const noexcept {
+    return read_node(*this, node, GraphNodeType::mem_alloc,
+                     &detail::GraphReading::mem_alloc_params);
+}
+
+Result<CUdeviceptr> Graph::mem_free_ptr(const GraphNode &node) const noexcept {
+    return read_node(*this, node, GraphNodeType::mem_free, &detail::GraphReading::mem_free_ptr);
+}
+
+Result<Graph> Graph::child_graph(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(const CUgraph child, read_node(*this, node, GraphNodeType::child_graph,
+                                              &detail::GraphReading::child_graph));
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    return detail::graph_inside(*state, node.native(), child);
+}
+
+Result<GraphNode> Graph::find_in_clone(const Graph &original,
+                                       const GraphNode &node) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    CUSHIM_TRY(GraphState *const from, state_of_graph(original));
+    CUSHIM_TRY_VOID(detail::check_node(*from->book, node));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUgraphNode found = nullptr;
+    CUSHIM_TRY_VOID(state->api().find_in_clone(&found, node.native(), state->graph));
+    return detail::with_memory([&]() -> Result<GraphNode> { return state->book->node(found); });
+}
+
+} // namespace cushim

@@ -1,0 +1,209 @@
+// Reading graphs by the runtime API.
+#include "graph_native.hpp"
+#include "graph_runtime.hpp"
+
+#include <cushim/feature.hpp>
+#include <cushim/loader.hpp>
+
+namespace cushim::detail {
+namespace {
+
+Result<void> nodes(CUgraph graph, const NodeRoom &room) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphGetNodes, graph, room.nodes, room.count);
+}
+
+Result<void> root_nodes(CUgraph graph, const NodeRoom &room) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphGetRootNodes, graph, room.nodes, room.count);
+}
+
+// --- edges
+
+struct EdgeReading {
+    Result<void> (*edges)(CUgraph graph, const EdgeRoom &room) noexcept;
+    Result<void> (*dependencies)(CUgraphNode node, const NodeRoom &room) noexcept;
+    Result<void> (*dependents)(CUgraphNode node, const NodeRoom &room) noexcept;
+};
+
+#if CUDART_VERSION < 13000
+// Does not answer where an edge has data, and is all that works with drivers before 12.3.
+constexpr EdgeReading plain_edges = {
+    .edges =
+        [](CUgraph graph, const EdgeRoom &room) noexcept {
+            return CUSHIM_RUNTIME(cudaGraphGetEdges, graph, room.from, room.to, room.count);
+        },
+    .dependencies =
+        [](CUgraphNode node, const NodeRoom &room) noexcept {
+            return CUSHIM_RUNTIME(cudaGraphNodeGetDependencies, node, room.nodes, room.count);
+        },
+    .dependents =
+        [](CUgraphNode node, const NodeRoom &room) noexcept {
+            return CUSHIM_RUNTIME(cudaGraphNodeGetDependentNodes, node, room.nodes, room.count);
+        },
+};
+#endif
+
+#if CUDART_VERSION >= 12030
+using EdgeData = cudaGraphEdgeData;
+
+constexpr EdgeReading edges_with_data = {
+    .edges =
+        [](CUgraph graph, const EdgeRoom &room) noexcept {
+            return read_edges<EdgeData>(room, [&](EdgeData *data) noexcept {
+                return CUSHIM_RUNTIME_EDGES(cudaGraphGetEdges, graph, room.from, room.to, data,
+                                            room.count);
+            });
+        },
+    .dependencies =
+        [](CUgraphNode node, const NodeRoom &room) noexcept {
+            return read_neighbours<EdgeData>(room, [&](EdgeData *data) noexcept {
+                return CUSHIM_RUNTIME_EDGES(cudaGraphNodeGetDependencies, node, room.nodes, data,
+                                            room.count);
+            });
+        },
+    .dependents =
+        [](CUgraphNode node, const NodeRoom &room) noexcept {
+            return read_neighbours<EdgeData>(room, [&](EdgeData *data) noexcept {
+                return CUSHIM_RUNTIME_EDGES(cudaGraphNodeGetDependentNodes, node, room.nodes, data,
+                                            room.count);
+            });
+        },
+};
+#endif
+
+const EdgeReading &edge_reading() noexcept {
+#if CUDART_VERSION >= 13000
+    return edges_with_data;
+#elif CUDART_VERSION >= 12030
+    return supports(driver_version(), Feature::graph_edge_data) ? edges_with_data : plain_edges;
+#else
+    return plain_edges;
+#endif
+}
+
+Result<void> edges(CUgraph graph, const EdgeRoom &room) noexcept {
+    return edge_reading().edges(graph, room);
+}
+
+Result<void> dependencies(CUgraphNode node, const NodeRoom &room) noexcept {
+    return edge_reading().dependencies(node, room);
+}
+
+Result<void> dependents(CUgraphNode node, const NodeRoom &room) noexcept {
+    return edge_reading().dependents(node, room);
+}
+
+// --- nodes
+
+static_assert(int(cudaGraphNodeTypeKernel) == int(GraphNodeType::kernel));
+static_assert(int(cudaGraphNodeTypeExtSemaphoreWait) == int(GraphNodeType::semaphore_wait));
+static_assert(int(cudaGraphNodeTypeMemFree) == int(GraphNodeType::mem_free));
+#if CUDART_VERSION >= 12030
+static_assert(int(cudaGraphNodeTypeConditional) == int(GraphNodeType::conditional));
+#endif
+
+Result<void> node_type(CUgraphNode node, GraphNodeType *type) noexcept {
+    cudaGraphNodeType native{};
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphNodeGetType, node, &native));
+    *type = static_cast<GraphNodeType>(native);
+    return {};
+}
+
+Result<void> kernel_params(CUgraphNode node, KernelNodeParams *params) noexcept {
+    cudaKernelNodeParams native{};
+    const Result<void> found = CUSHIM_RUNTIME(cudaGraphKernelNodeGetParams, node, &native);
+    // Measured: it does not tell of kernels that the driver loaded, though it launches them.
+    if (!found && found.error().status() == cudaErrorInvalidDeviceFunction) {
+        return driver_graphs.read.kernel_params(node, params);
+    }
+    CUSHIM_TRY_VOID(found);
+    params->function = static_cast<CUfunction>(native.func);
+    params->grid = {native.gridDim.x, native.gridDim.y, native.gridDim.z};
+    params->block = {native.blockDim.x, native.blockDim.y, native.blockDim.z};
+    params->shared_bytes = native.sharedMemBytes;
+    return {};
+}
+
+unsigned long long address_of(const void *pointer) noexcept {
+    return reinterpret_cast<unsigned long long>(pointer);
+}
+
+Result<void> memcpy_params(CUgraphNode node, MemcpyNodeParams *params) noexcept {
+    cudaMemcpy3DParms native{};
+    const Result<void> found = CUSHIM_RUNTIME(cudaGraphMemcpyNodeGetParams, node, &native);
+    // Measured: nor of copies between unified addresses that the driver's functions added.
+    if (!found && found.error().status() == cudaErrorUnknown) {
+        return driver_graphs.read.memcpy_params(node, params);
+    }
+    CUSHIM_TRY_VOID(found);
+    const Extent extent{native.extent.width, native.extent.height, native.extent.depth};
+    params->to = {
+        address_of(native.dstPtr.ptr), extent, {native.dstPtr.pitch, native.dstPtr.ysize}};
+    params->from = {
+        address_of(native.srcPtr.ptr), extent, {native.srcPtr.pitch, native.srcPtr.ysize}};
+    return {};
+}
+
+Result<void> memset_params(CUgraphNode node, MemsetNodeParams *params) noexcept {
+    cudaMemsetParams native{};
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphMemsetNodeGetParams, node, &native));
+    params->to = {
+        address_of(native.dst), {native.width, native.height, 1}, {native.pitch, native.height}};
+    params->element_size = native.elementSize;
+    params->value = native.value;
+    return {};
+}
+
+Result<void> event_record_event(CUgraphNode node, CUevent *event) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphEventRecordNodeGetEvent, node, event);
+}
+
+Result<void> event_wait_event(CUgraphNode node, CUevent *event) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphEventWaitNodeGetEvent, node, event);
+}
+
+Result<void> mem_alloc_params(CUgraphNode node, MemAllocNodeParams *params) noexcept {
+    cudaMemAllocNodeParams native{};
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphMemAllocNodeGetParams, node, &native));
+    *params = {address_of(native.dptr), native.bytesize, native.poolProps.location.id};
+    return {};
+}
+
+Result<void> mem_free_ptr(CUgraphNode node, CUdeviceptr *address) noexcept {
+    void *pointer = nullptr;
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphMemFreeNodeGetParams, node, &pointer));
+    *address = address_of(pointer);
+    return {};
+}
+
+Result<void> child_graph(CUgraphNode node, CUgraph *graph) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphChildGraphNodeGetGraph, node, graph);
+}
+
+static_assert(int(cudaGraphDebugDotFlagsVerbose) == int(CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
+static_assert(int(cudaGraphDebugDotFlagsHandles) == int(CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES));
+
+Result<void> debug_dot(CUgraph graph, const char *path, unsigned int flags) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphDebugDotPrint, graph, path, flags);
+}
+
+} // namespace
+
+const GraphReading runtime_reading = {
+    .nodes = nodes,
+    .root_nodes = root_nodes,
+    .edges = edges,
+    .dependencies = dependencies,
+    .dependents = dependents,
+    .node_type = node_type,
+    .kernel_params = kernel_params,
+    .memcpy_params = memcpy_params,
+    .memset_params = memset_params,
+    .event_record_event = event_record_event,
+    .event_wait_event = event_wait_event,
+    .mem_alloc_params = mem_alloc_params,
+    .mem_free_ptr = mem_free_ptr,
+    .child_graph = child_graph,
+    .debug_dot = debug_dot,
+};
+
+} // namespace cushim::detail

@@ -1,0 +1,53 @@
+// The states behind Graph and GraphExec.
+#pragma once
+
+#include <cushim/graph.hpp>
+
+#include "graph_api.hpp"
+#include "graph_book.hpp"
+#include "in_context.hpp"
+#include "ranges.hpp"
+#include "with_memory.hpp"
+
+namespace cushim::detail {
+
+// The runtime is called in the context only: without one it would make the primary one current. The driver
+// needs none, and takes the runtime's handles as its own.
+inline Destroyed destroy_graph(const GraphApi &api, CUcontext context, CUgraph graph) noexcept {
+    const auto scope = ContextScope::enter(context);
+    if (scope) {
+        return api.destroy(graph);
+    }
+    report_teardown(not_entered(scope.error(), context));
+    return driver_graphs.destroy(graph);
+}
+
+struct GraphState final : InContext {
+    GraphState(const Context &in, std::shared_ptr<GraphBook> of) noexcept
+        : InContext(in, InCapture::safe), book(std::move(of)) {}
+
+    Destroyed destroy() noexcept override {
+        book->end();
+        return destroy_graph(api(), context, graph);
+    }
+    const GraphApi &api() const noexcept { return book->api; }
+
+    const std::shared_ptr<GraphBook> book;
+    // For a graph inside a node: of the graph that the node is in. It is never owned then.
+    Need around;
+    CUgraph graph = nullptr;
+};
+
+// invalid_argument for an empty Graph, and for one whose node is gone.
+Result<GraphState *> state_of_graph(const Graph &graph) noexcept;
+
+// A Graph of what CUDA has made, or lends, or what is inside a node of `around`.
+Result<NewState<GraphState>> make_graph_state(const Context &context, const GraphApi &api) noexcept;
+Graph own_graph(NewState<GraphState> &state) noexcept;
+Result<Graph> borrow_graph(const Context &context, const GraphApi &api, CUgraph graph) noexcept;
+Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept;
+
+// invalid_argument unless it names a node of this graph.
+Result<void> check_node(const GraphBook &book, const GraphNode &node) noexcept;
+
+} // namespace cushim::detail

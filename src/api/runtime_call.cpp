@@ -1,0 +1,30 @@
+#include "runtime_call.hpp"
+
+#include <cushim/loader.hpp>
+
+namespace cushim::detail {
+namespace {
+
+// cudaErrorCallRequiresNewerDriver, which older headers lack: the driver has not what libcudart asks it for.
+constexpr int call_requires_newer_driver = 36;
+
+// Drivers of older major versions libcudart does not work with at all.
+constexpr Version oldest_driver = Version::of(CUDART_VERSION / 1000, 0);
+
+} // namespace
+
+Error failure(cudaError_t status, const char *entry_point, Version required) noexcept {
+    if (status == cudaErrorInsufficientDriver) {
+        required = oldest_driver;
+    }
+    if (status == cudaErrorInsufficientDriver || status == call_requires_newer_driver) {
+        // There may also be no driver at all; or it is new enough, and lacks something else.
+        const Version installed = driver_version();
+        if (installed && required > installed) {
+            return Error::requires_newer_driver(entry_point, required, installed);
+        }
+    }
+    return Error::status(Api::runtime, status, entry_point);
+}
+
+} // namespace cushim::detail

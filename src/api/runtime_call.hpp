@@ -1,0 +1,44 @@
+// How the wrappers call the runtime library: through the table, with the status as a Result, as call.hpp has it
+// for the driver.
+//
+//     CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphCreate, &graph, 0));
+//
+// libcudart is of the headers' major version, and names and signatures are those of the headers. The driver may
+// be older than both, within the major version: CUSHIM_RUNTIME_NEEDS says what is wanted of it.
+#pragma once
+
+#include <cushim/feature.hpp>
+#include <cushim/result.hpp>
+#include <cushim/runtime_entries.hpp>
+#include <cushim/runtime_table.hpp>
+
+namespace cushim::detail {
+
+// What a call that did not answer cudaSuccess means. `required` is the driver that the call needs; unknown:
+// every driver of libcudart's major version will do.
+Error failure(cudaError_t status, const char *entry_point, Version required = Version()) noexcept;
+
+inline Result<void> checked(cudaError_t status, const char *entry_point,
+                            Version required = Version()) noexcept {
+    if (status == cudaSuccess) {
+        return {};
+    }
+    return failure(status, entry_point, required);
+}
+
+} // namespace cushim::detail
+
+#define CUSHIM_RUNTIME(function, ...)                                                              \
+    ::cushim::detail::checked(::cushim::runtime().function(__VA_ARGS__),                           \
+                              ::cushim::entry::function::name,                                     \
+                              ::cushim::Version(::cushim::entry::function::introduced))
+#define CUSHIM_RUNTIME_NEEDS(feature, function, ...)                                               \
+    ::cushim::detail::checked(::cushim::runtime().function(__VA_ARGS__),                           \
+                              ::cushim::entry::function::name,                                     \
+                              ::cushim::required_version(feature))
+// What a destroy() returns.
+#define CUSHIM_RUNTIME_DESTROY(function, handle, ...)                                              \
+    ::cushim::detail::Destroyed {                                                                  \
+        ::cushim::runtime().function(__VA_ARGS__), ::cushim::entry::function::name,                \
+            (unsigned long long)(handle), ::cushim::Api::runtime                                   \
+    }

@@ -1,0 +1,285 @@
+// Captures: what becomes of them, on every path.
+#include "harness/device_code.hpp"
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/simulator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+using namespace cushim;
+
+static_assert(static_cast<int>(CaptureMode::global) == CU_STREAM_CAPTURE_MODE_GLOBAL);
+static_assert(static_cast<int>(CaptureMode::per_thread) == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(static_cast<int>(CaptureMode::relaxed) == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(static_cast<int>(CaptureStatus::invalidated) == CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+
+namespace {
+
+struct Place {
+    Context context;
+    Stream stream;
+};
+Place make_place() {
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto stream = Stream::create(*context);
+    REQUIRE(stream.has_value());
+    return {*std::move(context), *std::move(stream)};
+}
+
+// What no capture may contain.
+Result<void> unsafe_call(const Context &context) {
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUdeviceptr address = 0;
+    const CUresult status = driver().cuMemAlloc(&address, 16);
+    return status == CUDA_SUCCESS ? Result<void>()
+                                  : Error::status(Api::driver, status, "cuMemAlloc_v2");
+}
+
+} // namespace
+
+GRAPH_SCENARIO_TEST("vectors are added twice by a captured graph",
+                    "[graph][capture][G1][G2][G3][G4]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+    CUSHIM_TRY(const auto add, module.kernel<api_test::Add>("add"));
+    CUSHIM_TRY(const auto a, DeviceBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY(const auto b, DeviceBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY(const auto sum, DeviceBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY(auto out, PinnedBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY_VOID(fill(context, b.span(), 0.5f));
+    CUSHIM_TRY(const Graph graph,
+               api_test::capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                   CUSHIM_TRY(const bool captures, stream.is_capturing());
+                   CHECK(captures);
+                   CUSHIM_TRY_VOID(fill(stream, a.span(), 1.0f));
+                   CUSHIM_TRY_VOID(add.launch(stream, LaunchConfig::covering(32), a, b, sum, 32u));
+                   return copy(stream, out.span(), sum.span());
+               }));
+    CHECK(graph.api() == api);
+    CUSHIM_TRY(const bool captures, stream.is_capturing());
+    CHECK_FALSE(captures);
+    CUSHIM_TRY(const std::size_t count, graph.node_count());
+    CHECK(count == 3);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    for (int launch = 0; launch < 2; ++launch) {
+        std::fill(out.begin(), out.end(), 0.0f);
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(std::count(out.begin(), out.end(), 1.5f) == 32);
+    }
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a capture takes in a second stream and gives it back",
+                    "[graph][capture][G4]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Stream other, Stream::create(context));
+    CUSHIM_TRY(const Event fork, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const Event join, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph,
+               api_test::capture(api, stream, CaptureMode::global, [&]() -> Result<void> {
+                   CUSHIM_TRY_VOID(fork.record(stream));
+                   CUSHIM_TRY_VOID(other.wait_event(fork));
+                   CUSHIM_TRY(const bool taken_in, other.is_capturing());
+                   CHECK(taken_in);
+                   CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
+                   CUSHIM_TRY_VOID(fill(other, second.span(), 2));
+                   CUSHIM_TRY_VOID(join.record(other));
+                   return stream.wait_event(join);
+               }));
+    CUSHIM_TRY(const auto roots, graph.root_nodes());
+    CHECK(roots.size() == 2);
+    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    std::vector<int> values(8);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), second.span()));
+    CHECK(values == std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("an error ends the capture and is the answer", "[graph][capture][G4]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    const auto graph =
+        api_test::capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+            CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
+            return Error::invalid_argument("what the caller says");
+        });
+    REQUIRE_FALSE(graph.has_value());
+    if (graph.error().kind() != ErrorKind::invalid_argument) {
+        return graph.error(); // another call failed
+    }
+    CHECK(std::string(graph.error().message()) == "invalid argument: what the caller says");
+    CUSHIM_TRY(const CaptureStatus status, stream.capture_status());
+    CHECK(status == CaptureStatus::none);
+    // The stream works as before.
+    CUSHIM_TRY_VOID(fill(stream, memory.span(), 3));
+    return stream.synchronize();
+}
+
+GRAPH_SCENARIO_TEST("a captured host function is called in each launch", "[graph][capture][G13]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    const auto calls = std::make_shared<std::atomic<int>>(0);
+    {
+        CUSHIM_TRY(const Graph graph,
+                   api_test::capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                       return stream.launch_host_function([calls] { ++*calls; });
+                   }));
+        CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(*calls == 2);
+        CHECK(calls.use_count() == 2);
+    }
+    CHECK(api_test::soon([&] { return calls.use_count() == 1; }));
+    return {};
+}
+
+SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, Graph::create(context));
+    CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY_VOID(stream.capture_to(graph, first, CaptureMode::per_thread,
+                                      [&] { return fill(stream, memory.span(), 2); }));
+    CUSHIM_TRY(const auto after, graph.dependents(first));
+    CHECK(after.size() == 1);
+    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    std::vector<int> values(8);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), memory.span()));
+    CHECK(values == std::vector<int>(8, 2));
+    return {};
+}
+
+TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
+    const auto [context, stream] = make_place();
+    auto memory = DeviceBuffer<int>::allocate(context, 8);
+    REQUIRE(memory.has_value());
+    CHECK_THROWS_AS(stream.capture([&, &of = stream] {
+        (void)fill(of, memory->span(), 1);
+        throw std::runtime_error("out");
+    }),
+                    std::runtime_error);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+    CHECK(stream.synchronize().has_value());
+    CHECK(api_test::leaks().size() == (api_test::simulator() == nullptr ? 0 : 3));
+}
+
+TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
+    const auto [context, stream] = make_place();
+    REQUIRE(stream.begin_capture(CaptureMode::per_thread).has_value());
+    CHECK(unsafe_call(context).error().kind() == ErrorKind::not_permitted);
+    CHECK(*stream.capture_status() == CaptureStatus::invalidated);
+    CHECK_FALSE(*stream.is_capturing());
+    const auto graph = stream.end_capture();
+    REQUIRE_FALSE(graph.has_value());
+    CHECK(graph.error().kind() == ErrorKind::capture_invalidated);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+}
+
+TEST_CASE("what a scope answers of a ruined capture is the first error", "[graph][capture][G4]") {
+    const auto [context, stream] = make_place();
+    const auto graph = stream.capture([&in = context] { return unsafe_call(in); });
+    REQUIRE_FALSE(graph.has_value());
+    CHECK(graph.error().kind() == ErrorKind::not_permitted);
+    CHECK(graph.error().status() == 900);
+    // Nobody looked: the end of the capture tells.
+    const auto ignored = stream.capture([&in = context] { (void)unsafe_call(in); });
+    REQUIRE_FALSE(ignored.has_value());
+    CHECK(ignored.error().kind() == ErrorKind::capture_invalidated);
+}
+
+TEST_CASE("an unsafe call is allowed in a relaxed capture", "[graph][capture][G1]") {
+    const auto [context, stream] = make_place();
+    DeviceBuffer<int> memory;
+    const auto graph = stream.capture(CaptureMode::relaxed, [&, &in = context]() -> Result<void> {
+        CUSHIM_TRY(memory, DeviceBuffer<int>::allocate(in, 8));
+        return {};
+    });
+    CHECK(graph.has_value());
+}
+
+TEST_CASE("what cannot be captured, and ends that nobody began", "[graph][capture]") {
+    const auto [context, stream] = make_place();
+    REQUIRE(stream.begin_capture().has_value());
+    CHECK(stream.begin_capture().error().status() == 401);
+    REQUIRE(stream.end_capture().has_value());
+    CHECK_FALSE(stream.end_capture().has_value());
+    CHECK(api_test::refusal(Stream().begin_capture()) == "invalid argument: the stream is empty");
+    CHECK(api_test::refusal(Stream().end_capture()) == "invalid argument: the stream is empty");
+    CHECK(api_test::refusal(Stream().capture_status()) == "invalid argument: the stream is empty");
+    auto scope = context.enter();
+    REQUIRE(scope.has_value());
+    CHECK(Stream::legacy().begin_capture().error().status() == 900);
+}
+
+TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]") {
+    const auto [context, stream] = make_place();
+    for (const CaptureMode mode : {CaptureMode::global, CaptureMode::per_thread}) {
+        auto memory = DeviceBuffer<int>::allocate(context, 8);
+        auto graph = Graph::create(context);
+        REQUIRE((memory && graph));
+        REQUIRE(graph->add_memset_node({}, *memory, 1).has_value());
+        REQUIRE(graph->keep_alive(*memory).has_value());
+        memory->reset();
+        auto exec = graph->instantiate();
+        REQUIRE(exec.has_value());
+        REQUIRE(stream.begin_capture(mode).has_value());
+        exec->reset();
+        graph->reset(); // and with it the memory
+        wait_for_released_closures();
+        CHECK(*stream.capture_status() == CaptureStatus::active);
+        CHECK(stream.end_capture().has_value());
+    }
+}
+
+TEST_CASE("two threads capture at once", "[graph][capture]") {
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    std::atomic<int> good{0};
+    const auto work = [&](int value) -> Result<void> {
+        // Not blocking: what others do in the legacy stream would ruin the captures of blocking ones.
+        CUSHIM_TRY(const Stream stream, Stream::create(*context, {.non_blocking = true}));
+        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(*context, 64));
+        for (int round = 0; round < 20; ++round) {
+            CUSHIM_TRY(const Graph graph, stream.capture([&]() -> Result<void> {
+                CUSHIM_TRY_VOID(fill(stream, memory.span(), value));
+                return fill(stream, memory.span(), value + round);
+            }));
+            CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+            std::vector<int> values(64);
+            CUSHIM_TRY_VOID(copy(stream, std::span(values), memory.span()));
+            CUSHIM_TRY_VOID(stream.synchronize());
+            good += values == std::vector<int>(64, value + round) ? 1 : 0;
+        }
+        return {};
+    };
+    std::vector<std::string> errors(2);
+    {
+        std::vector<std::jthread> threads;
+        for (int index = 0; index < 2; ++index) {
+            threads.emplace_back([&, index] {
+                const auto done = work(1000 * index);
+                if (!done) {
+                    errors[static_cast<std::size_t>(index)] = done.error().message();
+                }
+            });
+        }
+    }
+    INFO(errors[0] << errors[1]);
+    CHECK(good == 40);
+}

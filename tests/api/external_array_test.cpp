@@ -1,0 +1,72 @@
+// Images in external memory.
+#include "harness/external.hpp"
+
+#ifndef _WIN32
+#include "exported_memory.hpp"
+
+#include <utility>
+
+using namespace cushim;
+using api_test::check_refused;
+using api_test::export_memory;
+using api_test::primary;
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+} // namespace
+
+SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(auto exported, export_memory(1));
+    const std::size_t size = exported.size();
+    CUDA_ARRAY3D_DESCRIPTOR description{};
+    description.Width = 64;
+    description.Height = 32;
+    description.Format = CU_AD_FORMAT_FLOAT;
+    description.NumChannels = 4;
+    ExternalMipmappedArray image;
+    {
+        CUSHIM_TRY(const auto memory,
+                   ExternalMemory::import_from(context, exported.source(), size));
+        auto mapped = memory.map_mipmapped(page, description, 3);
+        if (!mapped && api_test::simulator() == nullptr) {
+            trial.skip(mapped.error().message());
+        }
+        CUSHIM_TRY(image, std::move(mapped));
+    }
+    CHECK(image.levels() == 3);
+    CUSHIM_TRY(const CUarray largest, image.level(0));
+    CUSHIM_TRY(const CUarray smallest, image.level(2));
+    CHECK(largest != nullptr);
+    CHECK(smallest != largest);
+    const auto beyond = image.level(3);
+    REQUIRE_FALSE(beyond);
+    CHECK(beyond.error().kind() == ErrorKind::invalid_argument);
+    return {};
+}
+
+TEST_CASE("an image must have a size, and begin in its import", "[X12]") {
+    api_test::restart("");
+    const Context context = primary();
+    auto exported = export_memory(1).value();
+    const std::size_t size = exported.size();
+    const auto memory = ExternalMemory::import_from(context, exported.source(), size).value();
+    check_refused(ExternalMemory().map_mipmapped(0, {}), ErrorKind::invalid_argument, "empty");
+    check_refused(memory.map_mipmapped(size, {}), ErrorKind::invalid_argument,
+                  std::to_string(size));
+    check_refused(memory.map_mipmapped(0, {}), ErrorKind::invalid_argument, "0 wide");
+    CUDA_ARRAY3D_DESCRIPTOR description{};
+    description.Width = 16;
+    check_refused(memory.map_mipmapped(0, description, 0), ErrorKind::invalid_argument, "0 levels");
+    check_refused(ExternalMipmappedArray().level(0), ErrorKind::invalid_argument, "empty");
+}
+
+#else
+
+TEST_CASE("images on Windows") {
+    SKIP("exported memory is made with file descriptors");
+}
+
+#endif

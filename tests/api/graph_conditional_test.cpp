@@ -1,0 +1,174 @@
+// Conditional nodes: bodies, what refuses them, and which driver has them.
+#include "harness/device_code.hpp"
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/simulator.hpp"
+
+using namespace cushim;
+using api_test::create_graph;
+
+namespace {
+
+Result<int> first_of(const Context &context, const DeviceBuffer<int> &memory) {
+    std::vector<int> values(memory.size());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), memory.span()));
+    return values[0];
+}
+
+} // namespace
+
+GRAPH_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    for (const unsigned int value : {0u, 1u, 5u}) {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const auto condition, graph.create_condition({.initial = value}));
+        CHECK(condition.native() != 0);
+        CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, 1));
+        CUSHIM_TRY(const GraphBody branch, graph.add_if_node(clear, condition));
+        CUSHIM_TRY(const GraphNodeType type, graph.node_type(branch.node));
+        CHECK(type == GraphNodeType::conditional);
+        CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
+        CHECK_FALSE(graph.node_type(fill).has_value()); // it is the body's
+        CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+        CUSHIM_TRY(const int found, first_of(context, memory));
+        CHECK(found == (value == 0 ? 1 : 2));
+    }
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][conditional][G18]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    for (const unsigned int value : {0u, 1u}) {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const auto condition, graph.create_condition({.initial = value}));
+        CUSHIM_TRY(const GraphBranches branches, graph.add_if_else_node({}, condition));
+        CUSHIM_TRY(const GraphNode yes, branches.then_body.add_memset_node({}, memory, 7));
+        CUSHIM_TRY(const GraphNode no, branches.else_body.add_memset_node({}, memory, 8));
+        (void)yes;
+        (void)no;
+        CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+        CUSHIM_TRY(const int found, first_of(context, memory));
+        CHECK(found == (value == 0 ? 8 : 7));
+    }
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a while node whose condition is 0 does not run", "[graph][conditional][G18]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({}));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const GraphBody loop, graph.add_while_node(clear, condition));
+    CUSHIM_TRY(const GraphNode fill, loop.body.add_memset_node({}, memory, 2));
+    (void)fill;
+    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    CUSHIM_TRY(const int found, first_of(context, memory));
+    CHECK(found == 1);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a switch node runs the case of that number", "[graph][conditional][G18]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    for (const unsigned int value : {0u, 2u, 9u}) {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const auto condition, graph.create_condition({.initial = value}));
+        CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, -1));
+        CUSHIM_TRY(const GraphCases cases, graph.add_switch_node(clear, condition, 3));
+        CHECK(cases.bodies.size() == 3);
+        for (std::size_t index = 0; index < cases.bodies.size(); ++index) {
+            CUSHIM_TRY(const GraphNode fill,
+                       cases.bodies[index].add_memset_node({}, memory, static_cast<int>(index)));
+            (void)fill;
+        }
+        CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+        CUSHIM_TRY(const int found, first_of(context, memory));
+        CHECK(found == (value < 3 ? static_cast<int>(value) : -1));
+    }
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a body keeps what its nodes use", "[graph][conditional]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    {
+        CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+        CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
+        (void)fill;
+    }
+    return api_test::run_once(graph, stream);
+}
+
+GRAPH_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][capture]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY_VOID(stream.capture_to(branch.body, {}, CaptureMode::per_thread,
+                                      [&] { return fill(stream, memory.span(), 6); }));
+    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    CUSHIM_TRY(const int found, first_of(context, memory));
+    CHECK(found == 6);
+    return {};
+}
+
+TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto graph = Graph::create(*context), other = Graph::create(*context);
+    REQUIRE((graph && other));
+    auto condition = other->create_condition({});
+    REQUIRE(condition.has_value());
+    CHECK(api_test::refusal(graph->add_if_node({}, *condition)) ==
+          "invalid argument: the condition is of another graph");
+    CHECK(api_test::refusal(graph->add_while_node({}, GraphCondition())) ==
+          "invalid argument: the condition is none");
+    CHECK(api_test::refusal(other->add_switch_node({}, *condition, 0)) ==
+          "invalid argument: a switch of 0 cases");
+
+    auto branch = other->add_if_node({}, *condition);
+    REQUIRE(branch.has_value());
+    REQUIRE(other->destroy_node(branch->node).has_value());
+    CHECK(api_test::refusal(branch->body.add_empty_node({})) ==
+          "invalid argument: the node that this graph is inside of was destroyed");
+}
+
+// On every driver, old ones too.
+TEST_CASE("conditions need a driver of CUDA 12.3, some bodies one of 12.8",
+          "[graph][conditional][G18]") {
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto graph = Graph::create(*context);
+    REQUIRE(graph.has_value());
+    const auto condition = graph->create_condition({});
+    if (!supports(driver_version(), Feature::graph_conditional_nodes)) {
+        REQUIRE_FALSE(condition.has_value());
+        CHECK(condition.error().kind() == ErrorKind::requires_newer_driver);
+        CHECK(condition.error().required() == Version::of(12, 3));
+        CHECK(std::string(condition.error().entry_point()) == "cuGraphConditionalHandleCreate");
+        return;
+    }
+    REQUIRE(condition.has_value());
+    const auto cases = graph->add_switch_node({}, *condition, 2);
+    if (!supports(driver_version(), Feature::graph_conditional_switch)) {
+        REQUIRE_FALSE(cases.has_value());
+        CHECK(cases.error().kind() == ErrorKind::requires_newer_driver);
+        CHECK(cases.error().required() == Version::of(12, 8));
+    } else {
+        CHECK(cases.has_value());
+    }
+}

@@ -1,0 +1,302 @@
+// Executable graphs: launching, updating, changing single nodes, and what they keep.
+#include "harness/device_code.hpp"
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/simulator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+using namespace cushim;
+using api_test::create_graph;
+
+namespace {
+
+Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &from) {
+    std::vector<int> values(from.size());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), from.span()));
+    return values;
+}
+
+bool supports_it(Feature feature) {
+    return supports(driver_version(), feature);
+}
+
+} // namespace
+
+GRAPH_SCENARIO_TEST("an update changes what is written and where", "[graph][G25]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 8));
+    GraphExec exec;
+    {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, first, 1));
+        (void)fill;
+        CUSHIM_TRY(exec, graph.instantiate());
+    }
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
+    CUdeviceptr second_address = 0;
+    {
+        CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 8));
+        second_address = second.native();
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, second, 2));
+        (void)fill;
+        CUSHIM_TRY(const GraphUpdate update, exec.update(graph));
+        CHECK(update.is_success());
+        CHECK_FALSE(update.node);
+    }
+    // The memory is kept by the executable graph now.
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(copy(stream, out.span(), DeviceSpan<const int>(second_address, 8)));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(std::count(out.begin(), out.end(), 2) == 8);
+    CUSHIM_TRY(const auto values, read(context, first));
+    CHECK(values == std::vector<int>(8, 1));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 1));
+    (void)fill;
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const Graph other, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode empty, other.add_empty_node({}));
+    CUSHIM_TRY(const GraphUpdate update, exec.update(other));
+    CHECK_FALSE(update.is_success());
+    CHECK(update.result == GraphUpdateResult::node_type_changed);
+    CHECK(update.node == empty);
+    // It does what it did.
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(values == std::vector<int>(8, 1));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[graph][G25]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode b, graph.add_empty_node({}));
+    (void)a;
+    (void)b;
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const Graph other, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode c, other.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode d, other.add_empty_node(c));
+    CUSHIM_TRY(const GraphUpdate update, exec.update(other));
+    CHECK(update.result == GraphUpdateResult::topology_changed);
+    if (supports_it(Feature::graph_update_2)) {
+        CHECK((!update.node || update.node == d));
+        CHECK((!update.from || update.from == c));
+    }
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
+    const auto before = std::make_shared<std::atomic<int>>(0);
+    const auto after = std::make_shared<std::atomic<int>>(0);
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, first, 1));
+    CUSHIM_TRY(const GraphNode move, graph.add_memcpy_node(clear, out, first));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node(move, [before] { ++*before; }));
+    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(call, event));
+    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
+    {
+        CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 8));
+        CUSHIM_TRY(const Event later, Event::create(context, {.timing = false}));
+        CUSHIM_TRY_VOID(exec.set_memset_node(clear, second, 9));
+        CUSHIM_TRY_VOID(exec.set_memcpy_node(move, out, second));
+        CUSHIM_TRY_VOID(exec.set_host_node(call, [after] { ++*after; }));
+        CUSHIM_TRY_VOID(exec.set_event_record_node(record, later));
+        CUSHIM_TRY_VOID(exec.set_event_wait_node(wait, later));
+    }
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    // Gone while it runs: what it was made to use lives until it is through.
+    exec.reset();
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(std::count(out.begin(), out.end(), 9) == 8);
+    CHECK(*before == 0);
+    CHECK(*after == 2);
+    CHECK(api_test::soon([&] { return after.use_count() == 1; }));
+    CHECK(before.use_count() == 2); // the graph's
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    api_test::register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill,
+               graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 1, 8u));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.set_kernel_node(fill, kernel, LaunchConfig::covering(8), memory, 2, 8u));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(values == std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph inner, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode one, inner.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const Graph other, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode two, other.add_memset_node({}, memory, 2));
+    (void)one;
+    (void)two;
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(values == std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a node is switched off and on", "[graph]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode one, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const GraphNode two, graph.add_memset_node(one, memory, 2));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.set_enabled(two, false));
+    CUSHIM_TRY(const bool enabled, exec.is_enabled(two));
+    CHECK_FALSE(enabled);
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto first, read(context, memory));
+    CHECK(first == std::vector<int>(8, 1));
+    CUSHIM_TRY_VOID(exec.set_enabled(two, true));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto second, read(context, memory));
+    CHECK(second == std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("flags, and an upload", "[graph][G8][G24]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
+    (void)fill;
+    CUSHIM_TRY(const GraphExec plain, graph.instantiate({.auto_free_on_launch = true}));
+    CUSHIM_TRY(const auto flags, plain.flags());
+    CHECK(flags == 1);
+    CUSHIM_TRY_VOID(plain.upload(stream));
+    CUSHIM_TRY_VOID(plain.launch(stream));
+    CUSHIM_TRY(const GraphExec exec,
+               graph.instantiate({.upload = &stream, .use_node_priority = true}));
+    // Measured: neither of these is told.
+    CUSHIM_TRY(const auto others, exec.flags());
+    CHECK(others == 0);
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    return stream.synchronize();
+}
+
+TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capture][G24]") {
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto graph = Graph::create(*context);
+    auto stream = Stream::create(*context);
+    REQUIRE((graph && stream));
+    auto exec = graph->instantiate();
+    REQUIRE(exec.has_value());
+    const auto captured = stream->capture([&] { return exec->launch(*stream); });
+    REQUIRE_FALSE(captured.has_value());
+    CHECK(captured.error().kind() == ErrorKind::not_permitted);
+    CHECK(captured.error().status() == 900);
+}
+
+TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto graph = Graph::create(*context), other = Graph::create(*context);
+    auto memory = DeviceBuffer<int>::allocate(*context, 8);
+    REQUIRE((graph && other && memory));
+    auto node = graph->add_memset_node({}, *memory, 1);
+    auto foreign = other->add_memset_node({}, *memory, 1);
+    auto exec = graph->instantiate();
+    REQUIRE((node && foreign && exec));
+    CHECK(api_test::refusal(exec->set_memset_node(*foreign, *memory, 2)) ==
+          "invalid argument: the node is of another graph");
+    CHECK(api_test::refusal(exec->set_enabled(*foreign, false)) ==
+          "invalid argument: the node is of another graph");
+    REQUIRE(graph->destroy_node(*node).has_value());
+    CHECK(api_test::refusal(exec->set_memset_node(*node, *memory, 2)) ==
+          "invalid argument: the node was destroyed");
+    auto second = graph->add_empty_node({});
+    REQUIRE(second.has_value());
+    graph->reset();
+    CHECK_FALSE(exec->set_enabled(*second, false).has_value());
+
+    // The executable graph itself outlives its graph.
+    auto stream = Stream::create(*context);
+    REQUIRE(stream.has_value());
+    CHECK(exec->launch(*stream).has_value());
+    CHECK(stream->synchronize().has_value());
+}
+
+TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto graph = Graph::create(*context);
+    INFO((graph ? "" : graph.error().message()));
+    REQUIRE(graph.has_value());
+    auto stream = Stream::create(*context);
+    REQUIRE(stream.has_value());
+    auto node = graph->add_empty_node({});
+    auto exec = graph->instantiate();
+    REQUIRE((node && exec));
+    const GraphExec shared = exec->share();
+    exec->reset();
+    CHECK(shared.launch(*stream).has_value());
+    auto another = graph->instantiate();
+    REQUIRE(another.has_value());
+    const CUgraphExec native = another->release();
+    {
+        auto lent = GraphExec::borrow(*context, native);
+        REQUIRE(lent.has_value());
+        CHECK(lent->launch(*stream).has_value());
+    }
+    auto owned = GraphExec::adopt(*context, native);
+    REQUIRE(owned.has_value());
+    CHECK(owned->launch(*stream).has_value());
+    CHECK(api_test::refusal(owned->set_enabled(*node, true)) ==
+          "invalid argument: the nodes of an executable graph that was adopted are not known");
+    CHECK(api_test::refusal(GraphExec::adopt(*context, nullptr)) ==
+          "invalid argument: the handle is null");
+    CHECK(stream->synchronize().has_value());
+}

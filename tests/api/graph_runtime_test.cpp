@@ -1,0 +1,682 @@
+// Graphs of both APIs beside each other: what one makes the other reads, changes and launches; and what the
+// runtime API lacks. That graphs of either API do what they are to do is shown by the other tests of graphs,
+// which are run for both.
+#include "harness/device_code.hpp"
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
+#include "harness/simulator.hpp"
+
+#ifndef _WIN32
+#include "harness/their_semaphore.hpp"
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+using namespace cushim;
+using api_test::create_graph;
+using api_test::run_once;
+
+namespace {
+
+Api other(Api api) {
+    return api == Api::driver ? Api::runtime : Api::driver;
+}
+
+Result<Graph> borrow_graph(Api api, const Context &context, CUgraph graph) {
+    return api == Api::runtime ? rt::borrow_graph(context, graph) : Graph::borrow(context, graph);
+}
+
+Result<void> answer(CUresult status, const char *entry_point) {
+    return status == CUDA_SUCCESS ? Result<void>()
+                                  : Error::status(Api::driver, status, entry_point);
+}
+Result<void> answer(cudaError_t status, const char *entry_point) {
+    return status == cudaSuccess ? Result<void>()
+                                 : Error::status(Api::runtime, status, entry_point);
+}
+
+// Something that the test got from the runtime library itself.
+template <class Handle>
+class TheirObject {
+  public:
+    using Destroy = cudaError_t (*)(Handle);
+
+    explicit TheirObject(Destroy destroy) : destroy_(destroy) {}
+    ~TheirObject() { (void)destroy(); }
+    TheirObject(const TheirObject &) = delete;
+    TheirObject &operator=(const TheirObject &) = delete;
+
+    Handle *out() { return &handle_; }
+    // What the call that was to make it answers: it is there or not.
+    Result<void> made(Result<void> result) {
+        if (!result) {
+            handle_ = nullptr;
+        }
+        return result;
+    }
+    Handle get() const { return handle_; }
+    Result<void> destroy() {
+        const Handle handle = std::exchange(handle_, nullptr);
+        return handle == nullptr ? Result<void>()
+                                 : answer(destroy_(handle), "its destroy function");
+    }
+
+  private:
+    Handle handle_ = nullptr;
+    Destroy destroy_;
+};
+
+Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &from) {
+    std::vector<int> values(from.size());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), from.span()));
+    return values;
+}
+
+// The node as another Graph names it.
+Result<GraphNode> node_in(const Graph &graph, const GraphNode &node) {
+    CUSHIM_TRY(const auto nodes, graph.nodes());
+    for (const GraphNode &same : nodes) {
+        if (same.native() == node.native()) {
+            return same;
+        }
+    }
+    FAIL("the node is not there");
+    return GraphNode();
+}
+
+template <class T>
+T need(Result<T> result) {
+    INFO((result ? "" : result.error().message()));
+    REQUIRE(result.has_value());
+    return *std::move(result);
+}
+
+// A graph of the runtime API, on a simulator that begins anew.
+struct Made {
+    Context context;
+    Graph graph;
+};
+Made make_graph(const std::string &settings = "") {
+    api_test::restart(settings);
+    Context context = need(api_test::Trial::context());
+    Graph graph = need(rt::create_graph(context));
+    return {std::move(context), std::move(graph)};
+}
+
+// Whether it is said that there is no such thing, and of what.
+template <class T>
+bool is_lacking(const Result<T> &result, const std::string &what) {
+    REQUIRE_FALSE(result.has_value());
+    INFO(result.error().message());
+    CHECK(result.error().kind() == ErrorKind::unsupported_platform);
+    return std::string(result.error().message()).find(what) != std::string::npos;
+}
+
+} // namespace
+
+// --- what one API makes the other reads
+
+GRAPH_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G12][G22]") {
+    trial.may_do_without("cudaGraphMemcpyNodeGetParams"); // the driver is asked then
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
+    CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 64));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, memory, host));
+    CUSHIM_TRY(const GraphNode set, graph.add_memset_node(in, memory, 7));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CHECK(same.api() == other(api));
+    CUSHIM_TRY(const GraphNode same_in, node_in(same, in));
+    CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
+    CUSHIM_TRY(const auto edges, same.edges());
+    CHECK(edges == std::vector{GraphEdge{same_in, same_set}});
+    CUSHIM_TRY(const auto before, same.dependencies(same_set));
+    CHECK(before == std::vector{same_in});
+    CUSHIM_TRY(const auto after, same.dependents(same_in));
+    CHECK(after == std::vector{same_set});
+    CUSHIM_TRY(const MemsetNodeParams fill, same.memset_node_params(same_set));
+    CHECK(fill.to.address == memory.native());
+    CHECK(fill.to.extent.width == 64);
+    CHECK(fill.element_size == 4);
+    CHECK(fill.value == 7);
+    CUSHIM_TRY(const MemcpyNodeParams copy, same.memcpy_node_params(same_in));
+    CHECK(copy.to.address == memory.native());
+    CHECK(copy.from.address == reinterpret_cast<std::uintptr_t>(host.data()));
+    CHECK(copy.to.extent == Extent{64 * sizeof(int), 1, 1});
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("events and child graphs are read by the other API", "[graph][G14][G15][G22]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Event event, Event::create(context));
+    CUSHIM_TRY(const Graph inner, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode inside, inner.add_empty_node({}));
+    CHECK(inside);
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node({}, event));
+    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
+    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node(wait, inner));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_record, node_in(same, record));
+    CUSHIM_TRY(const Event recorded, same.event_of(same_record));
+    CHECK(recorded.native() == event.native());
+    CUSHIM_TRY(const GraphNode same_wait, node_in(same, wait));
+    CUSHIM_TRY(const GraphNodeType type, same.node_type(same_wait));
+    CHECK(type == GraphNodeType::event_wait);
+    CUSHIM_TRY(const Event waited, same.event_of(same_wait));
+    CHECK(waited.native() == event.native());
+    CUSHIM_TRY(const GraphNode same_child, node_in(same, child));
+    CUSHIM_TRY(const Graph nested, same.child_graph(same_child));
+    CUSHIM_TRY(const std::size_t count, nested.node_count());
+    CHECK(count == 1);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("memory of a graph is read by the other API", "[graph][memory][G16][G17]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
+    CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(memory.node(), memory));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_alloc, node_in(same, memory.node()));
+    CUSHIM_TRY(const MemAllocNodeParams params, same.mem_alloc_node_params(same_alloc));
+    CHECK(params.address == memory.address());
+    CHECK(params.bytes == 100 * sizeof(int));
+    CHECK(params.device == 0);
+    CUSHIM_TRY(const GraphNode same_free, node_in(same, free));
+    CUSHIM_TRY(const CUdeviceptr freed, same.mem_free_ptr(same_free));
+    CHECK(freed == memory.address());
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][memory][G16]",
+                    "devices=2") {
+    CUSHIM_TRY(const int count, Device::count());
+    if (count < 2) {
+        trial.skip("one device alone has no other");
+    }
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const AccessGrant grants[] = {{second, AccessFlags::read_write}};
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100, grants));
+    CUDA_MEM_ALLOC_NODE_PARAMS seen{};
+    CUSHIM_TRY_VOID(answer(driver().cuGraphMemAllocNodeGetParams(memory.node().native(), &seen),
+                           "cuGraphMemAllocNodeGetParams"));
+    CHECK(seen.poolProps.location.id == device.native());
+    REQUIRE(seen.accessDescCount == 1);
+    CHECK(seen.accessDescs[0].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    CHECK(seen.accessDescs[0].location.id == second.native());
+    CHECK(seen.accessDescs[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    return {};
+}
+
+// --- kernels
+
+#if CUDART_VERSION >= 12000
+GRAPH_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[graph][G11][G22]") {
+    api_test::register_kernels();
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const LaunchConfig config = {.grid = {2, 3, 4}, .block = {32, 2, 1}, .cooperative = true};
+    CUSHIM_TRY(const GraphNode node, graph.add_kernel_node({}, idle, config));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_node, node_in(same, node));
+    CUSHIM_TRY(const KernelNodeParams params, same.kernel_node_params(same_node));
+    CHECK(params.function == idle.native());
+    CHECK(params.grid == config.grid);
+    CHECK(params.block == config.block);
+    CUkernelNodeAttrValue to_driver{};
+    CUSHIM_TRY_VOID(answer(driver().cuGraphKernelNodeGetAttribute(
+                               node.native(), CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &to_driver),
+                           "cuGraphKernelNodeGetAttribute"));
+    CHECK(to_driver.cooperative == 1);
+    cudaKernelNodeAttrValue to_runtime{};
+    CUSHIM_TRY_VOID(answer(runtime().cudaGraphKernelNodeGetAttribute(
+                               node.native(), cudaLaunchAttributeCooperative, &to_runtime),
+                           "cudaGraphKernelNodeGetAttribute"));
+    CHECK(to_runtime.cooperative == 1);
+    return {};
+}
+#endif
+
+#if CUDART_VERSION >= 12080
+GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both APIs",
+                    "[graph][current][G11]") {
+    api_test::register_kernels();
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
+    TheirObject<cudaLibrary_t> library(
+        [](cudaLibrary_t loaded) { return runtime().cudaLibraryUnload(loaded); });
+    CUSHIM_TRY_VOID(
+        library.made(answer(runtime().cudaLibraryLoadData(library.out(), api_test::device_code,
+                                                          nullptr, nullptr, 0, nullptr, nullptr, 0),
+                            "cudaLibraryLoadData")));
+    cudaKernel_t kernel = nullptr;
+    CUSHIM_TRY_VOID(answer(runtime().cudaLibraryGetKernel(&kernel, library.get(), "fill"),
+                           "cudaLibraryGetKernel"));
+    CUSHIM_TRY(const auto fill, AnyKernel::borrow(kernel).as<api_test::Fill>());
+    {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const GraphNode node,
+                   graph.add_kernel_node({}, fill, LaunchConfig::covering(64), memory, 3, 64u));
+        CHECK(node);
+        CUSHIM_TRY_VOID(run_once(graph, stream));
+        CUSHIM_TRY(const auto values, read(context, memory));
+        CHECK(values == std::vector<int>(64, 3));
+    }
+    return library.destroy();
+}
+#endif
+
+#if CUDART_VERSION >= 12030
+GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
+    api_test::register_kernels();
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode a, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
+    CUSHIM_TRY(const GraphNode b, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
+    // b may begin when a says so.
+    const GraphEdgeData early = {.from_port = 1, .to_port = 0, .type = 1};
+    const GraphEdge edge[] = {{a, b, early}};
+    CUSHIM_TRY_VOID(graph.add_dependencies(edge));
+    CUSHIM_TRY(const auto edges, graph.edges());
+    CHECK(edges == std::vector{edge[0]});
+    CUSHIM_TRY(const auto before, graph.dependencies(b));
+    CHECK(before == std::vector{a});
+    CUSHIM_TRY(const auto after, graph.dependents(a));
+    CHECK(after == std::vector{b});
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const auto same_edges, same.edges());
+    REQUIRE(same_edges.size() == 1);
+    CHECK(same_edges[0].from.native() == a.native());
+    CHECK(same_edges[0].data == early);
+    CUSHIM_TRY_VOID(same.remove_dependencies(same_edges));
+    CUSHIM_TRY(const auto none, graph.edges());
+    CHECK(none.empty());
+    return {};
+}
+#endif
+
+// --- what one API makes the other changes and launches
+
+GRAPH_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
+    CUSHIM_TRY_VOID(same.set_memset_node(same_set, memory, 2));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY(const auto changed, read(context, memory));
+    CHECK(changed == std::vector<int>(16, 2));
+
+    CUSHIM_TRY_VOID(graph.set_memset_node(set, memory, 3));
+    CUSHIM_TRY_VOID(run_once(same, stream));
+    CUSHIM_TRY(const auto again, read(context, memory));
+    CHECK(again == std::vector<int>(16, 3));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("an executable graph of either API is launched by the driver API",
+                    "[graph][G23][G24]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    const auto calls = std::make_shared<std::atomic<int>>(0);
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode count, graph.add_host_node({}, [calls] { ++*calls; }));
+    CHECK(count);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const GraphExec same, GraphExec::borrow(context, exec.native()));
+    CHECK(same.api() == Api::driver);
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(same.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(*calls == 2);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both APIs",
+                    "[graph][current][G15][G24]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    TheirObject<cudaStream_t> stream(
+        [](cudaStream_t made) { return runtime().cudaStreamDestroy(made); });
+    TheirObject<cudaEvent_t> event(
+        [](cudaEvent_t made) { return runtime().cudaEventDestroy(made); });
+    {
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUSHIM_TRY_VOID(stream.made(
+            answer(runtime().cudaStreamCreateWithFlags(stream.out(), cudaStreamNonBlocking),
+                   "cudaStreamCreateWithFlags")));
+        CUSHIM_TRY_VOID(event.made(
+            answer(runtime().cudaEventCreateWithFlags(event.out(), cudaEventDisableTiming),
+                   "cudaEventCreateWithFlags")));
+    }
+    const Stream ours = Stream::borrow(stream.get());
+    const Event recorded = Event::borrow(event.get());
+    {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 6));
+        CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(set, recorded));
+        CHECK(record);
+        CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+        CUSHIM_TRY_VOID(exec.upload(ours));
+        CUSHIM_TRY_VOID(exec.launch(ours));
+        CUSHIM_TRY_VOID(recorded.synchronize());
+        CUSHIM_TRY(const auto values, read(context, memory));
+        CHECK(values == std::vector<int>(16, 6));
+        CUSHIM_TRY_VOID(ours.synchronize());
+    }
+    CUSHIM_TRY_VOID(event.destroy());
+    return stream.destroy();
+}
+
+GRAPH_SCENARIO_TEST("a capture that one API begins the other ends", "[graph][capture][G2][G3]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    const bool by_runtime = api == Api::runtime;
+    CUSHIM_TRY_VOID(by_runtime ? rt::begin_capture(stream) : stream.begin_capture());
+    const Result<void> queued = fill(stream, memory.span(), 8);
+    auto ended = by_runtime ? stream.end_capture() : rt::end_capture(stream);
+    if (!ended) {
+        (void)stream.end_capture(); // so that the stream captures no longer
+        return ended.error();
+    }
+    CUSHIM_TRY_VOID(queued);
+    CHECK(ended->api() == other(api));
+    CUSHIM_TRY_VOID(run_once(*ended, stream));
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(values == std::vector<int>(16, 8));
+    return {};
+}
+
+#ifndef _WIN32
+GRAPH_SCENARIO_TEST("semaphores of another API are waited for and signalled by nodes",
+                    "[graph][X8][X9]") {
+    api_test::need_simulator(trial);
+    api_test::TheirSemaphore theirs(1);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const SemaphoreWait first[] = {semaphore.waiting(1)};
+    const SemaphoreSignal second[] = {semaphore.signaling(2)};
+    CUSHIM_TRY(const GraphNode wait, graph.add_semaphore_wait_node({}, first));
+    CUSHIM_TRY(const GraphNode signal, graph.add_semaphore_signal_node(wait, second));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(theirs.value() == 2);
+
+    const SemaphoreWait third[] = {semaphore.waiting(2)};
+    const SemaphoreSignal fourth[] = {semaphore.signaling(5)};
+    CUSHIM_TRY_VOID(exec.set_semaphore_wait_node(wait, third));
+    CUSHIM_TRY_VOID(exec.set_semaphore_signal_node(signal, fourth));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(theirs.value() == 5);
+
+    const SemaphoreSignal last[] = {semaphore.signaling(9)};
+    CUSHIM_TRY_VOID(graph.set_semaphore_wait_node(wait, third));
+    CUSHIM_TRY_VOID(graph.set_semaphore_signal_node(signal, last));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK(theirs.value() == 9);
+    return {};
+}
+#endif
+
+#if CUDART_VERSION >= 12020
+SCENARIO_TEST("a node of any kind by the runtime's own parameters", "[graph][current][G19]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY(const Graph graph, rt::create_graph(context));
+    CUSHIM_TRY(const GraphNode begin, graph.add_empty_node({}));
+    cudaGraphNodeParams parameters{};
+    parameters.type = cudaGraphNodeTypeMemset;
+    parameters.memset.dst = reinterpret_cast<void *>(memory.native());
+    parameters.memset.value = 5;
+    parameters.memset.elementSize = 4;
+    parameters.memset.width = 16;
+    parameters.memset.height = 1;
+    CUSHIM_TRY(const GraphNode set, graph.add_node_raw(begin, &parameters));
+    CUSHIM_TRY(const GraphNodeType type, graph.node_type(set));
+    CHECK(type == GraphNodeType::memset);
+    CUSHIM_TRY(const auto before, graph.dependencies(set));
+    CHECK(before == std::vector{begin});
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(values == std::vector<int>(16, 5));
+    return {};
+}
+#endif
+
+// --- what the runtime API lacks, or another API's graph would have to be
+
+TEST_CASE("a module's kernel is none for the runtime API", "[graph][current][G11]") {
+    const auto [context, graph] = make_graph();
+    const Module module = need(api_test::load_device_code(context));
+    const auto kernel = need(module.kernel<void()>("idle"));
+    const LaunchConfig config = LaunchConfig::covering(1);
+    const GraphNode empty = need(graph.add_empty_node({}));
+    const GraphExec exec = need(graph.instantiate());
+    CHECK(is_lacking(graph.add_kernel_node({}, kernel, config), "kernels"));
+    CHECK(is_lacking(graph.set_kernel_node(empty, kernel, config), "kernels"));
+    CHECK(is_lacking(exec.set_kernel_node(empty, kernel, config), "kernels"));
+    CHECK(need(graph.node_count()) == 1);
+}
+
+#if CUDART_VERSION < 12000
+TEST_CASE("a library's kernel is none for the runtime API of CUDA 11", "[graph][current][G11]") {
+    const auto [context, graph] = make_graph();
+    const auto kernel = AnyKernel::borrow(reinterpret_cast<CUkern_st *>(16)).as<void()>();
+    CHECK(is_lacking(graph.add_kernel_node({}, need(std::move(kernel)), LaunchConfig::covering(1)),
+                     "kernels"));
+}
+#endif
+
+TEST_CASE("the runtime API has no memory operations", "[graph][current]") {
+    const auto [context, graph] = make_graph();
+    const GraphNode empty = need(graph.add_empty_node({}));
+    const GraphExec exec = need(graph.instantiate());
+    const CUstreamBatchMemOpParams operations[1] = {};
+    CHECK(is_lacking(graph.add_batch_mem_op_node({}, operations), "memory operations"));
+    CHECK(is_lacking(graph.set_batch_mem_op_node(empty, operations), "memory operations"));
+    CHECK(is_lacking(exec.set_batch_mem_op_node(empty, operations), "memory operations"));
+}
+
+TEST_CASE("a graph of one API is not put into one of the other", "[graph][current][G14][G25]") {
+    const auto [context, graph] = make_graph();
+    const Graph drivers = need(Graph::create(context));
+    CHECK(is_lacking(graph.add_child_graph_node({}, drivers), "other API"));
+    CHECK(is_lacking(drivers.add_child_graph_node({}, graph), "other API"));
+    const GraphNode child = need(graph.add_child_graph_node({}, need(rt::create_graph(context))));
+    const GraphExec exec = need(graph.instantiate());
+    CHECK(is_lacking(exec.update(drivers), "other API"));
+    CHECK(is_lacking(exec.set_child_graph_node(child, drivers), "other API"));
+}
+
+// --- errors
+
+TEST_CASE("the runtime tells why a graph cannot be instantiated", "[graph][current][G8]") {
+    const auto [context, graph] = make_graph();
+    const GraphNode a = need(graph.add_empty_node({}));
+    const GraphNode b = need(graph.add_empty_node(a));
+    const GraphNode from[] = {b}, to[] = {a};
+    REQUIRE(graph.add_dependencies(from, to).has_value());
+    InstantiateFailure failure;
+    const auto exec = graph.instantiate({}, &failure);
+    REQUIRE_FALSE(exec.has_value());
+    CHECK(exec.error().api() == Api::runtime);
+    CHECK(exec.error().status() == cudaErrorInvalidValue);
+#if CUDART_VERSION >= 12000
+    CHECK(failure.result == InstantiateResult::invalid_structure);
+#else
+    CHECK(failure.result == InstantiateResult::error);
+#endif
+}
+
+TEST_CASE("an instantiation that does not begin says no more than the error",
+          "[graph][current][G8]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    const auto [context, graph] = make_graph("fault=cudaGraphInstantiateWithParams:1:999:instead;"
+                                             "fault=cudaGraphInstantiate:1:999:instead");
+    InstantiateFailure failure;
+    CHECK_FALSE(graph.instantiate({}, &failure).has_value());
+    CHECK(failure.result == InstantiateResult::error);
+}
+
+TEST_CASE("an update that is refused is not the thread's last error", "[graph][current][G25]") {
+    const auto [context, graph] = make_graph();
+    const Graph another = need(rt::create_graph(context));
+    const GraphNode empty = need(another.add_empty_node({}));
+    CHECK(empty);
+    const GraphExec exec = need(graph.instantiate());
+    CHECK_FALSE(need(exec.update(another)).is_success());
+    CHECK(runtime().cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    const api_test::Reports reports;
+    SECTION("a graph") {
+        auto [context, graph] = make_graph("fault=cudaGraphDestroy:1:999:after");
+        const auto closed = graph.close();
+        REQUIRE_FALSE(closed.has_value());
+        CHECK(closed.error().api() == Api::runtime);
+        CHECK(closed.error().status() == cudaErrorUnknown);
+        CHECK(std::string(closed.error().entry_point()) == "cudaGraphDestroy");
+    }
+    SECTION("an executable graph") {
+        const auto [context, graph] = make_graph("fault=cudaGraphExecDestroy:1:999:after");
+        GraphExec exec = need(graph.instantiate());
+        const auto closed = exec.close();
+        REQUIRE_FALSE(closed.has_value());
+        CHECK(closed.error().api() == Api::runtime);
+        CHECK(std::string(closed.error().entry_point()) == "cudaGraphExecDestroy");
+    }
+    CHECK(reports.failures.empty());
+}
+
+TEST_CASE("destructors tell the sink, but not of a runtime that is gone",
+          "[graph][current][G6][G23]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    const api_test::Reports reports;
+    SECTION("any failure") {
+        (void)make_graph("fault=cudaGraphDestroy:1:999:after");
+        REQUIRE(reports.failures.size() == 1);
+        CHECK(std::string(reports.failures[0].entry_point) == "cudaGraphDestroy");
+        CHECK(reports.failures[0].status == cudaErrorUnknown);
+    }
+    SECTION("cudaErrorCudartUnloading") {
+        auto [context, graph] = make_graph("fault=cudaGraphDestroy:1:4:after");
+        CHECK(graph.close().has_value());
+    }
+    SECTION("cudaErrorContextIsDestroyed") {
+        (void)make_graph("fault=cudaGraphDestroy:1:709:after");
+        CHECK(reports.failures.empty());
+    }
+}
+
+// --- drivers that are older than the runtime: on every driver
+
+namespace {
+
+template <class T>
+void check_too_old(const Result<T> &result, const char *entry_point, Version required) {
+    REQUIRE_FALSE(result.has_value());
+    const Error &error = result.error();
+    INFO(error.message());
+    CHECK(error.kind() == ErrorKind::requires_newer_driver);
+    CHECK(std::string(error.entry_point()) == entry_point);
+    CHECK(error.required() == required);
+    CHECK(error.installed() == driver_version());
+}
+
+template <class T>
+void check_needs(const Result<T> &result, const char *entry_point, Feature feature) {
+    if (supports(driver_version(), feature)) {
+        INFO((result ? "" : result.error().message()));
+        CHECK(result.has_value());
+    } else {
+        check_too_old(result, entry_point, required_version(feature));
+    }
+}
+
+} // namespace
+
+TEST_CASE("a driver of an older major version is too old for the runtime", "[graph]") {
+    api_test::restart("");
+    const Context context = need(api_test::Trial::context());
+    const auto graph = rt::create_graph(context);
+    constexpr Version needed = Version::of(CUDART_VERSION / 1000, 0);
+    if (driver_version() >= needed) {
+        CHECK(graph.has_value());
+    } else {
+        check_too_old(graph, "cudaGraphCreate", needed);
+    }
+}
+
+TEST_CASE("what the runtime has and its driver has not says which it needs", "[graph][G18]") {
+    api_test::restart("");
+    const Context context = need(api_test::Trial::context());
+    const auto memory = need(DeviceBuffer<int>::allocate(context, 16));
+    const auto made = rt::create_graph(context);
+    if (!made) {
+        CHECK(made.error().kind() == ErrorKind::requires_newer_driver); // in all, as said above
+        return;
+    }
+    const Graph &graph = *made;
+    const GraphNode set = need(graph.add_memset_node({}, memory, 1));
+    const GraphExec exec = need(graph.instantiate());
+#if CUDART_VERSION >= 11060
+    check_needs(exec.set_enabled(set, false), "cudaGraphNodeSetEnabled",
+                Feature::graph_node_enable);
+    check_needs(exec.is_enabled(set), "cudaGraphNodeGetEnabled", Feature::graph_node_enable);
+#endif
+#if CUDART_VERSION >= 12020
+    cudaGraphNodeParams parameters{};
+    parameters.type = cudaGraphNodeTypeEmpty;
+    check_needs(graph.add_node_raw({}, &parameters), "cudaGraphAddNode",
+                Feature::graph_generic_nodes);
+#endif
+#if CUDART_VERSION >= 12030
+    check_needs(graph.create_condition({}), "cudaGraphConditionalHandleCreate",
+                Feature::graph_conditional_nodes);
+    const Stream stream = need(Stream::create(context));
+    const auto begun = stream.begin_capture_to(graph, {});
+    check_needs(begun, "cudaStreamBeginCaptureToGraph", Feature::capture_to_graph);
+    if (begun) {
+        CHECK(stream.end_capture_to(graph).has_value());
+    }
+    // Reading needs nothing of it.
+    CHECK(need(graph.edges()).empty());
+    CHECK(need(graph.dependencies(set)).empty());
+#endif
+}

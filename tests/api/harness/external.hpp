@@ -1,0 +1,37 @@
+// What tests of external memory and semaphores have in common.
+#pragma once
+
+#include "scenario.hpp"
+#include "simulator.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace api_test {
+
+inline cushim::Context primary() {
+    return cushim::Device::get(0).and_then(&cushim::Context::primary).value();
+}
+
+template <class T>
+void check_refused(const cushim::Result<T> &result, cushim::ErrorKind kind,
+                   const std::string &part) {
+    REQUIRE_FALSE(result.has_value());
+    CHECK(result.error().kind() == kind);
+    INFO(result.error().message());
+    CHECK(std::string(result.error().message()).find(part) != std::string::npos);
+}
+
+inline void *handle_of(unsigned long long value) {
+    return reinterpret_cast<void *>(value);
+}
+
+// Word `index` of eight bytes, of any structure.
+template <class T>
+unsigned long long word(const T &structure, std::size_t index) {
+    unsigned long long value = 0;
+    std::memcpy(&value, reinterpret_cast<const char *>(&structure) + 8 * index, 8);
+    return value;
+}
+
+} // namespace api_test

@@ -1,0 +1,72 @@
+// Scenarios of graphs, each run for graphs of the driver API and for those of the runtime API.
+//
+//     GRAPH_SCENARIO_TEST("an event is recorded in a graph", "[graph]") {
+//         CUSHIM_TRY(const Context context, trial.context());
+//         CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+//         ...
+//     }
+//
+// Old drivers have no runtime library of the headers' major version, so there it is the driver API alone.
+#pragma once
+
+#include "scenario.hpp"
+
+#include <cushim/runtime_graph.hpp>
+
+#include <chrono>
+#include <thread>
+
+namespace api_test {
+
+inline cushim::Result<cushim::Graph> create_graph(cushim::Api api, const cushim::Context &context) {
+    return api == cushim::Api::runtime ? cushim::rt::create_graph(context)
+                                       : cushim::Graph::create(context);
+}
+
+template <class F>
+cushim::Result<cushim::Graph> capture(cushim::Api api, const cushim::Stream &stream,
+                                      cushim::CaptureMode mode, F &&f) {
+    return api == cushim::Api::runtime ? cushim::rt::capture(stream, mode, f)
+                                       : stream.capture(mode, f);
+}
+
+// Whether it is so soon: CUDA tells on a thread of its own that nothing needs a thing any more.
+template <class Predicate>
+bool soon(const Predicate &predicate) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!predicate()) {
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        cushim::wait_for_released_closures();
+    }
+    return true;
+}
+
+// Instantiates and launches it once, and waits.
+inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::Stream &stream) {
+    CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    return stream.synchronize();
+}
+
+} // namespace api_test
+
+#define GRAPH_SCENARIO_FUNCTION(function, name, tags, ...)                                         \
+    static ::cushim::Result<void> function(::api_test::Trial &trial, ::cushim::Api api);           \
+    TEST_CASE(name, tags) {                                                                        \
+        ::api_test::run_scenario(name, [](::api_test::Trial &trial) {                              \
+            return function(trial, ::cushim::Api::driver);                                         \
+        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
+    }                                                                                              \
+    TEST_CASE(name " (runtime)", tags "[runtime][current]") {                                      \
+        ::api_test::run_scenario(name " (runtime)", [](::api_test::Trial &trial) {                 \
+            return function(trial, ::cushim::Api::runtime);                                        \
+        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
+    }                                                                                              \
+    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial,              \
+                                           [[maybe_unused]] ::cushim::Api api)
+#define GRAPH_SCENARIO_TEST(name, tags, ...)                                                       \
+    GRAPH_SCENARIO_FUNCTION(API_TEST_JOIN(graph_scenario_, __LINE__), name,                        \
+                            tags __VA_OPT__(, ) __VA_ARGS__)

@@ -1,0 +1,47 @@
+// What destructors report while this lives, instead of to whoever was told before.
+#pragma once
+
+#include <cushim/teardown.hpp>
+
+#include <string>
+#include <vector>
+
+namespace api_test {
+
+class Reports {
+  public:
+    Reports()
+        : before_(cushim::set_teardown_sink(
+              {[](const cushim::TeardownFailure &failure, void *user) {
+                   static_cast<Reports *>(user)->failures.push_back(failure);
+               },
+               this})) {}
+    ~Reports() { cushim::set_teardown_sink(before_); }
+    Reports(const Reports &) = delete;
+    Reports &operator=(const Reports &) = delete;
+
+    // The entry points that failed, in order.
+    std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const cushim::TeardownFailure &failure : failures) {
+            all.emplace_back(failure.entry_point);
+        }
+        return all;
+    }
+
+    // For messages: "cuMemFree_v2: 999", each.
+    std::vector<std::string> lines() const {
+        std::vector<std::string> all = names();
+        for (std::size_t index = 0; index < all.size(); ++index) {
+            all[index] += ": " + std::to_string(failures[index].status);
+        }
+        return all;
+    }
+
+    std::vector<cushim::TeardownFailure> failures;
+
+  private:
+    cushim::TeardownSinkSetting before_;
+};
+
+} // namespace api_test

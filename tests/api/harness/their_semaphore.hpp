@@ -1,0 +1,47 @@
+// A semaphore of another API's, which no such API is needed for: on the simulator.
+#pragma once
+
+#include "scenario.hpp"
+#include "simulator.hpp"
+
+#include <cushim/unique_fd.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+#include <sys/mman.h>
+
+namespace api_test {
+
+inline constexpr const char *needs_vulkan =
+    "a semaphore of another API needs such an API: external_vulkan_test.cpp has one";
+
+// The other API's side of a semaphore, as the simulator has it.
+class TheirSemaphore {
+  public:
+    explicit TheirSemaphore(std::uint64_t initial)
+        : fd_(simulator()->make_semaphore_fd(initial)),
+          state_(static_cast<cushim_sim_semaphore *>(
+              mmap(nullptr, sizeof *state_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0))) {
+        REQUIRE(state_ != MAP_FAILED);
+    }
+    ~TheirSemaphore() { munmap(state_, sizeof *state_); }
+    TheirSemaphore(const TheirSemaphore &) = delete;
+    TheirSemaphore &operator=(const TheirSemaphore &) = delete;
+
+    cushim::UniqueFd exported() const { return fd_.duplicate().value(); }
+    std::uint64_t value() const { return std::atomic_ref(state_->value).load(); }
+    void set(std::uint64_t value) { std::atomic_ref(state_->value).store(value); }
+
+  private:
+    cushim::UniqueFd fd_;
+    cushim_sim_semaphore *state_;
+};
+
+inline void need_simulator(const Trial &trial) {
+    if (simulator() == nullptr) {
+        trial.skip(needs_vulkan);
+    }
+}
+
+} // namespace api_test

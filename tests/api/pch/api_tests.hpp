@@ -1,0 +1,16 @@
+// Compiled once, ahead of the tests: what all of them include, and what that takes long for.
+#include "harness/scenario.hpp"
+#include "harness/simulator.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cushim/cushim.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>

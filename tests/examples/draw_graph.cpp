@@ -1,0 +1,104 @@
+// Builds a CUDA graph, runs it twice, and draws it: graph.dot in the current folder, and where Graphviz is
+// installed, graph.svg.
+//
+// Without a GPU the program says why, and ends.
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/host_buffer.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace {
+
+using cushim::GraphNode;
+using cushim::Result;
+
+constexpr std::size_t count = 1024;
+
+// numbers -> device -> cleared in part -> numbers, with a function of the host's in between.
+Result<cushim::Graph> describe(const cushim::Context &context, cushim::PinnedBuffer<int> &numbers,
+                               int &calls) {
+    CUSHIM_TRY(const auto there, cushim::DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY(const auto half, there.span().subspan(0, count / 2));
+    CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
+    CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, there, numbers));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [&calls] { ++calls; }));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(in, half, 0));
+    CUSHIM_TRY(const GraphNode join, graph.add_empty_node({clear, call}));
+    CUSHIM_TRY(const GraphNode out, graph.add_memcpy_node(join, numbers, there));
+
+    // A part that runs on a condition, where the driver has such nodes.
+    const auto condition = graph.create_condition({.initial = 1});
+    if (condition) {
+        CUSHIM_TRY(const cushim::GraphBody branch, graph.add_if_node(out, *condition));
+        CUSHIM_TRY_VOID(branch.body.add_memset_node({}, there, 7));
+    } else {
+        std::printf("without a conditional node: %s\n", condition.error().message());
+    }
+    return graph;
+}
+
+bool draw(const std::string &drawing) {
+    std::ofstream file("graph.dot");
+    file << drawing;
+    file.close();
+    if (!file) {
+        std::fprintf(stderr, "graph.dot cannot be written here\n");
+        return false;
+    }
+    std::printf("the graph is drawn in graph.dot\n");
+    if (std::system("dot -V") != 0) {
+        std::printf("Graphviz is not installed: no picture\n");
+        return true;
+    }
+    if (std::system("dot -Tsvg -o graph.svg graph.dot") != 0) {
+        std::fprintf(stderr, "Graphviz does not understand graph.dot\n");
+        return false;
+    }
+    std::printf("and as a picture in graph.svg\n");
+    return true;
+}
+
+// Whether all came out as it should.
+Result<bool> run(cushim::Device device) {
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
+    CUSHIM_TRY(auto numbers, cushim::PinnedBuffer<int>::allocate(context, count));
+    std::fill(numbers.begin(), numbers.end(), 3);
+    int calls = 0;
+    CUSHIM_TRY(const cushim::Graph graph, describe(context, numbers, calls));
+    CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    const auto middle = numbers.begin() + count / 2;
+    const bool right = std::all_of(numbers.begin(), middle, [](int n) { return n == 0; }) &&
+                       std::all_of(middle, numbers.end(), [](int n) { return n == 3; }) &&
+                       calls == 2;
+    std::printf("launched twice: %s\n", right ? "every number is right" : "WRONG numbers");
+    CUSHIM_TRY(const std::string drawing, graph.debug_dot());
+    return draw(drawing) && right;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    // For tests on machines that must have a GPU.
+    const bool required = argc > 1 && std::strcmp(argv[1], "--require-gpu") == 0;
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        std::printf("no GPU to use: %s\n", device.error().message());
+        return required ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
+    const auto done = run(*device);
+    if (!done) {
+        std::fprintf(stderr, "error: %s\n", done.error().message());
+        return EXIT_FAILURE;
+    }
+    return *done ? EXIT_SUCCESS : EXIT_FAILURE;
+}
