@@ -295,6 +295,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                      const detail::NodeUses &uses) const noexcept;
     CUSHIM_API Result<void> set(const GraphNode &node, const detail::NodeParameters &parameters,
                                 const detail::NodeUses &uses) const noexcept;
+    CUSHIM_API Result<void> set_signals(const GraphNode &node,
+                                        std::span<const SemaphoreSignal> signals) const noexcept;
+    CUSHIM_API Result<void> set_waits(const GraphNode &node,
+                                      std::span<const SemaphoreWait> waits) const noexcept;
     CUSHIM_API Result<void> keep(const detail::NodeUses &uses) const noexcept;
 
     CUSHIM_API Result<GraphNode> add_host_closure(const GraphDependencies &dependencies,

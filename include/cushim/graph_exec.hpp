@@ -107,6 +107,10 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
 
     CUSHIM_API Result<void> set(const GraphNode &node, const detail::NodeParameters &parameters,
                                 const detail::NodeUses &uses) const noexcept;
+    CUSHIM_API Result<void> set_signals(const GraphNode &node,
+                                        std::span<const SemaphoreSignal> signals) const noexcept;
+    CUSHIM_API Result<void> set_waits(const GraphNode &node,
+                                      std::span<const SemaphoreWait> waits) const noexcept;
 };
 
 } // namespace cushim

@@ -16,6 +16,7 @@ namespace detail {
  *
  * cuGraph...NodeSetParams, cuGraphExec...NodeSetParams, since the nodes themselves; for events CUDA 11.1,
  * for semaphores CUDA 11.2. */
+// Nothing in it is exported: what a template makes of a hidden class is hidden, too.
 template <class Derived>
 class NodeSetters {
   public:
@@ -54,7 +55,11 @@ class NodeSetters {
 
     template <HostFunction Function>
     Result<void> set_host_node(const GraphNode &node, Function &&function) const noexcept {
-        return set_host_closure(node, make_closure(static_cast<Function &&>(function)));
+        const Closure closure = make_closure(static_cast<Function &&>(function));
+        if (closure.object == nullptr) {
+            return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        }
+        return self().set(node, HostNode{closure.call, closure.object}, {{}, closure});
     }
 
     Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
@@ -65,23 +70,30 @@ class NodeSetters {
     }
 
     // As many as the node has.
-    CUSHIM_API Result<void>
+    Result<void>
     set_semaphore_signal_node(const GraphNode &node,
-                              std::span<const SemaphoreSignal> signals) const noexcept;
-    CUSHIM_API Result<void>
-    set_semaphore_wait_node(const GraphNode &node,
-                            std::span<const SemaphoreWait> waits) const noexcept;
+                              std::span<const SemaphoreSignal> signals) const noexcept {
+        return self().set_signals(node, signals);
+    }
+    Result<void> set_semaphore_wait_node(const GraphNode &node,
+                                         std::span<const SemaphoreWait> waits) const noexcept {
+        return self().set_waits(node, waits);
+    }
 
-    CUSHIM_API Result<void>
+    Result<void>
     set_batch_mem_op_node(const GraphNode &node,
-                          std::span<const CUstreamBatchMemOpParams> operations) const noexcept;
+                          std::span<const CUstreamBatchMemOpParams> operations) const noexcept {
+        return self().set(node, BatchMemOpNode{operations.data(), operations.size()}, {});
+    }
 
   private:
     const Derived &self() const noexcept { return static_cast<const Derived &>(*this); }
 
-    CUSHIM_API Result<void> set_host_closure(const GraphNode &node, Closure closure) const noexcept;
-    CUSHIM_API Result<void> set_event_node(GraphNodeType type, const GraphNode &node,
-                                           const Event &event) const noexcept;
+    Result<void> set_event_node(GraphNodeType type, const GraphNode &node,
+                                const Event &event) const noexcept {
+        State *const uses[] = {state_of(&event)};
+        return self().set(node, {type, EventNode{event.native()}}, {uses});
+    }
 };
 
 } // namespace detail

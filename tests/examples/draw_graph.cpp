@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 namespace {
 
@@ -20,9 +21,14 @@ using cushim::Result;
 
 constexpr std::size_t count = 1024;
 
+struct Description {
+    cushim::Graph graph;
+    GraphNode call; // of the function of the host's
+};
+
 // numbers -> device -> cleared in part -> numbers, with a function of the host's in between.
-Result<cushim::Graph> describe(const cushim::Context &context, cushim::PinnedBuffer<int> &numbers,
-                               int &calls) {
+Result<Description> describe(const cushim::Context &context, cushim::PinnedBuffer<int> &numbers,
+                             int &calls) {
     CUSHIM_TRY(const auto there, cushim::DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY(const auto half, there.span().subspan(0, count / 2));
     CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
@@ -40,7 +46,7 @@ Result<cushim::Graph> describe(const cushim::Context &context, cushim::PinnedBuf
     } else {
         std::printf("without a conditional node: %s\n", condition.error().message());
     }
-    return graph;
+    return Description{std::move(graph), call};
 }
 
 bool draw(const std::string &drawing) {
@@ -71,17 +77,19 @@ Result<bool> run(cushim::Device device) {
     CUSHIM_TRY(auto numbers, cushim::PinnedBuffer<int>::allocate(context, count));
     std::fill(numbers.begin(), numbers.end(), 3);
     int calls = 0;
-    CUSHIM_TRY(const cushim::Graph graph, describe(context, numbers, calls));
-    CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const Description description, describe(context, numbers, calls));
+    CUSHIM_TRY(const cushim::GraphExec exec, description.graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(stream));
+    // The second time another function is called.
+    CUSHIM_TRY_VOID(exec.set_host_node(description.call, [&calls] { calls += 10; }));
     CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(stream.synchronize());
     const auto middle = numbers.begin() + count / 2;
     const bool right = std::all_of(numbers.begin(), middle, [](int n) { return n == 0; }) &&
                        std::all_of(middle, numbers.end(), [](int n) { return n == 3; }) &&
-                       calls == 2;
+                       calls == 11;
     std::printf("launched twice: %s\n", right ? "every number is right" : "WRONG numbers");
-    CUSHIM_TRY(const std::string drawing, graph.debug_dot());
+    CUSHIM_TRY(const std::string drawing, description.graph.debug_dot());
     return draw(drawing) && right;
 }
 
