@@ -218,7 +218,7 @@ TEST_CASE("what is no message of cushim's is refused", "[fd_channel]") {
 
 TEST_CASE("exactly one descriptor arrives, or none stays open", "[fd_channel]") {
     for (const int kind : kinds) {
-        for (const std::size_t count : {0, 2, 3, 50, 100}) {
+        for (const std::size_t count : {0, 2, 3, 50}) {
             INFO("socket type " << kind << ", " << count << " descriptors");
             const Ends ends(kind);
             const UniqueFd file = some_file();
@@ -227,13 +227,55 @@ TEST_CASE("exactly one descriptor arrives, or none stays open", "[fd_channel]") 
             send_raw(ends.here.get(), bytes.data(), bytes.size(),
                      std::vector<int>(count, file.get()));
             std::vector<std::byte> received(8);
-            const auto arrived = receive_fd(ends.there.get(), received);
-            // A hundred are more than there is room for: the system tells of that.
-            check_refused(arrived,
-                          count == 100 ? ErrorKind::out_of_memory : ErrorKind::invalid_argument,
-                          count == 100 ? "lost" : std::to_string(count) + " file descriptors");
+            check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
+                          std::to_string(count) + " file descriptors");
             CHECK(sim_test::open_descriptors() == before);
         }
+    }
+}
+
+namespace {
+
+// Whether the system says so where there is room for only some of a message's descriptors, and closes the others.
+bool tells_of_lost_descriptors() {
+    const Ends ends(SOCK_STREAM);
+    const UniqueFd file = some_file();
+    char byte = 0;
+    send_raw(ends.here.get(), &byte, 1, std::vector<int>(4, file.get()));
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    REQUIRE(recvmsg(ends.there.get(), &message, MSG_CMSG_CLOEXEC) == 1);
+    const cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    REQUIRE(rights != nullptr);
+    for (std::size_t at = CMSG_LEN(0); at < rights->cmsg_len; at += sizeof(int)) {
+        int fd = -1;
+        std::memcpy(&fd, reinterpret_cast<const char *>(rights) + at, sizeof fd);
+        close(fd);
+    }
+    return (message.msg_flags & MSG_CTRUNC) != 0;
+}
+
+} // namespace
+
+TEST_CASE("more descriptors than there is room for are lost, and none stays open", "[fd_channel]") {
+    if (!tells_of_lost_descriptors()) {
+        SKIP("this system, an emulated one, does not say that descriptors were lost");
+    }
+    for (const int kind : kinds) {
+        INFO("socket type " << kind);
+        const Ends ends(kind);
+        const UniqueFd file = some_file();
+        const std::size_t before = sim_test::open_descriptors();
+        const auto bytes = message_of(8, 8);
+        send_raw(ends.here.get(), bytes.data(), bytes.size(), std::vector<int>(100, file.get()));
+        std::vector<std::byte> received(8);
+        check_refused(receive_fd(ends.there.get(), received), ErrorKind::out_of_memory, "lost");
+        CHECK(sim_test::open_descriptors() == before);
     }
 }
 

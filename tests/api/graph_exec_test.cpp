@@ -223,6 +223,41 @@ GRAPH_SCENARIO_TEST("flags, and an upload", "[graph][G8][G24]") {
     return stream.synchronize();
 }
 
+#if CUDA_VERSION >= 12000
+GRAPH_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G8]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    api_test::register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill,
+               graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 4, 8u));
+    CHECK(fill);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate({.device_launch = true}));
+    CUSHIM_TRY(const auto flags, exec.flags());
+    CHECK(flags == 4);
+    // The host may launch it, too.
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(values == std::vector<int>(8, 4));
+
+    // A host function cannot be launched by the device: which node it is is told.
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node(fill, [] {}));
+    InstantiateFailure failure;
+    const auto refused = graph.instantiate({.device_launch = true}, &failure);
+    REQUIRE_FALSE(refused.has_value());
+    if (refused.error().status() == 999) {
+        return refused.error(); // planned
+    }
+    CHECK(failure.result == InstantiateResult::node_operation_not_supported);
+    CHECK((!failure.node || failure.node == call));
+    return {};
+}
+#endif
+
 TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capture][G24]") {
     api_test::restart("");
     auto context = api_test::Trial::context();

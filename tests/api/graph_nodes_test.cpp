@@ -330,6 +330,46 @@ GRAPH_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
     return {};
 }
 
+#if CUDA_VERSION >= 12020
+GRAPH_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph][G19]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
+    Result<GraphNode> added = GraphNode();
+    if (api == Api::driver) {
+        CUgraphNodeParams parameters{};
+        parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
+        parameters.memset.dst = memory.native();
+        parameters.memset.value = 2;
+        parameters.memset.elementSize = 4;
+        parameters.memset.width = 8;
+        parameters.memset.height = 1;
+        parameters.memset.ctx = context.native();
+        added = graph.add_node_raw(first, &parameters);
+    } else {
+        cudaGraphNodeParams parameters{};
+        parameters.type = cudaGraphNodeTypeMemset;
+        parameters.memset.dst = memory.span().data();
+        parameters.memset.value = 2;
+        parameters.memset.elementSize = 4;
+        parameters.memset.width = 8;
+        parameters.memset.height = 1;
+        added = graph.add_node_raw(first, &parameters);
+    }
+    CUSHIM_TRY(const GraphNode second, std::move(added));
+    CUSHIM_TRY(const GraphNodeType type, graph.node_type(second));
+    CHECK(type == GraphNodeType::memset);
+    CUSHIM_TRY(const auto before, graph.dependencies(second));
+    CHECK(before == std::vector{first});
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(values == std::vector<int>(8, 2));
+    return {};
+}
+#endif
+
 TEST_CASE("a closure that cannot be added is destroyed", "[graph][G13]") {
     api_test::restart("");
     auto context = api_test::Trial::context();
