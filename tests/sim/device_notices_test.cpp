@@ -27,8 +27,7 @@ TEST_CASE("a callback for notices is registered until it is unregistered", "[not
 }
 #endif
 
-// Not every package of headers has it.
-#if __has_include(<cudaProfiler.h>)
+#if __has_include(<cudaProfiler.h>) // not in every package of headers
 TEST_CASE("the profiler's switch needs a context", "[notices]") {
     start();
     const auto &d = cushim::driver();
