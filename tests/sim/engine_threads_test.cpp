@@ -7,9 +7,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
+
+#ifndef _WIN32
+#include <dlfcn.h>
+#endif
 
 using namespace sim_test;
 
@@ -101,3 +106,40 @@ TEST_CASE("threaded mode really runs streams at the same time", "[engine]") {
     destroy(one);
     destroy(two);
 }
+
+#ifndef _WIN32
+namespace {
+
+template <class Function>
+Function *function(void *library, const char *name) {
+    const auto found = reinterpret_cast<Function *>(dlsym(library, name));
+    REQUIRE(found != nullptr);
+    return found;
+}
+
+} // namespace
+
+TEST_CASE("a driver that has had threads stays loaded when it is closed", "[engine]") {
+    const char *path = std::getenv("SIM_DRIVER_MISSING_ONE_NAME");
+    REQUIRE(path != nullptr);
+    void *const driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(driver != nullptr);
+    const cushim_sim &control = *function<const cushim_sim *()>(driver, CUSHIM_SIM_CONTROL)();
+    control.reset();
+    REQUIRE(control.configure("mode=threaded") == 0);
+    CUcontext context = nullptr;
+    CUstream stream = nullptr;
+    REQUIRE(function<CUresult(unsigned int)>(driver, "cuInit")(0) == CUDA_SUCCESS);
+    REQUIRE(function<CUresult(CUcontext *, CUdevice)>(driver, "cuDevicePrimaryCtxRetain")(
+                &context, 0) == CUDA_SUCCESS);
+    REQUIRE(function<CUresult(CUcontext)>(driver, "cuCtxSetCurrent")(context) == CUDA_SUCCESS);
+    REQUIRE(function<CUresult(CUstream *, unsigned int)>(driver, "cuStreamCreate")(&stream, 0) ==
+            CUDA_SUCCESS);
+    REQUIRE(function<CUresult(CUstream, CUhostFn, void *)>(driver, "cuLaunchHostFunc")(
+                stream, [](void *) {}, nullptr) == CUDA_SUCCESS);
+    REQUIRE(function<CUresult(CUstream)>(driver, "cuStreamSynchronize")(stream) == CUDA_SUCCESS);
+    control.reset(); // the thread may be on its way back through the library's code still
+    REQUIRE(dlclose(driver) == 0);
+    CHECK(dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != nullptr);
+}
+#endif
