@@ -13,7 +13,7 @@ describe_stage() {
     gcc) echo "g++, static, debug: every suite, package consumers included" ;;
     clang) echo "clang++, static, debug: every suite but package" ;;
     asan) echo "address and undefined-behaviour sanitizers" ;;
-    tsan) echo "thread sanitizer: loader, forward, values, sim, api" ;;
+    tsan) echo "thread sanitizer: loader, forward, values" ;;
     shared) echo "shared libraries: every suite but package" ;;
     both) echo "static and shared libraries from one build" ;;
     windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
@@ -95,10 +95,10 @@ stage_asan() {
 # No suppressions. ThreadSanitizer stops at start-up where the kernel randomises addresses further
 # than it knows; a run without randomisation shows the same races.
 stage_tsan() {
-    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage tsan -Db_sanitize=thread
+    CXX=g++ CC=gcc build_stage tsan -Db_sanitize=thread
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     tsan_works || TEST_PREFIX=(setarch -R)
-    TIMEOUT_FACTOR=6 run_suites tsan build/ci/tsan loader forward values sim api
+    TIMEOUT_FACTOR=6 run_suites tsan build/ci/tsan loader forward values
 }
 tsan_works() {
     local program=build/ci/tsan/tsan-works
