@@ -1,7 +1,7 @@
 """Builds what is measured: cushim-core with a given compiler and kind of library, and programs.
 
 The library is built from this source tree by Meson, as its users get it, optimised with -O2, in
-build folders of its own: its figures do not depend on how the build folder at hand is set up.
+build folders of its own: the figures do not depend on how the build folder at hand is set up.
 """
 
 import functools
@@ -99,17 +99,14 @@ class Kit:
 
 
 class Simulator:
-    """The simulated driver and runtime of the build folder at hand.
-
-    They take half as long to build as all the rest, and are optimised whatever else the folder is not.
-    """
+    """The simulated driver and runtime, as they are installed."""
 
     include_flags = [f"-I{SOURCE}/tools/simulator"]
 
-    def __init__(self, folder):
+    def __init__(self, folder, headers_dir):
         place = "tools/simulator/variants/current"
-        call([*meson_command(), "compile", "-C", folder,
-              f"{place}/cuda:shared_library", f"{place}/cudart:shared_library"])
+        build(folder, "g++", ["-Dsimulator=enabled", f"-Dheaders_dir={headers_dir}"],
+              [f"{place}/cuda:shared_library", f"{place}/cudart:shared_library"])
         (runtime,) = (folder / place).glob("libcudart.so.[0-9.]*[0-9]")
         self.environment = {
             "CUSHIM_DRIVER": str(folder / place / "libcuda.so.1"),
@@ -123,8 +120,7 @@ class Workshop:
         options = {option["name"]: option["value"] for option in options}
         self.headers_dir = options["headers_dir"]
         self.has_simulator = options["simulator"] != "disabled"
-        self.build_folder = build_folder.resolve()
-        self.folder = self.build_folder / "tests/bench/work"
+        self.folder = build_folder.resolve() / "tests/bench/work"
         self.folder.mkdir(parents=True, exist_ok=True)
 
     @functools.cache
@@ -134,7 +130,8 @@ class Workshop:
 
     @functools.cache
     def simulator(self):
-        return Simulator(self.build_folder)
+        """Half as much to build as all the rest: not where the build folder at hand has none."""
+        return Simulator(self.folder / "gcc-simulator", self.headers_dir)
 
     def program(self, name, compiler, source, flags):
         """Compiles and links one file, with -O2."""

@@ -46,11 +46,6 @@ readonly DEVELOPER_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -
 # shellcheck disable=SC2034
 readonly SIMULATOR_OPTIONS=("${DEVELOPER_OPTIONS[@]/simulator=disabled/simulator=enabled}")
 
-# Where nobody looks for a line: without debug information it takes a quarter less time to build, and
-# mingw-w64's linker minutes less.
-# shellcheck disable=SC2034
-readonly LEAN_OPTIONS=(--buildtype=plain -Db_ndebug=false)
-
 compile() { meson compile -C "$1"; }
 
 # built DIR NAME: where the built program NAME is, wherever below DIR Meson put it.
