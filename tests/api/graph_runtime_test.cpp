@@ -489,9 +489,8 @@ TEST_CASE("a module's kernel is none for the runtime API", "[graph][current][G11
 #if CUDART_VERSION < 12000
 TEST_CASE("a library's kernel is none for the runtime API of CUDA 11", "[graph][current][G11]") {
     const auto [context, graph] = make_graph();
-    const auto kernel = AnyKernel::borrow(reinterpret_cast<CUkern_st *>(16)).as<void()>();
-    CHECK(is_lacking(graph.add_kernel_node({}, need(std::move(kernel)), LaunchConfig::covering(1)),
-                     "kernels"));
+    const auto kernel = need(AnyKernel::borrow(reinterpret_cast<CUkern_st *>(16)).as<void()>());
+    CHECK(is_lacking(graph.add_kernel_node({}, kernel, LaunchConfig::covering(1)), "kernels"));
 }
 #endif
 
