@@ -74,6 +74,9 @@ void set_thread_error(int error);
 /* Counts the forks between the first process and this one, from the first call on. */
 unsigned int fork_generation();
 
+/* Lets another thread run. */
+void yield();
+
 /* Calls the function when the process exits; true if that is arranged. */
 bool at_exit(void (*function)());
 

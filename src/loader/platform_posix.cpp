@@ -9,8 +9,10 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,11 +94,32 @@ void *find_symbol(Module module, const char *name) {
     return dlsym(module, name);
 }
 
+namespace {
+
+/* Copies the name that the system's loader keeps; true if there is one, and all of it fits. The
+ * loader may have written it on another thread, under a lock of which ThreadSanitizer knows nothing. */
+__attribute__((no_sanitize("thread"))) bool copy_name(const link_map *map, char *name,
+                                                      size_t size) {
+    const volatile char *from = map != nullptr ? map->l_name : nullptr;
+    size_t length = 0;
+    while (from != nullptr && length < size && from[length] != '\0') {
+        name[length] = from[length];
+        ++length;
+    }
+    if (length == size)
+        return false;
+    name[length] = '\0';
+    return length != 0;
+}
+
+} // namespace
+
 char *path_of_module(Module module) {
     struct link_map *map = nullptr;
-    if (dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr)
+    char name[PATH_MAX];
+    if (dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || !copy_name(map, name, sizeof name))
         return nullptr;
-    return map->l_name[0] == '/' ? strdup(map->l_name) : realpath(map->l_name, nullptr);
+    return name[0] == '/' ? strdup(name) : realpath(name, nullptr);
 }
 
 bool contains_own_code(Module module) {
@@ -213,6 +236,10 @@ unsigned int fork_generation() {
             __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
     }
     return __atomic_load_n(&generation, __ATOMIC_RELAXED);
+}
+
+void yield() {
+    sched_yield();
 }
 
 bool at_exit(void (*function)()) {

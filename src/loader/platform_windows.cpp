@@ -288,6 +288,10 @@ unsigned int fork_generation() {
     return 0;
 }
 
+void yield() {
+    SwitchToThread();
+}
+
 bool at_exit(void (*function)()) {
     pin_own_module();
     return atexit(function) == 0;

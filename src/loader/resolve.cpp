@@ -4,6 +4,7 @@
 
 #include "atomics.hpp"
 #include "first_call.hpp"
+#include "registration.hpp"
 
 namespace cushim {
 
@@ -91,6 +92,8 @@ Resolved resolve(cushim_library library, const char *name, int introduced) {
     const LoadedLibrary *record = ensure_loaded(library);
     if (!is_loaded(record))
         return {nullptr, absent_status(library, record)};
+    if (library == CUSHIM_LIBRARY_RUNTIME)
+        pass_on_registrations(*record);
     if (void *symbol = platform::find_symbol(record->module, name))
         return {reinterpret_cast<cushim_function>(symbol), 0};
     if (cushim_function function = ask_driver(*record, name, introduced))

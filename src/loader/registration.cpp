@@ -1,0 +1,325 @@
+/* What a compiler's constructors register before main: fat binaries, and the kernels and variables in
+ * them. It waits here, in its order, until a first call needs libcudart; from then on it is passed
+ * on at once. So a program with kernels of its own starts without loading anything.
+ *
+ * One lock guards the lists. It is held while libcudart takes what waits, since whoever needs the
+ * runtime meanwhile must not overtake that; it is not held while a symbol is looked up. libcudart's
+ * registration functions neither load nor look up (seen with 11.8, 12.0, 12.9 and 13.0), so a plugin
+ * that registers with the system's loader lock held cannot meet a thread that waits for that lock
+ * in here.
+ */
+#include "registration.hpp"
+
+#include <new>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler_calls.hpp"
+
+namespace cushim {
+
+namespace {
+
+/* --- libcudart's own functions --- */
+
+enum Entry {
+    register_fat_binary,
+    register_fat_binary_end,
+    unregister_fat_binary,
+    register_function,
+    register_variable,
+    register_managed_variable,
+    register_host_variable,
+    register_texture,
+    register_surface,
+    register_unified_table,
+    init_module,
+    entry_count,
+};
+
+/* Of one form: "__cuda" and this. */
+constexpr const char *entry_names[entry_count] = {
+    "RegisterFatBinary", "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterFunction",
+    "RegisterVar",       "RegisterManagedVar",   "RegisterHostVar",     "RegisterTexture",
+    "RegisterSurface",   "RegisterUnifiedTable", "InitModule",
+};
+
+cushim_function found[entry_count];
+
+/* Racing threads store the same. */
+void find_functions(const LoadedLibrary &runtime) {
+    for (int i = 0; i < entry_count; ++i) {
+        char name[64] = "__cuda";
+        strcat(name, entry_names[i]);
+        atomics::store(&found[i], reinterpret_cast<cushim_function>(
+                                      platform::find_symbol(runtime.module, name)));
+    }
+}
+
+/* Calls one of them; nothing where this libcudart lacks it. */
+template <class Function, class... Arguments>
+auto call(Entry entry, Arguments... arguments) {
+    const auto function = reinterpret_cast<Function *>(atomics::load(&found[entry]));
+    using Answer = decltype(function(arguments...));
+    return function != nullptr ? function(arguments...) : Answer();
+}
+
+/* --- what waits --- */
+
+/* One registration, with its arguments. */
+struct Call {
+    Call *next;
+    void (*pass_on)(const Call *self, void **handle);
+};
+
+template <class Closure>
+struct CallOf : Call {
+    Closure closure;
+};
+
+/* In order; appending needs no walk, and ends what a thread began that a fork left behind. */
+template <class Item>
+struct Queue {
+    Item *first = nullptr;
+    Item **end = nullptr;
+
+    void append(Item *item) {
+        if (end == nullptr)
+            end = &first;
+        while (*end != nullptr)
+            end = &(*end)->next;
+        *end = item;
+    }
+    Item *take() {
+        Item *item = first;
+        first = item->next;
+        end = &first;
+        return item;
+    }
+    void remove(Item *item) {
+        Item **place = &first;
+        while (*place != nullptr && *place != item)
+            place = &(*place)->next;
+        if (*place != nullptr)
+            *place = item->next;
+        end = &first;
+    }
+};
+
+struct FatBinary {
+    FatBinary *next;
+    void *code;
+    void **handle; // libcudart's, once it has taken the code
+    Queue<Call> calls;
+};
+
+Queue<FatBinary> fat_binaries;
+bool waiting; // something in them does
+int exit_watched;
+int exiting;
+
+/* Holds the number of forks before, plus one. A child of a fork that finds an older number takes the
+ * lock over: its thread is not in this process. */
+size_t lock_holder;
+
+class Lock {
+  public:
+    Lock() {
+        const size_t own = size_t(platform::fork_generation()) + 1;
+        size_t holder = 0;
+        while (!atomics::replace(&lock_holder, holder, own)) {
+            if (holder == own) {
+                platform::yield();
+                holder = 0;
+            }
+        }
+    }
+    ~Lock() { atomics::store(&lock_holder, size_t(0)); }
+    Lock(const Lock &) = delete;
+};
+
+FatBinary *fat_binary_of(void **handle) {
+    return reinterpret_cast<FatBinary *>(handle);
+}
+
+void discard_calls(FatBinary &fat_binary) {
+    while (fat_binary.calls.first != nullptr)
+        free(fat_binary.calls.take());
+}
+
+void pass_on(FatBinary &fat_binary) {
+    if (fat_binary.handle == nullptr)
+        fat_binary.handle = call<void **(void *)>(register_fat_binary, fat_binary.code);
+    while (fat_binary.handle != nullptr && fat_binary.calls.first != nullptr) {
+        Call *next = fat_binary.calls.take();
+        next->pass_on(next, fat_binary.handle);
+        free(next);
+    }
+    discard_calls(fat_binary);
+}
+
+bool anything_waits() {
+    const Lock lock;
+    return waiting;
+}
+
+const LoadedLibrary *loaded_runtime() {
+    const LoadedLibrary *record = current_record(CUSHIM_LIBRARY_RUNTIME);
+    return record != nullptr && record->module != nullptr ? record : nullptr;
+}
+
+/* Now, if there is a libcudart: else the first call that finds one does it. */
+void pass_on_if_loaded() {
+    if (const LoadedLibrary *runtime = loaded_runtime())
+        pass_on_registrations(*runtime);
+}
+
+/* Keeps one registration: the closure, called with libcudart's handle of the fat binary. */
+template <class Closure>
+void submit(void **handle, Closure closure) {
+    static_assert(__is_trivially_copyable(Closure));
+    void *memory = handle != nullptr ? malloc(sizeof(CallOf<Closure>)) : nullptr;
+    if (memory == nullptr)
+        return; // libcudart will not know the kernel, and says so when it is launched
+    auto *kept = new (memory) CallOf<Closure>{
+        {nullptr, [](const Call *self,
+                     void **real) { static_cast<const CallOf<Closure> *>(self)->closure(real); }},
+        closure};
+    {
+        const Lock lock;
+        fat_binary_of(handle)->calls.append(kept);
+        waiting = true;
+    }
+    pass_on_if_loaded();
+}
+
+} // namespace
+
+void pass_on_registrations(const LoadedLibrary &runtime) {
+    if (!anything_waits())
+        return;
+    find_functions(runtime);
+    {
+        const Lock lock;
+        waiting = false;
+        for (FatBinary *each = fat_binaries.first; each != nullptr; each = each->next)
+            pass_on(*each);
+    }
+    // libcudart has registered its exit handlers by now: this one runs before they do.
+    if (atomics::exchange(&exit_watched, 1) == 0)
+        platform::at_exit([] { atomics::store(&exiting, 1); });
+}
+
+} // namespace cushim
+
+using namespace cushim;
+
+extern "C" void **cushim_register_fat_binary(void *code) noexcept {
+    void *memory = malloc(sizeof(FatBinary));
+    if (memory == nullptr)
+        return nullptr;
+    auto *fat_binary = new (memory) FatBinary{nullptr, code, nullptr, {}};
+    {
+        const Lock lock;
+        fat_binaries.append(fat_binary);
+        waiting = true;
+    }
+    pass_on_if_loaded();
+    return reinterpret_cast<void **>(fat_binary);
+}
+
+/* When the program exits, libcudart may be gone before the compiler's exit handlers run, and takes
+ * everything along: then there is nothing to pass on. */
+extern "C" void cushim_unregister_fat_binary(void **handle) noexcept {
+    if (handle == nullptr)
+        return;
+    FatBinary *fat_binary = fat_binary_of(handle);
+    {
+        const Lock lock;
+        fat_binaries.remove(fat_binary);
+    }
+    if (fat_binary->handle != nullptr && atomics::load(&exiting) == 0)
+        call<void(void **)>(unregister_fat_binary, fat_binary->handle);
+    discard_calls(*fat_binary);
+    free(fat_binary);
+}
+
+extern "C" void cushim_register_fat_binary_end(void **handle) noexcept {
+    submit(handle, [](void **real) { call<void(void **)>(register_fat_binary_end, real); });
+}
+
+extern "C" void cushim_register_function(void **handle, const char *host_function,
+                                         char *device_function, const char *device_name,
+                                         int thread_limit, uint3 *thread_id, uint3 *block_id,
+                                         dim3 *block, dim3 *grid, int *warp_size) noexcept {
+    submit(handle, [=](void **real) {
+        call<decltype(cushim_register_function)>(register_function, real, host_function,
+                                                 device_function, device_name, thread_limit,
+                                                 thread_id, block_id, block, grid, warp_size);
+    });
+}
+
+extern "C" void cushim_register_variable(void **handle, char *host_variable, char *device_address,
+                                         const char *device_name, int external, size_t size,
+                                         int constant, int global) noexcept {
+    submit(handle, [=](void **real) {
+        call<decltype(cushim_register_variable)>(register_variable, real, host_variable,
+                                                 device_address, device_name, external, size,
+                                                 constant, global);
+    });
+}
+
+extern "C" void cushim_register_managed_variable(void **handle, void **host_variable,
+                                                 char *device_address, const char *device_name,
+                                                 int external, size_t size, int constant,
+                                                 int global) noexcept {
+    submit(handle, [=](void **real) {
+        call<decltype(cushim_register_managed_variable)>(register_managed_variable, real,
+                                                         host_variable, device_address, device_name,
+                                                         external, size, constant, global);
+    });
+}
+
+extern "C" void cushim_register_host_variable(void **handle, const char *device_name,
+                                              void *host_variable, size_t size) noexcept {
+    submit(handle, [=](void **real) {
+        call<decltype(cushim_register_host_variable)>(register_host_variable, real, device_name,
+                                                      host_variable, size);
+    });
+}
+
+extern "C" void cushim_register_texture(void **handle, const textureReference *host_variable,
+                                        const void **device_address, const char *device_name,
+                                        int dimensions, int normalized, int external) noexcept {
+    submit(handle, [=](void **real) {
+        call<decltype(cushim_register_texture)>(register_texture, real, host_variable,
+                                                device_address, device_name, dimensions, normalized,
+                                                external);
+    });
+}
+
+extern "C" void cushim_register_surface(void **handle, const surfaceReference *host_variable,
+                                        const void **device_address, const char *device_name,
+                                        int dimensions, int external) noexcept {
+    submit(handle, [=](void **real) {
+        call<decltype(cushim_register_surface)>(register_surface, real, host_variable,
+                                                device_address, device_name, dimensions, external);
+    });
+}
+
+extern "C" void cushim_register_unified_table(void **handle, void *first, void *second, void *third,
+                                              void *fourth) noexcept {
+    submit(handle, [=](void **real) {
+        call<decltype(cushim_register_unified_table)>(register_unified_table, real, first, second,
+                                                      third, fourth);
+    });
+}
+
+extern "C" char cushim_init_module(void **handle) noexcept {
+    const LoadedLibrary *runtime = ensure_loaded(CUSHIM_LIBRARY_RUNTIME);
+    if (handle == nullptr || runtime == nullptr || runtime->module == nullptr)
+        return 0;
+    pass_on_registrations(*runtime);
+    void **real = fat_binary_of(handle)->handle;
+    return real != nullptr ? call<char(void **)>(init_module, real) : char(0);
+}
