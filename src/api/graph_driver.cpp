@@ -5,10 +5,9 @@
 #include <cushim/loader.hpp>
 
 #include <algorithm>
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "graph_native.hpp"
 #include "with_memory.hpp"
 
 namespace cushim::detail {
@@ -16,26 +15,6 @@ namespace {
 
 #if CUDA_VERSION >= 12030
 static_assert(sizeof(CUgraphEdgeData) == 8);
-
-CUgraphEdgeData native_of(const GraphEdgeData &data) noexcept {
-    CUgraphEdgeData native{};
-    native.from_port = data.from_port;
-    native.to_port = data.to_port;
-    native.type = data.type;
-    return native;
-}
-
-// The edges' data as CUDA has it, in memory of its own.
-Result<std::unique_ptr<CUgraphEdgeData[]>> native_data(const EdgeList &edges) noexcept {
-    std::unique_ptr<CUgraphEdgeData[]> data(new (std::nothrow) CUgraphEdgeData[edges.count]);
-    if (!data) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-    }
-    for (std::size_t index = 0; index < edges.count; ++index) {
-        data[index] = native_of(edges.data[index]);
-    }
-    return data;
-}
 #else
 Error lacks_edge_data() noexcept {
     return Error::requires_newer_headers("CUgraphEdgeData", Version::of(12, 3));
@@ -137,7 +116,7 @@ Result<void> add_dependencies(CUgraph graph, const EdgeList &edges) noexcept {
         return CUSHIM_DRIVER(cuGraphAddDependencies_v1, graph, edges.from, edges.to, edges.count);
     }
 #if CUDA_VERSION >= 12030
-    CUSHIM_TRY(const auto data, native_data(edges));
+    CUSHIM_TRY(const auto data, native_edges<CUgraphEdgeData>(edges));
     return CUSHIM_DRIVER(cuGraphAddDependencies_v2, graph, edges.from, edges.to, data.get(),
                          edges.count);
 #else
@@ -151,7 +130,7 @@ Result<void> remove_dependencies(CUgraph graph, const EdgeList &edges) noexcept 
                              edges.count);
     }
 #if CUDA_VERSION >= 12030
-    CUSHIM_TRY(const auto data, native_data(edges));
+    CUSHIM_TRY(const auto data, native_edges<CUgraphEdgeData>(edges));
     return CUSHIM_DRIVER(cuGraphRemoveDependencies_v2, graph, edges.from, edges.to, data.get(),
                          edges.count);
 #else

@@ -1,7 +1,8 @@
 // Nodes of graphs by the driver API: one struct for each type, which says what CUDA is told.
 #include "external_descriptions.hpp"
 #include "graph_driver.hpp"
-#include "launch_config.hpp"
+#include "graph_native.hpp"
+#include "graph_semaphore_nodes.hpp"
 #include "pitched_copy.hpp"
 #include "with_memory.hpp"
 
@@ -57,10 +58,6 @@ CUDA_KERNEL_NODE_PARAMS_v2 library_kernel(const KernelNode &node, CUcontext cont
 }
 #endif
 
-bool wants_attributes(const LaunchConfig &config) noexcept {
-    return config.cooperative || has_attributes(config);
-}
-
 Result<void> set_attributes([[maybe_unused]] CUgraphNode node,
                             const LaunchConfig &config) noexcept {
     if (!wants_attributes(config)) {
@@ -97,7 +94,8 @@ struct KernelCalls {
         return set_attributes(node, kernel.config);
     }
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node,
-                                 const NodeParameters &parameters, CUcontext context) noexcept {
+                                 const NodeParameters &parameters,
+                                 [[maybe_unused]] CUcontext context) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
         if (wants_attributes(kernel.config)) {
             return Error::unsupported_platform(
@@ -265,7 +263,12 @@ struct EventWaitCalls {
 
 // --- external semaphores
 
-struct SignalTraits {
+struct DriverSemaphores {
+    using Semaphore = CUexternalSemaphore;
+    static Semaphore semaphore(CUexternalSemaphore handle) noexcept { return handle; }
+};
+
+struct SignalTraits : DriverSemaphores {
     using Node = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS;
     using Operation = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
     static Operation operation(const SemaphoreOperation &of) noexcept {
@@ -283,7 +286,7 @@ struct SignalTraits {
     }
 };
 
-struct WaitTraits {
+struct WaitTraits : DriverSemaphores {
     using Node = CUDA_EXT_SEM_WAIT_NODE_PARAMS;
     using Operation = CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS;
     static Operation operation(const SemaphoreOperation &of) noexcept {
@@ -298,42 +301,6 @@ struct WaitTraits {
     }
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node, const Node &to) noexcept {
         return CUSHIM_DRIVER(cuGraphExecExternalSemaphoresWaitNodeSetParams, exec, node, &to);
-    }
-};
-
-// CUDA copies the arrays.
-template <class Traits>
-struct SemaphoreCalls {
-    template <class Use>
-    static Result<void> with_native(const NodeParameters &parameters, const Use &use) noexcept {
-        return with_memory([&]() -> Result<void> {
-            const auto &node = parameters.as<SemaphoreNode>();
-            std::vector<CUexternalSemaphore> semaphores;
-            std::vector<typename Traits::Operation> operations;
-            for (std::size_t index = 0; index < node.count; ++index) {
-                semaphores.push_back(node.operations[index].semaphore);
-                operations.push_back(Traits::operation(node.operations[index]));
-            }
-            typename Traits::Node native{};
-            native.extSemArray = semaphores.data();
-            native.paramsArray = operations.data();
-            native.numExtSems = static_cast<unsigned int>(node.count);
-            return use(native);
-        });
-    }
-    static Result<void> add(const NodePlace &place, const NodeParameters &parameters) noexcept {
-        return with_native(parameters,
-                           [&](const auto &native) { return Traits::add(place, native); });
-    }
-    static Result<void> set(CUgraphNode node, const NodeParameters &parameters,
-                            CUcontext) noexcept {
-        return with_native(parameters,
-                           [&](const auto &native) { return Traits::set(node, native); });
-    }
-    static Result<void> exec_set(CUgraphExec exec, CUgraphNode node,
-                                 const NodeParameters &parameters, CUcontext) noexcept {
-        return with_native(
-            parameters, [&](const auto &native) { return Traits::exec_set(exec, node, native); });
     }
 };
 
@@ -368,32 +335,18 @@ struct BatchMemOpCalls {
     }
 };
 #else
-struct BatchMemOpCalls {
-    static Error lack() noexcept {
+struct NoBatchMemOps {
+    static Error error() noexcept {
         return Error::requires_newer_headers("cuGraphAddBatchMemOpNode", Version::of(11, 7));
     }
-    static Result<void> add(const NodePlace &, const NodeParameters &) noexcept { return lack(); }
-    static Result<void> set(CUgraphNode, const NodeParameters &, CUcontext) noexcept {
-        return lack();
-    }
-    static Result<void> exec_set(CUgraphExec, CUgraphNode, const NodeParameters &,
-                                 CUcontext) noexcept {
-        return lack();
-    }
 };
+using BatchMemOpCalls = LackingCalls<NoBatchMemOps>;
 #endif
 
-struct MemFreeCalls {
+struct MemFreeCalls : UnchangeableCalls {
     static Result<void> add(const NodePlace &place, const NodeParameters &parameters) noexcept {
         return CUSHIM_DRIVER(cuGraphAddMemFreeNode, place.node, place.graph, place.dependencies,
                              place.count, parameters.as<MemFreeNode>().address);
-    }
-    static Result<void> set(CUgraphNode, const NodeParameters &, CUcontext) noexcept {
-        return Error::unsupported_platform("nodes of memory cannot be changed");
-    }
-    static Result<void> exec_set(CUgraphExec, CUgraphNode node, const NodeParameters &parameters,
-                                 CUcontext context) noexcept {
-        return set(node, parameters, context);
     }
 };
 

@@ -1,11 +1,9 @@
 // Reading graphs by the driver API.
 #include "graph_driver.hpp"
+#include "graph_native.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>
-
-#include <memory>
-#include <new>
 
 namespace cushim::detail {
 namespace {
@@ -22,43 +20,18 @@ Result<void> root_nodes(CUgraph graph, const NodeRoom &room) noexcept {
 Result<void> edges(CUgraph graph, const EdgeRoom &room) noexcept {
 #if CUDA_VERSION >= 12030
     if (supports(driver_version(), Feature::graph_edge_data)) {
-        std::unique_ptr<CUgraphEdgeData[]> data;
-        if (room.data != nullptr) {
-            data.reset(new (std::nothrow) CUgraphEdgeData[*room.count]);
-            if (!data) {
-                return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-            }
-        }
-        CUSHIM_TRY_VOID(
-            CUSHIM_DRIVER(cuGraphGetEdges_v2, graph, room.from, room.to, data.get(), room.count));
-        for (std::size_t index = 0; data && index < *room.count; ++index) {
-            room.data[index] = {data[index].from_port, data[index].to_port, data[index].type};
-        }
-        return {};
+        return read_edges<CUgraphEdgeData>(room, [&](CUgraphEdgeData *data) noexcept {
+            return CUSHIM_DRIVER(cuGraphGetEdges_v2, graph, room.from, room.to, data, room.count);
+        });
     }
 #endif
     return CUSHIM_DRIVER(cuGraphGetEdges_v1, graph, room.from, room.to, room.count);
 }
 
-#if CUDA_VERSION >= 12030
-// The newer calls for one node's edges do not answer where an edge has data and nobody asks for it.
-template <class Call>
-Result<void> with_edge_data(const NodeRoom &room, const Call &call) noexcept {
-    if (room.nodes == nullptr) {
-        return call(nullptr);
-    }
-    const std::unique_ptr<CUgraphEdgeData[]> data(new (std::nothrow) CUgraphEdgeData[*room.count]);
-    if (!data) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-    }
-    return call(data.get());
-}
-#endif
-
 Result<void> dependencies(CUgraphNode node, const NodeRoom &room) noexcept {
 #if CUDA_VERSION >= 12030
     if (supports(driver_version(), Feature::graph_edge_data)) {
-        return with_edge_data(room, [&](CUgraphEdgeData *data) noexcept {
+        return read_neighbours<CUgraphEdgeData>(room, [&](CUgraphEdgeData *data) noexcept {
             return CUSHIM_DRIVER(cuGraphNodeGetDependencies_v2, node, room.nodes, data, room.count);
         });
     }
@@ -69,7 +42,7 @@ Result<void> dependencies(CUgraphNode node, const NodeRoom &room) noexcept {
 Result<void> dependents(CUgraphNode node, const NodeRoom &room) noexcept {
 #if CUDA_VERSION >= 12030
     if (supports(driver_version(), Feature::graph_edge_data)) {
-        return with_edge_data(room, [&](CUgraphEdgeData *data) noexcept {
+        return read_neighbours<CUgraphEdgeData>(room, [&](CUgraphEdgeData *data) noexcept {
             return CUSHIM_DRIVER(cuGraphNodeGetDependentNodes_v2, node, room.nodes, data,
                                  room.count);
         });

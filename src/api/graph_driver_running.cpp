@@ -1,5 +1,6 @@
 // Executable graphs and captures by the driver API.
 #include "graph_driver.hpp"
+#include "graph_native.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>
@@ -7,14 +8,18 @@
 namespace cushim::detail {
 namespace {
 
-unsigned long long flags_of(const InstantiateOptions &options) noexcept {
-    return (options.auto_free_on_launch ? 1ULL : 0) | (options.upload != nullptr ? 2ULL : 0) |
-           (options.device_launch ? 4ULL : 0) | (options.use_node_priority ? 8ULL : 0);
+// As CUDA 11 has it: one function has flags, the other tells the node.
+Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long long flags,
+                                 NativeInstantiateFailure *failure) noexcept {
+    if (flags != 0) {
+        return CUSHIM_DRIVER(cuGraphInstantiateWithFlags, exec, graph, flags);
+    }
+    return CUSHIM_DRIVER(cuGraphInstantiate_v2, exec, graph, &failure->node, nullptr, 0);
 }
 
 Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
                          NativeInstantiateFailure *failure) noexcept {
-    const unsigned long long flags = flags_of(options);
+    const unsigned long long flags = instantiate_flags(options);
 #if CUDA_VERSION >= 12000
     // The newer call says why it fails; and only it uploads.
     if (options.upload != nullptr ||
@@ -22,6 +27,7 @@ Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOpti
         CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
         parameters.flags = flags;
         parameters.hUploadStream = options.upload != nullptr ? options.upload->native() : nullptr;
+        parameters.result_out = CUDA_GRAPH_INSTANTIATE_ERROR; // where the call does not get so far
         Result<void> done = CUSHIM_DRIVER(cuGraphInstantiateWithParams, exec, graph, &parameters);
         failure->result = static_cast<InstantiateResult>(parameters.result_out);
         failure->node = parameters.hErrNode_out;
@@ -32,7 +38,7 @@ Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOpti
         return Error::requires_newer_headers("cuGraphInstantiateWithParams", Version::of(12, 0));
     }
 #endif
-    return CUSHIM_DRIVER(cuGraphInstantiateWithFlags, exec, graph, flags);
+    return instantiate_plainly(exec, graph, flags, failure);
 }
 
 Destroyed destroy(CUgraphExec exec) noexcept {

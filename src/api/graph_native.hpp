@@ -16,6 +16,32 @@ inline unsigned long long instantiate_flags(const InstantiateOptions &options) n
            (options.device_launch ? 4ULL : 0) | (options.use_node_priority ? 8ULL : 0);
 }
 
+// Nodes of a type that an API, or its headers, have not: Why::error() says so.
+template <class Why>
+struct LackingCalls {
+    static Result<void> add(const NodePlace &, const NodeParameters &) noexcept {
+        return Why::error();
+    }
+    static Result<void> set(CUgraphNode, const NodeParameters &, CUcontext) noexcept {
+        return Why::error();
+    }
+    static Result<void> exec_set(CUgraphExec, CUgraphNode, const NodeParameters &,
+                                 CUcontext) noexcept {
+        return Why::error();
+    }
+};
+
+// Nodes that CUDA does not let anybody change.
+struct UnchangeableCalls {
+    static Result<void> set(CUgraphNode, const NodeParameters &, CUcontext) noexcept {
+        return Error::unsupported_platform("nodes of memory cannot be changed");
+    }
+    static Result<void> exec_set(CUgraphExec, CUgraphNode node, const NodeParameters &parameters,
+                                 CUcontext context) noexcept {
+        return set(node, parameters, context);
+    }
+};
+
 // Whether a kernel node is to have what its struct has no room for.
 inline bool wants_attributes(const LaunchConfig &config) noexcept {
     return config.cooperative || has_attributes(config);

@@ -16,21 +16,6 @@ void *pointer(unsigned long long address) noexcept {
     return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
 }
 
-// Nodes of a type that the API has not: Why::error() says so.
-template <class Why>
-struct LackingCalls {
-    static Result<void> add(const NodePlace &, const NodeParameters &) noexcept {
-        return Why::error();
-    }
-    static Result<void> set(CUgraphNode, const NodeParameters &, CUcontext) noexcept {
-        return Why::error();
-    }
-    static Result<void> exec_set(CUgraphExec, CUgraphNode, const NodeParameters &,
-                                 CUcontext) noexcept {
-        return Why::error();
-    }
-};
-
 struct NoBatchMemOps {
     static Error error() noexcept {
         return Error::unsupported_platform(
@@ -358,17 +343,10 @@ struct WaitTraits : RuntimeSemaphores {
 
 // --- memory that is freed
 
-struct MemFreeCalls {
+struct MemFreeCalls : UnchangeableCalls {
     static Result<void> add(const NodePlace &place, const NodeParameters &parameters) noexcept {
         return CUSHIM_RUNTIME(cudaGraphAddMemFreeNode, place.node, place.graph, place.dependencies,
                               place.count, pointer(parameters.as<MemFreeNode>().address));
-    }
-    static Result<void> set(CUgraphNode, const NodeParameters &, CUcontext) noexcept {
-        return Error::unsupported_platform("nodes of memory cannot be changed");
-    }
-    static Result<void> exec_set(CUgraphExec, CUgraphNode node, const NodeParameters &parameters,
-                                 CUcontext context) noexcept {
-        return set(node, parameters, context);
     }
 };
 

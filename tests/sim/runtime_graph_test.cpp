@@ -341,11 +341,8 @@ TEST_CASE("a kernel node's parameters are the driver's", "[runtime_graph]") {
         CHECK(drivers.sharedMemBytes == 128);
         CHECK(*static_cast<int *>(drivers.kernelParams[3]) == 5);
         cudaKernelNodeParams back{};
-        CHECK(r.cudaGraphKernelNodeGetParams(node, &back) == cudaSuccess);
-        CHECK(back.func == kernel);
-        CHECK(back.gridDim.z == 3);
-        CHECK(back.blockDim.y == 5);
-        CHECK(back.sharedMemBytes == 128);
+        // The runtime tells of kernels that have a host function, not of a library's (driver 580).
+        CHECK(r.cudaGraphKernelNodeGetParams(node, &back) == cudaErrorInvalidDeviceFunction);
         launch.gridDim = {1, 1, 1};
         CHECK(r.cudaGraphKernelNodeSetParams(node, &launch) == cudaSuccess);
         CHECK(r.cudaGraphAddKernelNode(&second, graph.get(), &node, 1, &launch) == cudaSuccess);

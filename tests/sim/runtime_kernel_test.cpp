@@ -228,6 +228,49 @@ TEST_CASE("a registered variable is used by its host address", "[runtime_kernel]
     CHECK(r.cudaGetSymbolSize(&size, nullptr) == cudaErrorInvalidSymbol);
 }
 
+TEST_CASE("a kernel node tells its host function", "[runtime_kernel]") {
+    start();
+    const Registered program;
+    cudaGraph_t graph = nullptr;
+    REQUIRE(r.cudaGraphCreate(&graph, 0) == cudaSuccess);
+    void *nothing = nullptr;
+    int number = 5;
+    void *arguments[] = {&nothing, &nothing, &nothing, &number};
+    cudaKernelNodeParams launch{}, back{};
+    launch.func = const_cast<char *>(&program.add);
+    launch.gridDim = {1, 2, 3};
+    launch.blockDim = {4, 5, 6};
+    launch.sharedMemBytes = 128;
+    launch.kernelParams = arguments;
+    cudaGraphNode_t node = nullptr;
+    CHECK(r.cudaGraphAddKernelNode(&node, graph, nullptr, 0, &launch) == cudaSuccess);
+    CHECK(r.cudaGraphKernelNodeGetParams(node, &back) == cudaSuccess);
+    CHECK(back.func == &program.add);
+    CHECK(back.gridDim.z == 3);
+    CHECK(back.blockDim.y == 5);
+    CHECK(back.sharedMemBytes == 128);
+    CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
+}
+
+#if CUDART_VERSION >= 12010
+TEST_CASE("what nvcc's code of CUDA 13 calls to launch", "[runtime_kernel]") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    sim_control().register_kernel("add", add_vectors, nullptr);
+    const Registered program;
+    Vectors v;
+    cudaKernel_t kernel = nullptr;
+    using Get = cudaError_t (*)(cudaKernel_t *, const void *);
+    using Launch = cudaError_t (*)(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
+    REQUIRE(runtime_function<Get>("__cudaGetKernel")(&kernel, &program.add) == cudaSuccess);
+    void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
+    const char *launch = GENERATE("__cudaLaunchKernel", "__cudaLaunchKernel_ptsz");
+    CHECK(runtime_function<Launch>(launch)(kernel, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
+          cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(v.added());
+}
+#endif
+
 TEST_CASE("registered code survives a reset", "[runtime_kernel]") {
     start();
     sim_control().register_kernel("add", add_vectors, nullptr);

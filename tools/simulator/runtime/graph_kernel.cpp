@@ -1,6 +1,7 @@
 // Kernel nodes.
 #include "driver_api.hpp"
 #include "graph_parameters.hpp"
+#include "registration.hpp"
 #include "same.hpp"
 
 namespace sim::runtime {
@@ -11,6 +12,20 @@ namespace sim::runtime {
 #else
 #define CU_KERNEL_NODE(name) CU(name)
 #endif
+
+namespace {
+
+CUfunction function_of(const DriverKernelNode &node) {
+    CUfunction function = node.func;
+#if CUDART_VERSION >= 12000
+    if (node.kern != nullptr) {
+        demand(CU(cuKernelGetFunction)(&function, node.kern));
+    }
+#endif
+    return function;
+}
+
+} // namespace
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                    const cudaGraphNode_t *pDependencies, size_t numDependencies,
@@ -24,7 +39,11 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodePar
     require(pNodeParams != nullptr);
     DriverKernelNode found{};
     demand(CU_KERNEL_NODE(cuGraphKernelNodeGetParams)(node, &found));
-    *pNodeParams = shown(found);
+    cudaKernelNodeParams seen = shown(found);
+    // It knows kernels by their host functions only: one of a library's is refused (driver 580).
+    seen.func = const_cast<void *>(registered_host(function_of(found)));
+    require(seen.func != nullptr, cudaErrorInvalidDeviceFunction);
+    *pNodeParams = seen;
     return cudaSuccess;
 }
 

@@ -154,6 +154,26 @@ CUfunction registered_function(const void *host) {
 }
 #endif
 
+const void *registered_host(CUfunction function) {
+    std::vector<const void *> hosts;
+    {
+        const std::lock_guard<std::mutex> held(locks().registrations);
+        for (const auto &[host, named] : registrations().functions) {
+            hosts.push_back(host);
+        }
+    }
+    for (const void *host : hosts) {
+        try {
+            if (registered_function(host) == function) {
+                return host;
+            }
+        } catch (const Failure &) {
+            // Its image has no such kernel.
+        }
+    }
+    return nullptr;
+}
+
 bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
     Registrations &all = registrations();
     const std::lock_guard<std::mutex> held(locks().registrations);
@@ -196,6 +216,14 @@ SIM_REGISTRATION unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDi
 SIM_REGISTRATION cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
                                                         size_t *sharedMem, void *stream);
 SIM_REGISTRATION char __cudaInitModule(void **fatCubinHandle);
+#if CUDART_VERSION >= 12010
+SIM_REGISTRATION cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostFun);
+SIM_REGISTRATION cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim,
+                                                void **args, size_t sharedMem, cudaStream_t stream);
+SIM_REGISTRATION cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim,
+                                                     dim3 blockDim, void **args, size_t sharedMem,
+                                                     cudaStream_t stream);
+#endif
 
 void **__cudaRegisterFatBinary(void *fatCubin) {
     Registrations &all = registrations();
@@ -263,3 +291,20 @@ cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sh
 char __cudaInitModule(void **) {
     return 1;
 }
+
+#if CUDART_VERSION >= 12010
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostFun) {
+    return ::cudaGetKernel(kernel, hostFun);
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
+                               size_t sharedMem, cudaStream_t stream) {
+    return ::cudaLaunchKernel(kernel, gridDim, blockDim, args, sharedMem, stream);
+}
+
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
+                                    size_t sharedMem, cudaStream_t stream) {
+    return ::cudaLaunchKernel(kernel, gridDim, blockDim, args, sharedMem,
+                              stream != nullptr ? stream : cudaStreamPerThread);
+}
+#endif
