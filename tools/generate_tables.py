@@ -14,7 +14,7 @@ import os
 import re
 import sys
 
-from tables import declarations, emit_headers, emit_sources, model
+from tables import declarations, emit_dropin, emit_headers, emit_sources, model, versions
 
 
 def parse_arguments():
@@ -43,7 +43,7 @@ def report_left_out(tables, strict):
 def rows_json(tables, packed, folder):
     def row(entry):
         function = entry.function
-        return {'export': entry.name, 'base': re.sub(r'(_v\d+)?(_pts[dz])?$', '', entry.name),
+        return {'export': entry.name, 'base': versions.split_export(entry.name)[0],
                 'member': entry.members[-1], 'result': function.result,
                 'parameters': [{'name': p.name, 'declaration': p.declaration, 'type': p.type}
                                for p in function.parameters],
@@ -89,6 +89,7 @@ def main():
         write(arguments.output, f'{key}_entries.hpp', emit_headers.entries_header(table, packed))
         write(arguments.output, f'{key}_rows.cpp', emit_sources.rows_source(table, packed))
         write(arguments.output, f'{key}_registry.cpp', emit_sources.registry_source(table, packed))
+        write(arguments.output, f'dropin_{key}.cpp', emit_dropin.dropin_source(table, packed))
     write(arguments.output, 'error_codes.inc',
           emit_sources.error_names_source(error_codes(preprocessor), packed))
     write(arguments.output, 'rows.json',

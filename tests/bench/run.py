@@ -10,6 +10,7 @@ import sys
 
 import absent_library
 import call_cost
+import drop_in
 import first_call
 import machine
 import parsing
@@ -27,6 +28,7 @@ GROUPS = {
     "startup": ("a C program that never calls the loader", startup.measure),
     "size-gcc": ("size, g++", size.measure_gcc),
     "size-clang": ("size, clang++", size.measure_clang),
+    "drop-in": ("the drop-in", drop_in.measure),
     "parsing": ("parsing", parsing.measure),
     "simulator": ("the simulator, in immediate mode", simulator.measure),
 }

@@ -70,8 +70,9 @@ class Kit:
     def __init__(self, folder, compiler, kind, headers_dir):
         self.folder = folder
         self.library = folder / "src/loader" / f"libcushim-core.{'a' if kind == 'static' else 'so'}"
-        options = [f"-Ddefault_library={kind}", f"-Dheaders_dir={headers_dir}"]
-        build(folder, compiler, options, ["cushim-core"])
+        self.compiler = compiler
+        self.options = [f"-Ddefault_library={kind}", f"-Dheaders_dir={headers_dir}"]
+        build(folder, compiler, self.options, ["cushim-core"])
         self.include_flags, self.flags = self._flags(kind)
         self.rows = folder / "include/cushim/rows.json"
 
@@ -89,6 +90,11 @@ class Kit:
         shared = self.library.suffix == ".so"
         rpath = [f"-Wl,-rpath,{self.library.parent}"] if shared else []
         return [self.library, *SYSTEM_LIBRARIES, *rpath]
+
+    def drop_in_link_flags(self):
+        """For a program that is linked to the drop-in instead of -lcuda and -lcudart."""
+        build(self.folder, self.compiler, self.options, ["cushim-dropin"])
+        return [self.folder / "src/dropin/libcushim-dropin.a", *self.link_flags]
 
     def row_names(self):
         tables = json.loads(self.rows.read_text())["tables"]

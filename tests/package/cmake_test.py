@@ -49,6 +49,13 @@ class CMake(consumer.ConsumerTest):
         run('cmake', '--build', folder)
         self.check_c(folder / 'hello_c')
 
+    def test_existing_code(self):
+        folder, _ = configure('cmake_existing', 'existing')
+        run('cmake', '--build', folder)
+        for program in ('existing_c', 'existing_cpp', 'existing_exported'):
+            with self.subTest(program):
+                self.check_existing(folder / program, TYPES[0] == 'shared')
+
     def test_version(self):
         """Up to 1.0, any other minor version is another interface."""
         major, minor, _ = arguments.version.split('.')

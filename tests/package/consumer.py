@@ -149,6 +149,15 @@ class ConsumerTest(unittest.TestCase):
         self.assertFalse([name for name in self.needed(program) if 'stdc++' in name],
                          'a C program got a C++ runtime')
 
+    def check_existing(self, program, shared, **more):
+        """Code that knows nothing of cushim, linked to the drop-in."""
+        absent = run(program, CUSHIM_DISABLE='1', **more)
+        self.assertEqual(absent, 'cuInit 303, cudaGetDeviceCount 35, 0 devices\n')
+        loaded = run(program, CUSHIM_DRIVER=arguments.fake_driver,
+                     CUSHIM_RUNTIME=arguments.fake_runtime, **more)
+        self.assertRegex(loaded, r'cuInit (?!303|0\b|34)\d+, cudaGetDeviceCount (?!303|0\b|35)\d+, ')
+        self.check_linked(program, shared)
+
     def check_linked(self, program, shared):
         needed = self.needed(program)
         self.assertEqual(any('cushim' in name for name in needed), shared, needed)

@@ -22,9 +22,10 @@ class Installed(unittest.TestCase):
     def test_has_the_libraries_that_were_asked_for(self):
         names = {path.name for path in install.libdir.iterdir() if path.is_file()}
         static = {'libcushim.a', 'libcushim-core.a'}
+        dropin = {'libcushim-dropin.a', 'libcushim-dropin-exported.a'}  # whichever kind was asked for
         shared = {f'lib{name}.so.{arguments.version}' for name in ('cushim', 'cushim-core')}
         wanted = (static if arguments.type != 'shared' else set()) | \
-            (shared if arguments.type != 'static' else set())
+            (shared if arguments.type != 'static' else set()) | dropin
         libraries = {name for name in names if re.search(r'\.a$|\.so\.\d+\.\d+', name)}
         self.assertEqual(libraries, wanted)
 

@@ -50,6 +50,15 @@ class PkgConfig(consumer.ConsumerTest):
         self.check_c(program, **self.search)
         self.check_linked(program, SHARED)
 
+    def test_existing_code(self):
+        for package in ('cushim-dropin', 'cushim-dropin-exported'):
+            with self.subTest(package):
+                program = install.folder / package
+                run(*arguments.cc, '-std=c99', CONSUMERS / 'existing.c', '-o', program,
+                    *consumer.cuda_includes(), *flags(package))
+                self.check_existing(program, SHARED, **self.search)
+                self.assertFalse([name for name in self.needed(program) if 'stdc++' in name])
+
     def test_c_program_pays_for_no_row(self):
         if SHARED:
             self.skipTest('a shared library has them all')
@@ -76,13 +85,13 @@ class PkgConfig(consumer.ConsumerTest):
 
     def test_paths_are_below_the_prefix(self):
         """The CUDA headers' folder is the consumer's business."""
-        for word in flags('cushim', '--static'):
+        for word in flags('cushim', '--static') + flags('cushim-dropin', '--static'):
             path = word[word.index('/'):] if '/' in word else None
             if path is not None:
                 self.assertTrue(path.startswith(str(install.prefix)), word)
 
     def test_version_and_variable(self):
-        for package in ('cushim', 'cushim-core'):
+        for package in ('cushim', 'cushim-core', 'cushim-dropin', 'cushim-dropin-exported'):
             self.assertEqual(pkg_config('--modversion', package), arguments.version)
             self.assertEqual(pkg_config('--variable=cuda_version', package),
                              str(arguments.cuda_version))

@@ -47,6 +47,8 @@ class Subproject(consumer.ConsumerTest):
     def test_programs_run(self):
         self.check_cpp(build / 'hello')
         self.check_c(build / 'hello_c')
+        for program in ('existing_c', 'existing_cpp'):
+            self.check_existing(build / program, arguments.type != 'static')
 
     def test_programs_are_linked_as_asked(self):
         for program in ('hello', 'hello_c'):
@@ -55,7 +57,7 @@ class Subproject(consumer.ConsumerTest):
     def test_brings_no_tests_and_no_tools(self):
         targets = json.loads(run('meson', 'introspect', '--targets', build))
         names = {target['name'] for target in targets if target['type'] == 'executable'}
-        self.assertEqual(names, {'hello', 'hello_c', 'too_old'})
+        self.assertEqual(names, {'hello', 'hello_c', 'existing_c', 'existing_cpp', 'too_old'})
         subprojects = json.loads(run('meson', 'introspect', '--projectinfo', build))['subprojects']
         self.assertEqual([subproject['name'] for subproject in subprojects], ['cushim'])
 

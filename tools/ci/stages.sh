@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034 # for the scripts that source this
 readonly STAGES=(format gcc clang asan tsan shared both windows aarch64 matrix real bench)
 # What the cross builds run: everything that needs nothing but the loader and fake libraries.
-readonly CROSS_SUITES=(loader forward values nodriver)
+readonly CROSS_SUITES=(loader forward values nodriver dropin)
 
 describe_stage() {
     case $1 in
@@ -13,7 +13,7 @@ describe_stage() {
     gcc) echo "g++, static, debug: every suite, package consumers included" ;;
     clang) echo "clang++, static, debug: every suite but package" ;;
     asan) echo "address and undefined-behaviour sanitizers" ;;
-    tsan) echo "thread sanitizer: loader, forward, values" ;;
+    tsan) echo "thread sanitizer: loader, forward, values, dropin" ;;
     shared) echo "shared libraries: every suite but package" ;;
     both) echo "static and shared libraries from one build" ;;
     windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
@@ -98,7 +98,7 @@ stage_tsan() {
     CXX=g++ CC=gcc build_stage tsan -Db_sanitize=thread
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     tsan_works || TEST_PREFIX=(setarch -R)
-    TIMEOUT_FACTOR=6 run_suites tsan build/ci/tsan loader forward values
+    TIMEOUT_FACTOR=6 run_suites tsan build/ci/tsan loader forward values dropin
 }
 tsan_works() {
     local program=build/ci/tsan/tsan-works

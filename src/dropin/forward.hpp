@@ -1,0 +1,28 @@
+/* How a function of the drop-in reads its slot.
+ *
+ * The generated functions are one expression each: load the slot, and leave by a jump to where it
+ * points, with the caller's own arguments still in place.
+ */
+#pragma once
+
+#include <cushim/config.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define CUSHIM_FORWARD_UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CUSHIM_FORWARD_UNDER_TSAN 1
+#endif
+#endif
+
+/* An acquiring load costs x86 nothing, but no compiler makes it part of the jump: that would be a
+ * second instruction. Relaxed does there. The processor does not let later loads overtake this one,
+ * and the compiler has nothing to move past it: the functions do nothing but load and jump, and are
+ * compiled to objects of their own. ThreadSanitizer and unoptimised builds, which do not jump, get
+ * what the tables have. */
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__OPTIMIZE__) &&                           \
+    !defined(CUSHIM_FORWARD_UNDER_TSAN)
+#define CUSHIM_FORWARD(slot) __atomic_load_n(&(slot), __ATOMIC_RELAXED)
+#else
+#define CUSHIM_FORWARD(slot) CUSHIM_LOAD_SLOT(slot)
+#endif

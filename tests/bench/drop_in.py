@@ -1,0 +1,157 @@
+"""The drop-in against what it is linked instead of: -lcuda, and NVIDIA's static libcudart."""
+
+import pathlib
+import shutil
+import statistics
+
+from call_cost import CALLS, CHUNKS, ROUNDS
+from figures import Figure, skipped
+from measure import (
+    NO_VALGRIND,
+    alternate,
+    content_size,
+    have_valgrind,
+    instructions,
+    instructions_per_call,
+    printed_number,
+)
+from startup import MOST_NOISE_PERCENT, percent
+from startup import ROUNDS as STARTS
+from workshop import call
+
+KB = 1024
+PLT, DROP_IN = "driver call, PLT", "driver call, drop-in"
+STATIC, DROP_IN_RUNTIME = "runtime call, libcudart_static", "runtime call, drop-in"
+STATIC_LINK_FLAGS = ["-ldl", "-lrt", "-pthread"]
+
+
+def toolkit(workshop, kit):
+    """The folder above that of the CUDA headers."""
+    probe = workshop.folder / "toolkit.cpp"
+    probe.write_text("#include <cuda_runtime_api.h>\n")
+    words = call(["g++", "-M", *kit.include_flags, probe]).split()
+    (header,) = (word for word in words if word.endswith("/cuda_runtime_api.h"))
+    return pathlib.Path(header).resolve().parent.parent
+
+
+def nvidia_library(workshop, kit, name):
+    """A file of that toolkit; None where it has none."""
+    places = (toolkit(workshop, kit) / folder / name for folder in ("lib64", "lib"))
+    return next((place for place in places if place.exists()), None)
+
+
+# --- a call ---
+
+
+def driver_ways(workshop):
+    fake = workshop.fake_driver()
+    kit = workshop.kit("g++", "static")
+    linked = [fake, f"-Wl,-rpath,{fake.parent}"]
+    source = "call_direct.cpp"
+    return {
+        PLT: workshop.program("driver_plt", "g++", source, ["-fplt", *kit.include_flags, *linked]),
+        DROP_IN: workshop.program(
+            "driver_drop_in", "g++", source, [*kit.include_flags, *kit.drop_in_link_flags()]),
+    }
+
+
+def runtime_ways(workshop, static):
+    kit = workshop.kit("g++", "static")
+    source = "call_runtime.cpp"
+    return {
+        STATIC: workshop.program("runtime_static", "g++", source,
+                                 [*kit.include_flags, static, *STATIC_LINK_FLAGS]),
+        DROP_IN_RUNTIME: workshop.program("runtime_drop_in", "g++", source,
+                                          [*kit.include_flags, *kit.drop_in_link_flags()]),
+    }
+
+
+def calls(ways, base, environment, repeatable, more_instructions):
+    figures = []
+    if have_valgrind():
+        counts = {name: instructions_per_call(p, **environment) for name, p in ways.items()}
+        limits = {} if more_instructions is None else {
+            name: counts[base] + more_instructions for name in ways if name != base}
+        figures += [Figure(name, value, "instructions", limit=limits.get(name))
+                    for name, value in counts.items()]
+    else:
+        figures.append(skipped(f"{base}: instructions", NO_VALGRIND))
+    if repeatable:
+        return figures
+
+    def run(program):
+        return lambda: printed_number(program, str(CALLS), str(CHUNKS), **environment)
+
+    results = alternate(ROUNDS, {name: run(program) for name, program in ways.items()})
+    return figures + [Figure(name, min(values), "ns") for name, values in results.items()]
+
+
+# --- a program ---
+
+
+def size(programs):
+    stripped = {name: content_size(program) for name, program in programs.items()}
+    return [Figure(f"program with {name}: sections", value / KB, "KB",
+                   limit=None if name == "libcudart_static" else
+                   stripped["libcudart_static"] / KB)
+            for name, value in stripped.items()]
+
+
+def started(programs):
+    if not have_valgrind():
+        return [skipped("start: instructions", NO_VALGRIND)]
+    counts = {name: instructions(program, []) for name, program in programs.items()}
+    return [Figure(f"program with {name}: start", value, "instructions",
+                   limit=None if name == "libcudart_static" else counts["libcudart_static"])
+            for name, value in counts.items()]
+
+
+def start_times(workshop, programs):
+    """Medians, the static libcudart's program twice: what identical files differ by is noise."""
+    again = shutil.copy(programs["libcudart_static"], workshop.folder / "runtime_again")
+    timer = workshop.program("spawn_timer", "g++", "spawn_timer.c", [])
+    lines = call([timer, str(STARTS), programs["libcudart_static"], again,
+                  programs["the drop-in"]]).splitlines()
+    columns = list(zip(*(map(float, line.split()) for line in lines)))
+    static, same, drop_in = (statistics.median(column) for column in columns[0::2])
+    noise = abs(percent(same, static))
+    figures = [
+        Figure("program with libcudart_static: start", static, "us"),
+        Figure("program with the drop-in: start", drop_in, "us"),
+        Figure("identical files differ by", noise, "%"),
+    ]
+    if noise > MOST_NOISE_PERCENT:
+        return [*figures, skipped("the drop-in adds", "machine too busy")]
+    return [*figures, Figure("the drop-in adds", percent(drop_in, (static + same) / 2), "%",
+                             limit=MOST_NOISE_PERCENT)]
+
+
+def measure_program(workshop, static, repeatable):
+    kit = workshop.kit("g++", "static")
+    flags = ["-s", "-Wl,--gc-sections", *kit.include_flags]
+    programs = {
+        "libcudart_static": workshop.program(
+            "runtime_api_static", "g++", "runtime_api.c", [*flags, static, *STATIC_LINK_FLAGS]),
+        "the drop-in": workshop.program(
+            "runtime_api_drop_in", "g++", "runtime_api.c", [*flags, *kit.drop_in_link_flags()]),
+    }
+    figures = size(programs) + started(programs)
+    return figures if repeatable else figures + start_times(workshop, programs)
+
+
+def measure(workshop, repeatable):
+    kit = workshop.kit("g++", "static")
+    figures = calls(driver_ways(workshop), PLT, {"CUSHIM_DRIVER": str(workshop.fake_driver())},
+                    repeatable, more_instructions=0)
+    static = nvidia_library(workshop, kit, "libcudart_static.a")
+    if static is None:
+        return [*figures, skipped("against libcudart_static", "no such file beside the headers")]
+    major = kit.cuda_version() // 1000
+    shared = nvidia_library(workshop, kit, f"libcudart.so.{'11.0' if major == 11 else major}")
+    if shared is None:
+        figures.append(skipped("a runtime call", "no libcudart beside the headers"))
+    else:
+        # The driver is not asked; a chosen one would keep the runtime to its own folder.
+        figures += calls(runtime_ways(workshop, static), STATIC,
+                         {"CUSHIM_RUNTIME": str(shared)}, repeatable, more_instructions=None)
+    return figures + measure_program(workshop, static, repeatable)

@@ -1,0 +1,18 @@
+"""What the program tests/dropin/programs/plain.c prints, and the exit code that is its own."""
+
+ABSENT_STATUS = 3
+ABSENT = '''\
+cuInit: 303 CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, the CUDA library was not found or cannot be loaded
+cudaGetDeviceCount: 35 cudaErrorInsufficientDriver, 0 devices
+cudaDriverGetVersion: 35, version 0
+last error: 35 35 0
+no device: no CUDA driver is installed, or it is older than the CUDA runtime needs
+'''
+PRESENT = '''\
+cuInit: 0 CUDA_SUCCESS, success
+cudaGetDeviceCount: 0 cudaSuccess, 1 devices
+cudaDriverGetVersion: 0, version known
+last error: 0 0 0
+driver: same
+runtime: same
+'''

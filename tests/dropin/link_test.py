@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Programs and libraries linked to the drop-in in every way that people link, by every linker that is
+there: they need no CUDA library, start without one, and work with one."""
+
+import platform
+import unittest
+
+import answers
+import toolbox
+from toolbox import CORE_IS_SHARED, HIDDEN, arguments, link, link_command, must_run, run
+
+folder = toolbox.fresh_folder(__file__)
+# What the program plain.c calls, as its headers have it.
+CALLED = {
+    'cuInit', 'cuGetErrorName', 'cuGetErrorString', 'cuDeviceGet', 'cuDevicePrimaryCtxRetain',
+    'cuDevicePrimaryCtxRelease_v2', 'cuCtxSetCurrent', 'cuMemAlloc_v2', 'cuMemFree_v2',
+    'cuMemcpyHtoD_v2', 'cuMemcpyDtoH_v2', 'cudaGetDeviceCount', 'cudaGetErrorName',
+    'cudaGetErrorString', 'cudaDriverGetVersion', 'cudaPeekAtLastError', 'cudaGetLastError',
+    'cudaMalloc', 'cudaMemset', 'cudaMemcpy', 'cudaFree',
+}
+PER_STREAM = {'cuMemcpyHtoD_v2', 'cuMemcpyDtoH_v2', 'cudaMemset', 'cudaMemcpy'}
+LTO = ['-flto=auto'] if 'clang' not in arguments.cc[-1] else ['-flto']
+
+
+class LinkTest(unittest.TestCase):
+    maxDiff = None
+
+    def check_plain(self, program, simulated=True):
+        self.assertEqual(toolbox.needed_of_cuda(program), [])
+        self.assertEqual(run(program, env=toolbox.absent()),
+                         (answers.ABSENT_STATUS, answers.ABSENT))
+        if simulated and toolbox.has_simulator():
+            self.assertEqual(run(program, env=toolbox.present()), (0, answers.PRESENT))
+
+    def link_in_each_way(self, *options, source='plain.c', libraries=HIDDEN):
+        """(linker, program) for each linker that can do this at all: one that cannot link an empty
+        program so says nothing about the drop-in."""
+        made = []
+        for linker in toolbox.linkers():
+            flags = [f'-fuse-ld={linker}', *options]
+            name = '-'.join(word.strip('-').replace('/', '_') for word in (source, *flags))
+            program = folder / name
+            command = link_command(program, source, *flags, libraries=libraries)
+            status, output = run(*command)
+            if status == 0:
+                made.append((linker, program))
+            else:
+                self.assertFalse(self.links_nothing(flags), f'{linker} {options}:\n{output}')
+                print(f'{linker} {" ".join(options)}: not on this machine')
+        if not made:
+            self.skipTest(f'no linker here knows {options}')
+        return made
+
+    @staticmethod
+    def links_nothing(flags):
+        return run(*link_command(folder / 'nothing', 'nothing.c', *flags))[0] == 0
+
+
+class Programs(LinkTest):
+    def check(self, *options, **more):
+        for linker, program in self.link_in_each_way(*options):
+            with self.subTest(linker=linker):
+                self.check_plain(program, **more)
+
+    def test_as_it_is(self):
+        self.check()
+
+    def test_needs_the_c_library_only(self):
+        allowed = r'(libc|libdl|libpthread|ld-linux[-_a-z0-9]*|libcushim-core)\.so\.\d+'
+        program = link(folder / 'plain', 'plain.c', libraries=HIDDEN)
+        for name in toolbox.needed(program):
+            self.assertRegex(name, allowed)
+
+    def test_as_needed(self):
+        self.check('-Wl,--as-needed')
+
+    def test_bound_at_start(self):
+        self.check('-Wl,-z,now', '-Wl,-z,relro')
+
+    def test_position_independent(self):
+        self.check('-fPIE', '-pie')
+
+    def test_at_a_fixed_address(self):
+        self.check('-fno-PIE', '-no-pie')
+
+    def test_without_plt(self):
+        self.check('-fno-plt')
+
+    def test_whole_archive(self):
+        """Every function, and every slot that it jumps through."""
+        archive = ['-Wl,--whole-archive', arguments.dropin, '-Wl,--no-whole-archive', *HIDDEN[1:]]
+        for _, program in self.link_in_each_way('-DWHOLE', libraries=archive):
+            self.check_plain(program)
+            self.assertGreater(len(toolbox.of_cuda(toolbox.defined(program))), 800)
+
+    def test_landing_pads(self):
+        flags = {'x86_64': '-fcf-protection=full', 'aarch64': '-mbranch-protection=standard'}
+        if platform.machine() not in flags:
+            self.skipTest('no flag is known for this machine')
+        self.check(flags[platform.machine()])
+
+    @unittest.skipIf(CORE_IS_SHARED, 'the core is a shared library')
+    def test_static(self):
+        """Such a program may load libraries only with the C library that it was linked to, and not all
+        of them: glibc says so when it links one. Without CUDA it starts as any other."""
+        for options in (['-static'], ['-static-pie', '-fPIE']):
+            for _, program in self.link_in_each_way(*options):
+                self.assertEqual(toolbox.needed(program), [])
+                self.check_plain(program, simulated=False)
+
+    def test_optimised_at_link_time(self):
+        self.check(*LTO, '-O2')
+
+    def test_garbage_collected(self):
+        for linker, program in self.link_in_each_way('-Wl,--gc-sections'):
+            self.check_plain(program)
+            self.assertEqual(toolbox.of_cuda(toolbox.defined(program)), CALLED)
+            stripped = folder / f'stripped-{linker}'
+            must_run('strip', '-o', stripped, program)
+            size = stripped.stat().st_size
+            print(f'{linker}: {size} bytes with the loader, stripped')
+            self.assertLess(size, 160_000)
+
+    def test_per_thread_streams(self):
+        """The same source, compiled for streams of each thread's own, calls other functions."""
+        suffixed = {name + '_ptds' for name in PER_STREAM}
+        for _, program in self.link_in_each_way('-Wl,--gc-sections',
+                                                '-DCUDA_API_PER_THREAD_DEFAULT_STREAM'):
+            self.check_plain(program)
+            self.assertEqual(toolbox.of_cuda(toolbox.defined(program)), CALLED - PER_STREAM | suffixed)
+
+
+class Libraries(LinkTest):
+    def test_shared_library(self):
+        for linker, library in self.link_in_each_way('-shared', '-fPIC', '-Wl,-z,defs',
+                                                     source='library.c'):
+            self.assertEqual(toolbox.of_cuda(toolbox.exported(library)), set(),
+                             'a library gives its copy to others')
+            program = link(folder / f'library-user-{linker}', 'library_user.c',
+                           f'-fuse-ld={linker}', libraries=[library])
+            self.assertEqual(toolbox.needed_of_cuda(library), [])
+            self.assertEqual(run(program, env=toolbox.absent()),
+                             (0, 'library: 303, 35, 0 devices\n'))
+            if toolbox.has_simulator():
+                self.assertEqual(run(program, env=toolbox.present()),
+                                 (0, 'library: 0, 0, 1 devices\n'))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=[__file__], verbosity=2)

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Programs that are linked to the drop-in and to CUDA's own libraries at once, by mistake: whichever comes
+first on the command line serves the program, as with any other two libraries."""
+
+import pathlib
+import unittest
+
+import answers
+import toolbox
+from toolbox import HIDDEN, arguments, link, run
+
+folder = toolbox.fresh_folder(__file__)
+
+
+class Both(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not toolbox.has_simulator():
+            raise unittest.SkipTest('the simulator was not built')
+        real = toolbox.real_libraries(folder, arguments.sim_driver, arguments.sim_runtime)
+        cls.cuda = [f'-L{real}', '-lcuda', '-lcudart']
+        cls.found = {'LD_LIBRARY_PATH': str(real)}
+
+    def link_by_each(self, name, libraries):
+        for linker in toolbox.linkers():
+            yield linker, link(folder / f'{name}-{linker}', 'plain.c', f'-fuse-ld={linker}',
+                               libraries=libraries)
+
+    def check_absent(self, program, **variables):
+        self.assertEqual(run(program, env=toolbox.absent(**variables)),
+                         (answers.ABSENT_STATUS, answers.ABSENT))
+
+    def check_present(self, program, env):
+        self.assertEqual(run(program, env=env), (0, answers.PRESENT))
+
+    def check_does_not_start(self, program):
+        if 'not found' not in toolbox.must_run('ldd', program):
+            return  # this machine has the libraries
+        status, output = run(program, env=toolbox.present())
+        self.assertEqual(status, 127)
+        self.assertIn('error while loading shared libraries: libcud', output)
+
+    def test_dropin_first_and_libraries_as_needed(self):
+        """As many compilers link by themselves: nothing is left of the mistake."""
+        for linker, program in self.link_by_each('as-needed', ['-Wl,--as-needed', *HIDDEN, *self.cuda]):
+            with self.subTest(linker=linker):
+                self.assertEqual(toolbox.needed_of_cuda(program), [])
+                self.check_absent(program)
+                self.check_present(program, toolbox.present())
+
+    def test_dropin_first(self):
+        """The libraries have to be there at start-up, but it is the drop-in that is called."""
+        for linker, program in self.link_by_each('first', ['-Wl,--no-as-needed', *HIDDEN, *self.cuda]):
+            with self.subTest(linker=linker):
+                self.assertEqual(len(toolbox.needed_of_cuda(program)), 2)
+                self.check_does_not_start(program)
+                self.check_absent(program, **self.found)
+                # The copies that are there already are taken, without a variable.
+                self.check_present(program, toolbox.environment(**self.found))
+
+    def test_libraries_first(self):
+        """As if there were no drop-in."""
+        for linker, program in self.link_by_each('last', [*self.cuda, *HIDDEN]):
+            with self.subTest(linker=linker):
+                self.assertEqual(len(toolbox.needed_of_cuda(program)), 2)
+                self.assertEqual(toolbox.of_cuda(toolbox.defined(program)), set())
+                self.check_does_not_start(program)
+                self.check_present(program, toolbox.absent(**self.found))
+
+    def test_driver_first_and_runtime_by_the_dropin(self):
+        for linker, program in self.link_by_each('half', [*self.cuda[:2], *HIDDEN]):
+            with self.subTest(linker=linker):
+                self.assertEqual(toolbox.needed_of_cuda(program), ['libcuda.so.1'])
+                mine = toolbox.of_cuda(toolbox.defined(program))
+                self.assertIn('cudaMalloc', mine)
+                self.assertNotIn('cuMemAlloc_v2', mine)
+                self.check_does_not_start(program)
+                self.check_present(program, toolbox.present(**self.found))
+
+
+def static_runtime():
+    """NVIDIA's libcudart_static.a beside the headers, where a toolkit is installed."""
+    root = pathlib.Path(arguments.headers or '/usr/local/cuda/include').resolve().parent
+    places = (root / name / 'libcudart_static.a' for name in ('lib64', 'lib'))
+    return next((place for place in places if place.exists()), None)
+
+
+class StaticRuntime(unittest.TestCase):
+    def setUp(self):
+        self.archive = static_runtime()
+        if self.archive is None:
+            self.skipTest('there is no libcudart_static.a beside the headers')
+
+    def link_by_each(self, name, *libraries):
+        for linker in toolbox.linkers():
+            yield linker, link(folder / f'{name}-{linker}', 'plain.c', f'-fuse-ld={linker}',
+                               libraries=[*libraries, '-lrt', '-ldl', '-pthread'])
+
+    def test_dropin_first(self):
+        """nvcc adds it to every program, after what the user names: nothing of it is taken."""
+        for linker, program in self.link_by_each('before-static', *HIDDEN, self.archive):
+            with self.subTest(linker=linker):
+                self.assertFalse([name for name in toolbox.defined(program)
+                                  if name.startswith('libcudart_static')])
+                self.assertEqual(run(program, env=toolbox.absent()),
+                                 (answers.ABSENT_STATUS, answers.ABSENT))
+
+    def test_static_runtime_first(self):
+        """The runtime API is NVIDIA's, the driver API the drop-in's: no name is there twice."""
+        for linker, program in self.link_by_each('after-static', self.archive, *HIDDEN):
+            with self.subTest(linker=linker):
+                self.assertTrue([name for name in toolbox.defined(program)
+                                 if name.startswith('libcudart_static')])
+                self.assertEqual(toolbox.needed_of_cuda(program), [])
+                _, output = run(program, env=toolbox.absent())
+                self.assertIn('cuInit: 303', output)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=[__file__], verbosity=2)

@@ -1,0 +1,4 @@
+/* Links wherever a linker links at all. */
+int main(void) {
+    return 0;
+}

@@ -1,0 +1,20 @@
+// A plugin with device code: registered when it is loaded, withdrawn when it is unloaded or the process ends.
+#include "compiled_code.hpp"
+
+#include <cstdlib>
+
+namespace {
+
+void **own;
+
+__attribute__((constructor)) void register_own() {
+    own = register_one(0x500, "plugin");
+    // In a shared library this runs when it is unloaded.
+    std::atexit([] { __cudaUnregisterFatBinary(own); });
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) int plugin_use() {
+    return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+}

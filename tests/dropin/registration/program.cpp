@@ -1,0 +1,197 @@
+// A program as a CUDA compiler makes it: it registers device code before main. What it does then, its first
+// argument says; registration_test.py reads what libcudart got.
+#include "compiled_code.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+void **all_kinds;
+void **second;
+
+void unregister_all() {
+    __cudaUnregisterFatBinary(second);
+    __cudaUnregisterFatBinary(all_kinds);
+}
+
+__attribute__((constructor)) void register_all() {
+    all_kinds = __cudaRegisterFatBinary(at<void *>(0x100));
+    __cudaRegisterFunction(all_kinds, at(0x101), at(0x102), "kernel", 3, at<uint3 *>(4),
+                           at<uint3 *>(5), at<dim3 *>(6), at<dim3 *>(7), at<int *>(8));
+    __cudaRegisterVar(all_kinds, at(0x111), at(0x112), "variable", 1, 2, 3, 4);
+    __cudaRegisterManagedVar(all_kinds, at<void **>(0x121), at(0x122), "managed", 5, 6, 7, 8);
+    __cudaRegisterHostVar(all_kinds, "host", at<void *>(0x131), 9);
+    __cudaRegisterTexture(all_kinds, at<textureReference *>(0x141), at<const void **>(0x142),
+                          "texture", 1, 2, 3);
+    __cudaRegisterSurface(all_kinds, at<surfaceReference *>(0x151), at<const void **>(0x152),
+                          "surface", 4, 5);
+    __cudaRegisterUnifiedTable(all_kinds, at<void *>(0x161), at<void *>(0x162), at<void *>(0x163),
+                               at<void *>(0x164));
+    __cudaRegisterFatBinaryEnd(all_kinds);
+    second = register_one(0x200, "second");
+    std::atexit(unregister_all);
+}
+
+int known() {
+    int count = -1;
+    return cudaGetDeviceCount(&count) == cudaSuccess ? count : -1;
+}
+
+bool runtime_is_mapped() {
+    std::FILE *maps = std::fopen("/proc/self/maps", "r");
+    char line[4096];
+    bool found = false;
+    while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
+        found = found || std::strstr(line, "libcudart") != nullptr;
+    }
+    if (maps != nullptr) {
+        std::fclose(maps);
+    }
+    return found;
+}
+
+int unused() {
+    return runtime_is_mapped() ? 1 : 0;
+}
+
+int first_use() {
+    return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+}
+
+int late() {
+    (void)cudaDeviceSynchronize();
+    void **handle = register_one(0x300, "late");
+    (void)cudaDeviceSynchronize();
+    __cudaUnregisterFatBinary(handle);
+    (void)cudaDeviceSynchronize();
+    return 0;
+}
+
+int withdrawn() {
+    __cudaUnregisterFatBinary(second);
+    second = register_one(0x400, "in its place");
+    return first_use();
+}
+
+int launch() {
+    dim3 grid{}, block{};
+    std::size_t shared = 0;
+    cudaStream_t stream = nullptr;
+    CUkern_st *kernel = nullptr;
+    const bool done =
+        __cudaPushCallConfiguration({1, 2, 3}, {4, 5, 6}, 7, at<CUstream_st *>(8)) == 0 &&
+        __cudaGetKernel(&kernel, at(0x101)) == cudaSuccess &&
+        __cudaPopCallConfiguration(&grid, &block, &shared, &stream) == cudaSuccess && grid.x == 9 &&
+        kernel == at<CUkern_st *>(0x77) &&
+        __cudaLaunchKernel(kernel, {1, 2, 3}, {4, 5, 6}, at<void **>(7), 8, at<cudaStream_t>(9)) ==
+            cudaErrorLaunchTimeout &&
+        __cudaInitModule(all_kinds) == 7;
+    return done ? 0 : 1;
+}
+
+// As with a static libcudart: the launch fails, and cudaGetLastError says why.
+int absent() {
+    const bool started = cudaPeekAtLastError() == cudaSuccess && __cudaInitModule(all_kinds) == 0;
+    const bool refused = __cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) != 0;
+    const bool told =
+        cudaGetLastError() == cudaErrorInsufficientDriver && cudaGetLastError() == cudaSuccess;
+    int count = 5;
+    const bool counted = cudaGetDeviceCount(&count) == cudaErrorInsufficientDriver && count == 0;
+    std::printf("%d %d %d %d\n", started, refused, told, counted);
+    return started && refused && told && counted ? 0 : 1;
+}
+
+// Whoever gets an answer of the runtime's finds everything there that was registered before he asked.
+int threads() {
+    constexpr int users = 100, registrars = 20, each = 25;
+    std::atomic<bool> go{false};
+    std::atomic<int> registered{2}, overtaken{0};
+    std::vector<std::thread> all;
+    for (int i = 0; i < registrars; ++i) {
+        all.emplace_back([&, i] {
+            while (!go) {
+                std::this_thread::yield();
+            }
+            for (int j = 0; j < each; ++j) {
+                void **handle = register_one(0x1000ul * (i + 1) + 0x10ul * j, "of a thread");
+                registered.fetch_add(1);
+                if (j % 5 == 4) {
+                    __cudaUnregisterFatBinary(
+                        handle); // its kernel was counted all the same, or never
+                    registered.fetch_sub(1);
+                }
+            }
+        });
+    }
+    for (int i = 0; i < users; ++i) {
+        all.emplace_back([&] {
+            while (!go) {
+                std::this_thread::yield();
+            }
+            for (int j = 0; j < 20; ++j) {
+                const int before = registered;
+                if (known() < before - registrars) { // each may be between its two steps
+                    ++overtaken;
+                }
+            }
+        });
+    }
+    go = true;
+    for (std::thread &thread : all) {
+        thread.join();
+    }
+    std::printf("overtaken %d\n", overtaken.load());
+    return overtaken == 0 ? 0 : 1;
+}
+
+int forked() {
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(first_use() + (known() == 2 ? 0 : 2));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+// A plugin with device code and a drop-in of its own comes, uses the runtime, and goes.
+int plugin(const char *path, bool used_before) {
+    if (used_before) {
+        (void)cudaDeviceSynchronize();
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        std::puts(dlerror());
+        return 1;
+    }
+    auto *use = reinterpret_cast<int (*)()>(dlsym(library, "plugin_use"));
+    const int answer = use();
+    dlclose(library);
+    return answer == 0 && cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const auto is = [&](const char *name) { return argc > 1 && std::strcmp(argv[1], name) == 0; };
+    return is("unused")                     ? unused()
+           : is("first")                    ? first_use()
+           : is("late")                     ? late()
+           : is("withdrawn")                ? withdrawn()
+           : is("launch")                   ? launch()
+           : is("absent")                   ? absent()
+           : is("threads")                  ? threads()
+           : is("fork")                     ? forked()
+           : is("plugin") && argc > 2       ? plugin(argv[2], false)
+           : is("plugin-after") && argc > 2 ? plugin(argv[2], true)
+                                            : 64;
+}

@@ -1,0 +1,101 @@
+"""What a compiler registers before main reaches libcudart: nothing before the first use, then everything,
+in its order, before the call that needs it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, PLUGIN, RUNTIME, DRIVER, CORE = sys.argv[1:6]
+SHARED_CORE = CORE == 'shared'  # one loader for the program and its plugin, else one each
+
+ALL_KINDS = [
+    'RegisterFatBinary 0x100',
+    'RegisterFunction 0x101 0x101 0x102 kernel 3 0x4 0x5 0x6 0x7 0x8',
+    'RegisterVar 0x101 0x111 0x112 variable 1 2 3 4',
+    'RegisterManagedVar 0x101 0x121 0x122 managed 5 6 7 8',
+    'RegisterHostVar 0x101 host 0x131 9',
+    'RegisterTexture 0x101 0x141 0x142 texture 1 2 3',
+    'RegisterSurface 0x101 0x151 0x152 surface 4 5',
+    'RegisterUnifiedTable 0x101 0x161 0x162 0x163 0x164',
+    'RegisterFatBinaryEnd 0x101',
+]
+
+
+def one(code, name):
+    return [f'RegisterFatBinary {code:#x}',
+            f'RegisterFunction {code + 1:#x} {code + 2:#x} {code + 3:#x} {name} -1'
+            ' (nil) (nil) (nil) (nil) (nil)',
+            f'RegisterFatBinaryEnd {code + 1:#x}']
+
+
+BEFORE_MAIN = ALL_KINDS + one(0x200, 'second')
+USED = ['cudaDeviceSynchronize']
+GONE = ['libcudart is gone']
+
+
+class Registration(unittest.TestCase):
+    def run_program(self, *arguments, **environment):
+        """What libcudart wrote down."""
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, 'log')
+            variables = {'CUSHIM_RUNTIME': RUNTIME, 'CUSHIM_DRIVER': DRIVER, 'REGISTRATION_LOG': log}
+            done = subprocess.run(
+                [PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
+                env={**os.environ, 'CUSHIM_DISABLE': '', **variables, **environment})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            if not os.path.exists(log):
+                return []
+            with open(log, encoding='utf-8') as file:
+                return file.read().splitlines()
+
+    def test_nothing_is_loaded_without_a_use(self):
+        self.assertEqual(self.run_program('unused'), [])
+
+    def test_the_first_use_passes_everything_on_in_order(self):
+        self.assertEqual(self.run_program('first'), BEFORE_MAIN + USED + GONE)
+
+    def test_later_registrations_are_passed_on_at_once(self):
+        self.assertEqual(
+            self.run_program('late'),
+            BEFORE_MAIN + USED + one(0x300, 'late') + USED + ['UnregisterFatBinary 0x301'] + USED + GONE)
+
+    def test_what_was_withdrawn_before_the_first_use_never_arrives(self):
+        self.assertEqual(self.run_program('withdrawn'),
+                         ALL_KINDS + one(0x400, 'in its place') + USED + GONE)
+
+    def test_launches_go_through(self):
+        self.assertEqual(self.run_program('launch'), BEFORE_MAIN + [
+            'PushCallConfiguration 1,2,3 4,5,6 7 0x8', 'GetKernel 0x101', 'PopCallConfiguration',
+            'LaunchKernel 0x77 1,2,3 4,5,6 0x7 8 0x9', 'InitModule 0x101'] + GONE)
+
+    def test_without_a_runtime_launches_fail_as_usual(self):
+        self.assertEqual(self.run_program('absent', CUSHIM_DISABLE='1'), [])
+
+    def test_no_thread_overtakes_a_registration(self):
+        for _ in range(5):
+            lines = self.run_program('threads')
+            self.assertEqual(lines[-1:], GONE)
+            self.assertFalse([line for line in lines if line.startswith('too late')])
+
+    def test_the_child_of_a_fork_passes_on_what_its_parent_registered(self):
+        # It ends by _exit: its libcudart does not notice.
+        self.assertEqual(self.run_program('fork'), BEFORE_MAIN + USED)
+
+    def test_a_plugin_brings_its_own(self):
+        lines = self.run_program('plugin', PLUGIN)
+        plugin = one(0x500, 'plugin')
+        self.assertEqual(lines, BEFORE_MAIN + plugin + USED + ['UnregisterFatBinary 0x501'] + USED + GONE
+                         if SHARED_CORE else plugin + USED + BEFORE_MAIN + USED + GONE)
+
+    def test_a_plugin_after_the_first_use(self):
+        lines = self.run_program('plugin-after', PLUGIN)
+        # A plugin with a loader of its own stays loaded.
+        leaves = ['UnregisterFatBinary 0x501'] if SHARED_CORE else []
+        self.assertEqual(lines,
+                         BEFORE_MAIN + USED + one(0x500, 'plugin') + USED + leaves + USED + GONE)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,7 @@
+/* What a program says by its exit code; 0: all is as it should be. */
+#ifndef EXIT_CODES_H
+#define EXIT_CODES_H
+
+enum { EXIT_WRONG_RESULT = 1, EXIT_NO_DEVICE = 2, EXIT_CUDA_ERROR = 3 };
+
+#endif

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Ordinary CUDA programs linked to the drop-in: they start without CUDA, they are right on the simulator,
+and on a GPU they do what they do when linked to NVIDIA's own libraries.
+
+usage: samples_test.py absent PROGRAM...
+       samples_test.py simulated PROGRAM... --driver SIMULATED --runtime SIMULATED
+       samples_test.py right PROGRAM...
+       samples_test.py same PROGRAM... --linked PROGRAM... --libraries FOLDER
+
+Programs check their own results, and say by their exit codes what they found: see exit_codes.h. "right" and
+"same" need a GPU.
+"""
+
+import argparse
+import functools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+for folder in ('support', 'nodriver'):
+    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / folder))
+import binaries  # noqa: E402
+import quiet  # noqa: E402
+
+NO_DEVICE, CUDA_ERROR = 2, 3
+OF_THE_DRIVER_API = {'device_query_driver', 'vector_add_driver', 'virtual_memory'}
+# They look for no device: their first launch fails.
+CARELESS = {'reduction', 'reduction_per_thread'}
+# Linked device code is for the GPUs that device_code/meson.build lists.
+FOR_SOME_GPUS = {'vector_add_relocatable'}
+NO_DRIVER = 'no CUDA driver is installed, or it is older than the CUDA runtime needs'
+NO_LIBRARY = 'the CUDA library was not found or cannot be loaded'
+
+# The simulator's: when queued work runs.
+BY_ITSELF = ['mode=immediate', 'mode=threaded']
+WHEN_WAITED_FOR = [f'mode=adversarial;seed={seed}' for seed in range(4)]
+
+arguments = None
+
+
+def name_of(program):
+    return pathlib.Path(program).name.removesuffix('.exe').removesuffix('_linked')
+
+
+def run(program, **variables):
+    """Exit code, what it printed, and what it complained of."""
+    kept = {name: value for name, value in quiet.environment(program).items()
+            if not name.startswith('CUSHIM_') or name == 'CUSHIM_WINEPREFIX'}
+    done = subprocess.run(quiet.wrapper() + [program], env={**kept, **variables}, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def needed_of_cuda(program):
+    needed = binaries.read(program).needed()
+    if not needed:
+        raise AssertionError(f'{program}: nothing was read of what it needs')
+    return [name for name in needed if re.search('cuda', name, re.IGNORECASE)]
+
+
+def for_each_program(test):
+    """The test once for each program: what one of them does wrong keeps no other from its turn."""
+    @functools.wraps(test)
+    def tests(self):
+        for program in arguments.programs:
+            with self.subTest(name_of(program)):
+                test(self, program)
+    return tests
+
+
+class SamplesTest(unittest.TestCase):
+    maxDiff = None
+
+
+class Absent(SamplesTest):
+    @for_each_program
+    def test_needs_no_cuda_library(self, program):
+        self.assertEqual(needed_of_cuda(program), [])
+
+    @for_each_program
+    def test_says_so(self, program):
+        for variables in ({'CUSHIM_DISABLE': '1'}, {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
+            self.check(name_of(program), run(program, **variables))
+
+    def check(self, name, answer):
+        if name in CARELESS:
+            code, printed, complained = answer
+            self.assertEqual((code, printed), (CUDA_ERROR, ''), complained)
+            self.assertRegex(complained, rf'\.cu:\d+: cudaGetLastError\(\): {NO_DRIVER}'
+                                         r' \(cudaErrorInsufficientDriver\)\n$')
+        else:
+            reason = NO_LIBRARY if name in OF_THE_DRIVER_API else NO_DRIVER
+            self.assertEqual(answer, (NO_DEVICE, '', f'There is no CUDA device: {reason}\n'))
+
+
+class Simulated(SamplesTest):
+    def simulated(self, program, settings):
+        return run(program, CUSHIM_DRIVER=arguments.driver, CUSHIM_RUNTIME=arguments.runtime,
+                   CUSHIM_SIM=settings)
+
+    @for_each_program
+    def test_right_and_tidy_in_every_order(self, program):
+        """Leaks and misuses count as failures."""
+        # Here it is the other process that waits.
+        by_itself = name_of(program) == 'two_processes'
+        printed = set()
+        for order in BY_ITSELF + ([] if by_itself else WHEN_WAITED_FOR):
+            code, text, complained = self.simulated(program, f'{order};report=fail')
+            self.assertEqual((code, complained), (0, ''), f'{order}\n{text}')
+            printed.add(text)
+        self.assertEqual(len(printed), 1)
+        self.assertNotEqual(printed, {''})
+
+    @for_each_program
+    def test_without_a_device(self, program):
+        code, printed, complained = self.simulated(program, 'devices=0')
+        self.assertEqual((code, printed), (NO_DEVICE, ''))
+        self.assertRegex(complained, r'^There is no CUDA device: no .*device.*\n$')
+
+    @for_each_program
+    def test_devices_are_those_of_the_driver(self, program):
+        if name_of(program) not in ('device_query', 'device_query_driver'):
+            return
+        code, printed, _ = self.simulated(program, 'devices=2;name=A sample;cc=8.6;memory=4GiB')
+        self.assertEqual(code, 0, printed)
+        for words in ('2 devices, ', 'Device 1: "A sample"', ' capability: 8.6', ' memory: 4096 MiB'):
+            self.assertIn(words, printed)
+
+
+class Right(SamplesTest):
+    @for_each_program
+    def test_results(self, program):
+        code, printed, complained = run(program)
+        print(f'--- {name_of(program)}\n{printed}{complained}', end='')
+        if name_of(program) in FOR_SOME_GPUS and 'cudaErrorNoKernelImageForDevice' in complained:
+            self.skipTest('it has no code for this GPU')
+        self.assertEqual((code, complained), (0, ''), printed)
+
+
+class Same(SamplesTest):
+    """Each program beside its twin, which needs NVIDIA's libraries. Both find the same ones."""
+
+    @for_each_program
+    def test_as_when_linked(self, program):
+        twin = next(twin for twin in arguments.linked if name_of(twin) == name_of(program))
+        self.assertEqual(needed_of_cuda(program), [])
+        self.assertNotEqual(needed_of_cuda(twin), [])
+        paths = [arguments.libraries, os.environ.get('LD_LIBRARY_PATH', '')]
+        libraries = {'LD_LIBRARY_PATH': ':'.join(path for path in paths if path)}
+        self.assertEqual(run(program, **libraries), run(twin, **libraries))
+
+
+SUITES = {'absent': Absent, 'simulated': Simulated, 'right': Right, 'same': Same}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('suite', choices=SUITES)
+    parser.add_argument('programs', nargs='+')
+    parser.add_argument('--driver')
+    parser.add_argument('--runtime')
+    parser.add_argument('--linked', nargs='+')
+    parser.add_argument('--libraries')
+    global arguments
+    arguments = parser.parse_args()
+    unittest.main(argv=[sys.argv[0], SUITES[arguments.suite].__name__], verbosity=2)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,140 @@
+"""What the tests of the drop-in share: they link C programs that know nothing of cushim, as the makefile
+of such a program does, and run them where there is no CUDA and where there is the simulated one."""
+
+import argparse
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
+import binaries  # noqa: E402
+
+PROGRAMS = pathlib.Path(__file__).parent / 'programs'
+UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'CUDA_PATH', 'CUDA_HOME', 'CONDA_PREFIX',
+         'VIRTUAL_ENV', 'LD_LIBRARY_PATH', 'LD_PRELOAD')
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--work', type=pathlib.Path, required=True)
+    parser.add_argument('--cc', required=True, help='words separated by the unit separator (0x1f)')
+    parser.add_argument('--headers', default='', help='empty: the default path of the compiler')
+    parser.add_argument('--dropin', type=pathlib.Path, required=True)
+    parser.add_argument('--exported', type=pathlib.Path, required=True)
+    parser.add_argument('--core', type=pathlib.Path, required=True)
+    parser.add_argument('--fake-driver', type=pathlib.Path, required=True)
+    parser.add_argument('--fake-runtime', type=pathlib.Path, required=True)
+    parser.add_argument('--sim-driver', type=pathlib.Path, help='left out: not built')
+    parser.add_argument('--sim-runtime', type=pathlib.Path)
+    parsed = parser.parse_args()
+    parsed.cc = parsed.cc.split('\x1f')
+    return parsed
+
+
+arguments = parse_arguments()
+CORE_IS_SHARED = '.so' in arguments.core.name
+CORE = [arguments.core, '-ldl', '-pthread',
+        *([f'-Wl,-rpath,{arguments.core.parent}'] if CORE_IS_SHARED else [])]
+HIDDEN = [arguments.dropin, *CORE]
+EXPORTED = [arguments.exported, *CORE]
+
+
+def environment(**more):
+    kept = {name: value for name, value in os.environ.items()
+            if name not in UNSET and not name.startswith('CUSHIM_')}
+    return {**kept, 'LC_ALL': 'C', **more}
+
+
+def absent(**more):
+    return environment(CUSHIM_DISABLE='1', **more)
+
+
+def present(**more):
+    """The simulated driver and runtime, by the variables of the loader."""
+    return environment(CUSHIM_DRIVER=str(arguments.sim_driver),
+                       CUSHIM_RUNTIME=str(arguments.sim_runtime), **more)
+
+
+def has_simulator():
+    return arguments.sim_driver is not None and arguments.sim_driver.exists()
+
+
+def real_libraries(folder, driver, runtime):
+    """A folder in which these two have the names that -lcuda, -lcudart and the dynamic linker look for."""
+    real = folder / 'real'
+    real.mkdir()
+    for library, name in ((driver, 'libcuda'), (runtime, 'libcudart')):
+        for link_name in (f'{name}.so', library.name):
+            (real / link_name).symlink_to(library)
+    return real
+
+
+def run(*command, env=None):
+    """Status and output, both streams, of a command."""
+    done = subprocess.run([str(word) for word in command], env=env or environment(), text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    return done.returncode, done.stdout
+
+
+def must_run(*command, env=None):
+    status, output = run(*command, env=env)
+    if status != 0:
+        raise AssertionError(f'{shlex.join(map(str, command))}: status {status}\n{output[-8000:]}')
+    return output
+
+
+def fresh_folder(script):
+    folder = arguments.work / pathlib.Path(script).stem
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def headers():
+    return ['-isystem', arguments.headers] if arguments.headers else []
+
+
+def link_command(output, source, *options, libraries=()):
+    # Without the debug information of the archives: two megabytes for each of many programs.
+    return [*arguments.cc, '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wl,-S', *headers(),
+            PROGRAMS / source, *options, '-o', output, *libraries]
+
+
+def link(output, source, *options, libraries=()):
+    must_run(*link_command(output, source, *options, libraries=libraries))
+    return output
+
+
+def linkers():
+    """Those that this compiler can be told to use."""
+    names = {'bfd': 'ld.bfd', 'gold': 'ld.gold', 'lld': 'ld.lld', 'mold': 'ld.mold'}
+    return [name for name, program in names.items() if shutil.which(program)]
+
+
+def needed(path):
+    return binaries.read(path).needed()
+
+
+def needed_of_cuda(path):
+    return [name for name in needed(path) if 'cuda' in name]
+
+
+def defined(path):
+    """Names that a program or library defines."""
+    return {name for name, here, _ in binaries.read(path).symbols() if here}
+
+
+def exported(path):
+    """Names that a program or library offers to others."""
+    elf = binaries.read(path)
+    return {name for name, here, binding in elf.symbols(dynamic=True)
+            if here and binding != elf.LOCAL}
+
+
+def of_cuda(names):
+    """Only the names of CUDA's functions."""
+    return {name for name in names if name.startswith('cu') and not name.startswith('cushim')}
