@@ -7,6 +7,11 @@
 
 #include <cushim/config.h>
 
+#include "../loader/marker.hpp"
+
+// So that `cushim-info --audit` knows a program that has the drop-in.
+CUSHIM_MARK(cushim_dropin_mark, cushim::marker_dropin);
+
 #if defined(__SANITIZE_THREAD__)
 #define CUSHIM_FORWARD_UNDER_TSAN 1
 #elif defined(__has_feature)

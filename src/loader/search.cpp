@@ -12,12 +12,16 @@
 #include "attempt.hpp"
 #include "explain.hpp"
 #include "loaded_library.hpp"
+#include "marker.hpp"
 #include "path.hpp"
 #include "settings.hpp"
 
 namespace cushim {
 
 namespace {
+
+// Here, since whatever calls CUDA searches for it.
+CUSHIM_MARK(mark, marker_core);
 
 bool looks_in(unsigned int place) {
     return (settings().search & place) != 0;
@@ -216,6 +220,7 @@ LoadedLibrary *record_of(Search &search, bool is_disabled) {
 } // namespace
 
 LoadedLibrary *search(cushim_library library) {
+    keep(mark);
     Search search = {};
     search.library = library;
     const bool is_disabled = disabled();

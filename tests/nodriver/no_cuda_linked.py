@@ -25,9 +25,9 @@ CXX_RUNTIME = re.compile(r'^(_Zn[wa]|_Zd[la]|__cxa_|__gxx_|_Unwind_|_ZSt|_ZNSt|_
 # These are the C library's: its atexit and its start files call them.
 CXX_ALLOWED = {'__cxa_finalize', '__cxa_atexit'}
 # Builds of consumers, which are checked by their tests; made-up files; programs that are linked
-# with a stand-in for the driver on purpose, to compare with.
+# with a stand-in for the driver on purpose, to compare with or since that mistake is tested.
 NOT_OURS = {'tests/package/work', 'tests/loader/damaged', 'tests/nodriver/damaged',
-            'tests/bench/work'}
+            'tests/bench/work', 'tests/dropin/work'}
 CONSTRUCTORS = re.compile(r'^\.(init_array|ctors|preinit_array)')
 
 arguments = None

@@ -133,6 +133,22 @@ void JsonWriter::null() {
     text_ += "null";
 }
 
+void JsonWriter::string_or_null(std::string_view value) {
+    if (value.empty()) {
+        null();
+    } else {
+        string(value);
+    }
+}
+
+void JsonWriter::strings(const std::vector<std::string> &values) {
+    begin_array();
+    for (const std::string &value : values) {
+        string(value);
+    }
+    end_array();
+}
+
 std::string JsonWriter::take() {
     text_ += '\n';
     return std::move(text_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cushim_info {
 
@@ -23,6 +24,8 @@ class JsonWriter {
     void number(std::uint64_t value);
     void boolean(bool value);
     void null();
+    void string_or_null(std::string_view value); // null for ""
+    void strings(const std::vector<std::string> &values);
 
     // The document, ended by a newline.
     std::string take();

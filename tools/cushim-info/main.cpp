@@ -1,10 +1,12 @@
-// cushim-info: says which CUDA libraries and devices cushim finds, and why not.
+// cushim-info: says which CUDA libraries and devices cushim finds, and why not; or, of programs,
+// whether they need them.
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "audit.hpp"
 #include "gather.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -14,6 +16,7 @@ namespace {
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
+constexpr int exit_not_audited = 2;
 
 int print(std::string_view text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
@@ -43,6 +46,18 @@ int check(const cushim_info::Info &info) {
     return exit_failed;
 }
 
+// None of its answers may be mistaken for "needs CUDA".
+int audit(const cushim_info::Options &options) {
+    const cushim_info::LibrarySearch search(options.root);
+    std::vector<cushim_info::Audit> audits;
+    for (const std::string &binary : options.binaries) {
+        audits.push_back(cushim_info::audit_file(binary, search));
+    }
+    const int printed = print(options.json ? audits_as_json(audits, cushim_version())
+                                           : cushim_info::audits_as_text(audits));
+    return printed == exit_ok ? exit_status(audits) : exit_not_audited;
+}
+
 int run(const cushim_info::Options &options) {
     if (options.help) {
         return print(cushim_info::help_text());
@@ -50,6 +65,9 @@ int run(const cushim_info::Options &options) {
     if (options.version) {
         return print(std::string("cushim-info ") + cushim_version() + ", CUDA " +
                      cushim_info::version_text(cushim_headers_version()) + " headers\n");
+    }
+    if (options.audit) {
+        return audit(options);
     }
     const cushim_info::Info info = cushim_info::gather();
     const int printed = print_report(info, options);
@@ -59,6 +77,7 @@ int run(const cushim_info::Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+    int on_failure = exit_failed;
     try {
         const std::vector<std::string_view> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
         const cushim_info::Options options = cushim_info::parse_options(arguments);
@@ -67,9 +86,10 @@ int main(int argc, char **argv) {
                          options.error.c_str());
             return exit_usage;
         }
+        on_failure = options.audit ? exit_not_audited : exit_failed;
         return run(options);
     } catch (const std::exception &error) {
         std::fprintf(stderr, "cushim-info: %s\n", error.what());
-        return exit_failed;
+        return on_failure;
     }
 }

@@ -11,6 +11,9 @@ struct Options {
     bool symbols = false;
     bool check = false;
     bool json = false;
+    bool audit = false;
+    std::vector<std::string> binaries; // to audit
+    std::string root = "/";            // of the file system that they are for
     bool help = false;
     bool version = false;
     std::string error; // of the command line, in words; "" if there is none

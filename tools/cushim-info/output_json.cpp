@@ -5,24 +5,8 @@
 namespace cushim_info {
 namespace {
 
-void string_or_null(JsonWriter &json, std::string_view value) {
-    if (value.empty()) {
-        json.null();
-    } else {
-        json.string(value);
-    }
-}
-
 void version_or_null(JsonWriter &json, int version) {
-    string_or_null(json, version != 0 ? version_text(version) : "");
-}
-
-void write_strings(JsonWriter &json, const std::vector<std::string> &values) {
-    json.begin_array();
-    for (const std::string &value : values) {
-        json.string(value);
-    }
-    json.end_array();
+    json.string_or_null(version != 0 ? version_text(version) : "");
 }
 
 void write_candidates(JsonWriter &json, const Library &library) {
@@ -93,11 +77,11 @@ void write_library(JsonWriter &json, const Library &library, bool with_symbols) 
     json.key("state");
     json.string(library.loaded ? "loaded" : "absent");
     json.key("reason");
-    string_or_null(json, library.loaded ? "" : library.explanation);
+    json.string_or_null(library.loaded ? "" : library.explanation);
     json.key("reason_code");
     json.string(reason_word(library.reason));
     json.key("path");
-    string_or_null(json, library.path);
+    json.string_or_null(library.path);
     json.key("cuda_version");
     version_or_null(json, library.version);
     json.key("candidates");
@@ -105,7 +89,7 @@ void write_library(JsonWriter &json, const Library &library, bool with_symbols) 
     json.key("entry_points");
     write_entry_points(json, library, with_symbols);
     json.key("left_out");
-    write_strings(json, library.left_out);
+    json.strings(library.left_out);
     json.end_object();
 }
 
@@ -114,9 +98,9 @@ void write_device(JsonWriter &json, const Device &device) {
     json.key("ordinal");
     json.number(std::int64_t{device.ordinal});
     json.key("name");
-    string_or_null(json, device.name);
+    json.string_or_null(device.name);
     json.key("compute_capability");
-    string_or_null(json, device.compute_capability);
+    json.string_or_null(device.compute_capability);
     json.key("total_memory");
     if (device.total_memory) {
         json.number(*device.total_memory);
@@ -124,18 +108,18 @@ void write_device(JsonWriter &json, const Device &device) {
         json.null();
     }
     json.key("problem");
-    string_or_null(json, device.problem);
+    json.string_or_null(device.problem);
     json.end_object();
 }
 
 void write_machine(JsonWriter &json, const Surroundings &machine) {
     json.begin_object();
     json.key("container");
-    string_or_null(json, machine.container);
+    json.string_or_null(machine.container);
     json.key("wsl");
     json.boolean(machine.wsl);
     json.key("kernel_module");
-    string_or_null(json, machine.kernel_module);
+    json.string_or_null(machine.kernel_module);
     json.key("cuda_visible_devices");
     if (machine.visible_devices) {
         json.string(*machine.visible_devices); // set but empty hides every device
@@ -177,11 +161,11 @@ std::string report_as_json(const Info &info, bool with_symbols) {
     json.key("usable");
     json.boolean(why_not.empty());
     json.key("why_not_usable");
-    string_or_null(json, why_not);
+    json.string_or_null(why_not);
     json.key("machine");
     write_machine(json, info.surroundings);
     json.key("hints");
-    write_strings(json, info.hints);
+    json.strings(info.hints);
     json.end_object();
     return json.take();
 }

@@ -1,0 +1,89 @@
+"""What the tests of cushim-info --audit share: the tool, the programs of the build, questions."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+from tool import Tool
+
+STARTS, NEEDS_CUDA, NOT_AUDITED = 0, 1, 2  # exit statuses
+CORE, DROPIN = 0x101, 0x102  # types of cushim's notes
+
+
+class Given:
+    """The command line of the test."""
+
+    tool = None
+    built = None  # folder of the programs that the build made
+    version = None  # the project's
+
+
+def built(name, library=False):
+    """The path of a program or library that the build made, and its file name."""
+    ending = ('.dll' if library else '.exe') if Given.tool.windows else '.so' if library else ''
+    return os.path.join(Given.built, name + ending)
+
+
+class AuditCase(unittest.TestCase):
+    """A folder for files, and questions about them."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def write(self, name, data):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'wb') as file:
+            file.write(data)
+        return path
+
+    def run_tool(self, *arguments):
+        """The tool on files that may change between runs, unlike Given.tool.run."""
+        return Given.tool.run_again(arguments, {})
+
+    def audit(self, path, *options):
+        """What JSON says of one file; exit status and text must agree with it."""
+        arguments = [*options, Given.tool.path(path)]
+        done = self.run_tool('--audit', '--json', *arguments)
+        self.assertEqual(done.stderr, b'')
+        [found] = json.loads(done.stdout)['audits']
+        self.assertEqual(found['path'], Given.tool.path(path))
+        text = self.run_tool('--audit', *arguments)
+        self.assertEqual(text.returncode, done.returncode)
+        self.text = text.stdout.decode()
+        verdict = self.text.splitlines()[0]
+        if found['problem']:
+            self.assertEqual(done.returncode, NOT_AUDITED)
+            self.assertIn('cannot be audited: ' + found['problem'], verdict)
+        elif found['needs_cuda']:
+            self.assertEqual(done.returncode, NEEDS_CUDA)
+            self.assertRegex(verdict, ': needs CUDA (at start-up|to be loaded)$')
+        else:
+            self.assertEqual(done.returncode, STARTS)
+            self.assertRegex(verdict, ': (starts|can be loaded) without CUDA')
+        for chain in found.get('needed', []):
+            self.assertIn(' -> '.join(chain['chain']), self.text)
+        return found
+
+    def chains(self, found, what='needed'):
+        return [chain['chain'] for chain in found[what]]
+
+    def advice(self, found):
+        return '\n'.join(found['what_to_do'])
+
+
+def main(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument('--built', required=True, help='the folder of the audited programs')
+    parser.add_argument('--version', required=True, help="the project's")
+    parser.add_argument('command', nargs='+', help='the tool, after an emulator if it needs one')
+    given = parser.parse_args()
+    Given.tool = Tool(given.command)
+    Given.built = os.path.abspath(given.built)
+    Given.version = given.version
+    unittest.main(argv=[sys.argv[0]], verbosity=2)

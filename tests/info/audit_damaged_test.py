@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""cushim-info --audit on files that are no programs, and on damaged ones: each is refused, or
+audited as far as its damage goes, and none ends the tool."""
+
+import json
+import os
+import random
+import struct
+import unittest
+
+import made_elf
+import made_pe
+from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built, main
+
+
+class NotAudited(AuditCase):
+    """Files that are no program and no library, and damaged ones: refused, each with its reason."""
+
+    def check_refused(self, path, words):
+        found = self.audit(path)
+        self.assertIn(words, found['problem'])
+
+    def test_other_files(self):
+        self.check_refused(os.path.join(self.folder, 'nothing'), 'no such file')
+        self.check_refused(self.folder, 'a folder')
+        for data, words in ((b'', 'empty'), (b'#!/bin/sh\n', 'neither an ELF nor a PE file'),
+                            (b'!<arch>\n', 'a static library'),
+                            (made_elf.make(kind=1), 'an object file'),
+                            (made_elf.make(kind=4), 'a core dump'),
+                            (b'MZ' + bytes(100), 'for DOS'), (b'MZ', 'cut off'),
+                            (b'\x7fELF', 'cut off'),
+                            (b'\x7fELF\x07' + bytes(100), 'no known class')):
+            self.check_refused(self.write('file', data), words)
+
+    @unittest.skipUnless(hasattr(os, 'mkfifo'), 'needs named pipes')
+    def test_pipe_is_not_waited_for(self):
+        path = os.path.join(self.folder, 'pipe')
+        os.mkfifo(path)
+        self.check_refused(path, 'not a regular file')
+
+    def test_numbers_that_overflow(self):
+        for bits, word in ((64, 'Q'), (32, 'I')):
+            good = made_elf.make(bits=bits, needed=['libcuda.so.1'], undefined=['cuInit'])
+            width, most = struct.calcsize('<' + word), 2 ** (bits - 4)
+            header = 64 if bits == 64 else 52
+            for at in [24 + width] + [header + i * 4 for i in range(1, 26)]:
+                for value in (most, 2 ** bits - 1, 2 ** bits - 8, len(good), len(good) - 1):
+                    data = bytearray(good)
+                    data[at:at + width] = struct.pack('<' + word, value)
+                    path = self.write('file', bytes(data))
+                    done = self.run_tool('--audit', Given.tool.path(path))
+                    self.assertIn(done.returncode, (STARTS, NEEDS_CUDA, NOT_AUDITED))
+                    if Given.tool.windows:
+                        return  # seconds each under Wine; the batches below have them, too
+
+    def check_batch(self, files, must_be_refused):
+        """All in one run: a crash loses the answers, and each file must have one."""
+        paths = [self.write(f'damaged/{i}/file', data) for i, data in enumerate(files)]
+        for start in range(0, len(paths), 100):
+            some = [Given.tool.path(path) for path in paths[start:start + 100]]
+            done = self.run_tool('--audit', '--json', '--root', Given.tool.path(self.folder), *some)
+            self.assertIn(done.returncode, (STARTS, NEEDS_CUDA, NOT_AUDITED), done.stderr[-2000:])
+            audits = json.loads(done.stdout)['audits']
+            self.assertEqual([audit['path'] for audit in audits], some)
+            for audit in audits:
+                if must_be_refused:
+                    self.assertTrue(audit['problem'], audit)
+                else:
+                    self.assertTrue(audit['problem'] or 'needs_cuda' in audit)
+
+    def samples(self):
+        rich = {'needed': ['libfoo.so', 'libcuda.so.1'], 'undefined': ['cuInit', 'cudaMalloc'],
+                'defined': ['cuMine'], 'stored': ['cuInit'], 'soname': 'libx.so',
+                'runpath': '$ORIGIN/$LIB'}
+        note = made_elf.note('cushim', CORE, '0.1.0 13000')
+        for bits, big, machine, _ in made_elf.KINDS[:5]:
+            yield made_elf.make(bits=bits, big=big, machine=machine, notes=note, **rich)
+        for wide in (True, False):
+            yield made_pe.make(wide=wide, needed={'nvcuda.dll': ['cuInit', 12]},
+                               exported=['cuMine'], notes=note,
+                               delayed={'nvcuda.dll': ['cuInit', 3]})
+
+    def real_samples(self):
+        for name in (built('needs_driver'), built('libmiddle', library=True)):
+            with open(name, 'rb') as file:
+                yield file.read()
+
+    def test_truncated_anywhere(self):
+        for data in self.samples():
+            self.check_batch([data[:at] for at in range(0, len(data), 64)], must_be_refused=True)
+        for data in self.real_samples():
+            step = max(64, len(data) // 400 // 64 * 64)
+            # What comes behind the sections of a PE file, its symbols, is not looked at.
+            self.check_batch([data[:at] for at in range(0, len(data), step)],
+                             must_be_refused=not Given.tool.windows)
+
+    def test_flipped_bytes(self):
+        chance = random.Random(20261122)
+        for data in [*self.samples(), *self.real_samples()]:
+            files = []
+            for at in [*range(0, 640), *(chance.randrange(len(data)) for _ in range(100))]:
+                damaged = bytearray(data)
+                damaged[at % len(data)] ^= chance.choice((0xFF, 0x01, 0x80, 0x7F))
+                files.append(bytes(damaged))
+            self.check_batch(files[::8] if Given.tool.windows else files, must_be_refused=False)
+
+
+if __name__ == '__main__':
+    main(__doc__)

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""cushim-info --audit on ELF programs made by hand, of every machine, with libraries in a root of
+their own."""
+
+import os
+import struct
+
+import made_elf
+from audit_case import STARTS, AuditCase, Given, main
+
+
+class MadeElf(AuditCase):
+    """Programs of any machine, with libraries in a root of their own."""
+
+    def audit_in_root(self, path):
+        return self.audit(path, '--root', Given.tool.path(self.folder))
+
+    def place(self, name, **what):
+        return self.write(name, made_elf.make(**what))
+
+    def test_every_class_and_byte_order(self):
+        for bits, big, machine, name in made_elf.KINDS:
+            with self.subTest(machine=name):
+                kind = {'bits': bits, 'big': big, 'machine': machine}
+                self.place('usr/lib/libfoo.so', **kind, needed=['libcuda.so.1'],
+                           undefined=['cuInit', 'malloc'], weak=['cuMemAlloc_v2'], program=False)
+                found = self.audit_in_root(self.place('bin/app', **kind, needed=['libfoo.so']))
+                self.assertEqual((found['format'], found['bits'], found['machine']),
+                                 ('ELF', bits, name))
+                self.assertEqual(found['byte_order'], 'big' if big else 'little')
+                self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libcuda.so.1']])
+                [use] = found['uses']
+                self.assertEqual(use['functions'], ['cuInit', 'cuMemAlloc_v2'])
+                self.assertEqual(use['library'], 'libcuda.so.1')
+
+    def test_libraries_of_other_machines_are_passed_over(self):
+        self.place('lib/libfoo.so', machine=made_elf.AARCH64, needed=['libcuda.so.1'],
+                   program=False)
+        app = self.place('app', needed=['libfoo.so'])
+        self.assertEqual(self.audit_in_root(app)['not_found'][0]['library'], 'libfoo.so')
+        self.place('usr/x86_64-linux-gnu/lib/libfoo.so', needed=['libcudart.so.12'], program=False)
+        self.assertEqual(self.chains(self.audit_in_root(app)),
+                         [['app', 'libfoo.so', 'libcudart.so.12']])
+
+    def test_configured_folders(self):
+        self.write('etc/ld.so.conf', b'# first\ninclude ld.so.conf.d/*.conf # all\n/never\n')
+        self.write('etc/ld.so.conf.d/a.conf', b'include /etc/ld.so.conf\n\n  /opt/foo/lib \n')
+        self.write('etc/ld.so.conf.d/b.other', b'/opt/other\n')
+        self.place('opt/foo/lib/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.place('opt/other/libbar.so', needed=['libcuda.so.1'], program=False)
+        app = self.place('app', needed=['libfoo.so', 'libbar.so'])
+        found = self.audit_in_root(app)
+        self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libcuda.so.1']])
+        self.assertEqual([library['library'] for library in found['not_found']], ['libbar.so'])
+
+    def test_origin_and_lib(self):
+        self.place('app/libs/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.place('srv/lib64/libbar.so', needed=['libcudart.so.13'], program=False)
+        for written in ('$ORIGIN/../libs:/srv/$LIB', '/nowhere:${ORIGIN}/../libs:/srv/${LIB}'):
+            for tag in ('rpath', 'runpath'):
+                app = self.place('app/bin/app', needed=['libfoo.so', 'libbar.so'], **{tag: written})
+                self.assertEqual(len(self.audit_in_root(app)['needed']), 2)
+        app = self.place('app/bin/app', needed=['libfoo.so'], runpath='$PLATFORM/../libs')
+        self.assertEqual(self.audit_in_root(app)['needed'], [])
+
+    def test_rpath_is_inherited_and_runpath_is_not(self):
+        self.place('srv/libfoo.so', needed=['libbar.so'], program=False)
+        self.place('srv/libbar.so', needed=['libcuda.so.1'], program=False)
+        app = self.place('app', needed=['libfoo.so'], rpath='/srv')
+        self.assertEqual(self.chains(self.audit_in_root(app)),
+                         [['app', 'libfoo.so', 'libbar.so', 'libcuda.so.1']])
+        app = self.place('app', needed=['libfoo.so'], runpath='/srv')
+        self.assertEqual(self.audit_in_root(app)['needed'], [])
+        app = self.place('app', needed=['libfoo.so'], rpath='/srv', runpath='/nowhere')
+        self.assertEqual(self.audit_in_root(app)['not_found'][0]['library'], 'libfoo.so')
+        self.place('srv/libfoo.so', needed=['libbar.so'], runpath='/nowhere', program=False)
+        app = self.place('app', needed=['libfoo.so'], rpath='/srv')
+        self.assertEqual(self.audit_in_root(app)['not_found'][0]['library'], 'libbar.so')
+
+    def test_environment_is_left_out(self):
+        self.place('srv/libfoo.so', needed=['libcuda.so.1'], program=False)
+        app = self.place('app', needed=['libfoo.so'])
+        done = Given.tool.run_again(('--audit', Given.tool.path(app)),
+                              {'LD_LIBRARY_PATH': os.path.join(self.folder, 'srv')})
+        self.assertEqual(done.returncode, STARTS)
+
+    def test_circles(self):
+        self.place('lib/liba.so', needed=['libb.so', 'liba.so'], program=False)
+        self.place('lib/libb.so', needed=['liba.so', 'libc.so', 'libcuda.so.1'], program=False)
+        self.place('lib/libc.so', needed=['liba.so', 'app'], program=False)
+        found = self.audit_in_root(self.place('lib/app', needed=['liba.so']))
+        self.assertEqual(self.chains(found), [['app', 'liba.so', 'libb.so', 'libcuda.so.1']])
+        self.place('lib/other.so', needed=['liba.so'], soname='liba.so', program=False)
+        app = self.place('app', needed=['other.so'])
+        self.assertEqual(self.audit_in_root(app)['needed'], [])
+
+    def test_every_link_is_told(self):
+        self.place('lib/liba.so', needed=['libcuda.so.1', 'libcudart.so.13'], program=False)
+        self.place('lib/libb.so', needed=['libcuda.so.1'], program=False)
+        app = self.place('app', needed=['liba.so', 'libb.so', 'libcudart.so.13'])
+        self.assertEqual(sorted(self.chains(self.audit_in_root(app))), [
+            ['app', 'liba.so', 'libcuda.so.1'], ['app', 'liba.so', 'libcudart.so.13'],
+            ['app', 'libb.so', 'libcuda.so.1'], ['app', 'libcudart.so.13']])
+
+    def test_toolkit_libraries_among_themselves(self):
+        self.place('lib/libcublas.so.13', needed=['libcublasLt.so.13'], program=False)
+        self.place('lib/libcublasLt.so.13', needed=['libcudart.so.13'], program=False)
+        found = self.audit_in_root(self.place('app', needed=['libcublas.so.13']))
+        self.assertEqual(self.chains(found), [
+            ['app', 'libcublas.so.13'],
+            ['app', 'libcublas.so.13', 'libcublasLt.so.13', 'libcudart.so.13']])
+        self.assertNotIn('cushim-dropin', self.advice(found))
+
+    def test_functions_and_who_defines_them(self):
+        self.place('lib/libfoo.so', defined=['cuInit'], program=False)
+        app = self.place('app', needed=['libfoo.so', 'libcudart.so.13'],
+                         undefined=['cuInit', 'cudaMalloc', '__cudaRegisterFatBinary', 'curl_init',
+                                    'cuFileRead', 'cublasCreate_v2', 'cudaGetDeviceCount'])
+        uses = {use['library']: use['functions'] for use in self.audit_in_root(app)['uses']}
+        self.assertEqual(uses, {
+            'libfoo.so': ['cuInit'],
+            'libcudart.so.13': ['__cudaRegisterFatBinary', 'cudaGetDeviceCount', 'cudaMalloc']})
+
+    def check_undefined(self, needs_cuda, **what):
+        found = self.audit_in_root(self.place('app', **what))
+        self.assertEqual(found['needs_cuda'], needs_cuda, what)
+        return found
+
+    def test_undefined_functions_that_end_the_start(self):
+        for bits, big, machine, name in made_elf.KINDS:
+            with self.subTest(machine=name):
+                kind = {'bits': bits, 'big': big, 'machine': machine, 'undefined': ['cuInit']}
+                self.check_undefined(False, **kind)
+                self.check_undefined(True, **kind, flags=made_elf.NOW)
+                self.check_undefined(True, **kind, flags_1=1)
+                if machine != made_elf.MIPS:  # which has the halves of an entry the other way round
+                    self.check_undefined(True, **kind, stored=['cuInit'])
+        found = self.check_undefined(True, undefined=['cuInit'], flags=made_elf.NOW)
+        self.assertIn('nothing loaded with it defines', self.advice(found))
+        self.check_undefined(False, weak=['cuInit'], flags=made_elf.NOW)
+        self.check_undefined(False, weak=['cuInit'], stored=['cuInit'])
+        # The library that is not here may define it, and so may who loads a library.
+        self.check_undefined(False, undefined=['cuInit'], flags=made_elf.NOW, needed=['libfoo.so'])
+        self.check_undefined(False, undefined=['cuInit'], flags=made_elf.NOW, program=False)
+        self.check_undefined(True, undefined=['cuInit'], flags=made_elf.NOW, program=False,
+                             flags_1=made_elf.PIE)
+
+    def test_library_names(self):
+        for name, kind in (('libcuda.so', 'driver'), ('libcuda.so.1', 'driver'),
+                           ('libcudart.so.11.0', 'runtime'),
+                           ('libcudart-d0da41ae.so.12', 'runtime'),
+                           ('libnvidia-ml.so.1', 'toolkit'), ('libcudnn_ops.so.9', 'toolkit'),
+                           ('libnvrtc-builtins.so.13.0', 'toolkit'), ('libnccl.so.2', 'toolkit'),
+                           ('/usr/local/cuda/lib64/libcufft.so.12', 'toolkit')):
+            found = self.audit_in_root(self.place('app', needed=[name]))
+            self.assertEqual([chain['kind'] for chain in found['needed']], [kind], name)
+        for name in ('libcuda_helpers.so', 'libcudart_shim.so', 'libcushim.so.0', 'libcurl.so.4',
+                     'libnccl-net.so', 'libcu.so', 'libcudash.so'):
+            found = self.audit_in_root(self.place('app', needed=[name]))
+            self.assertFalse(found['needs_cuda'], name)
+
+    def test_statically_linked(self):
+        data = bytearray(made_elf.make(kind=2, program=False))
+        at = 64 + 56  # its second segment, the dynamic one
+        data[at:at + 4] = struct.pack('<I', 0)
+        found = self.audit(self.write('app', bytes(data)))
+        self.assertTrue(found['program'])
+        self.assertFalse(found['needs_cuda'])
+
+    def test_damaged_library_is_told(self):
+        self.write('lib/libfoo.so', made_elf.make(needed=['libcuda.so.1'])[:300])
+        found = self.audit_in_root(self.place('app', needed=['libfoo.so']))
+        [library] = found['not_found']
+        self.assertEqual((library['library'], library['needed_by']), ('libfoo.so', 'app'))
+        self.assertIn('cut off', library['problem'])
+        self.assertIn('cut off', self.text)
+
+
+if __name__ == '__main__':
+    main(__doc__)

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""cushim-info --audit on Windows programs, made by hand where no linker makes them."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+import made_pe
+from audit_case import AuditCase, main
+
+
+class MadePe(AuditCase):
+    """Windows programs, which linkers here cannot make in every shape."""
+
+    NEEDED = {'KERNEL32.dll': ['ExitProcess'], 'nvcuda.dll': ['cuInit', 'cuMemAlloc_v2', 12],
+              'CUDART64_13.DLL': ['cudaMalloc']}
+
+    def test_imports(self):
+        for wide, machine, name in ((True, made_pe.X86_64, 'x86-64'),
+                                    (True, made_pe.AARCH64, 'AArch64'),
+                                    (False, made_pe.I386, 'i386')):
+            with self.subTest(machine=name):
+                found = self.audit(self.write('app.exe', made_pe.make(
+                    wide=wide, machine=machine, needed=self.NEEDED)))
+                self.assertEqual((found['format'], found['machine']), ('PE', name))
+                self.assertEqual(found['bits'], 64 if wide else 32)
+                self.assertEqual(self.chains(found),
+                                 [['app.exe', 'nvcuda.dll'], ['app.exe', 'CUDART64_13.DLL']])
+                uses = {use['library']: use['functions'] for use in found['uses']}
+                self.assertEqual(uses['nvcuda.dll'], ['#12', 'cuInit', 'cuMemAlloc_v2'])
+                self.assertIn('not looked into: KERNEL32.dll', self.text)
+
+    def test_delayed_imports(self):
+        for wide, old in ((True, False), (False, False), (False, True)):
+            found = self.audit(self.write('app.exe', made_pe.make(
+                wide=wide, old_delayed=old, needed={'KERNEL32.dll': ['ExitProcess']},
+                delayed={'nvcuda.dll': ['cuInit'], 'cublas64_13.dll': ['cublasCreate_v2']})))
+            self.assertFalse(found['needs_cuda'])
+            self.assertEqual(self.chains(found, 'delayed'),
+                             [['app.exe', 'nvcuda.dll'], ['app.exe', 'cublas64_13.dll']])
+            self.assertRegex(self.text, r'on first call +app\.exe -> nvcuda\.dll')
+            self.assertIn('loaded by the first call', self.advice(found))
+            self.assertEqual([use['functions'] for use in found['uses']
+                              if use['library'] == 'nvcuda.dll'], [['cuInit']])
+
+    def test_through_a_dll_beside_the_program(self):
+        self.write('Foo.DLL', made_pe.make(dll=True, needed={'nvcuda.dll': ['cuInit']},
+                                           exported=['foo', 'cuMine']))
+        found = self.audit(self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']})))
+        self.assertEqual(self.chains(found), [['app.exe', 'foo.dll', 'nvcuda.dll']])
+        found = self.audit(os.path.join(self.folder, 'Foo.DLL'))
+        self.assertFalse(found['program'])
+        self.assertEqual(found['own_functions'], ['cuMine'])
+
+    @unittest.skipUnless(shutil.which('x86_64-w64-mingw32-gcc'), 'needs mingw-w64')
+    def test_what_a_linker_makes(self):
+        """Where these tests run on Windows programs of the build, Built does the same."""
+        sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'fakes')
+
+        def link(name, source, *arguments):
+            subprocess.run(['x86_64-w64-mingw32-gcc', '-o', os.path.join(self.folder, name),
+                            os.path.join(sources, source), *arguments], check=True)
+            return os.path.join(self.folder, name)
+
+        driver = link('nvcuda.dll', 'library.c', '-shared', '-DDEFINED=cuInit')
+        middle = link('middle.dll', 'library.c', '-shared', '-DDEFINED=middle', '-DCALLED=cuInit',
+                      driver)
+        found = self.audit(link('app.exe', 'program.c', '-DCALLED=middle', middle))
+        self.assertEqual(self.chains(found), [['app.exe', 'middle.dll', 'nvcuda.dll']])
+        self.assertEqual([(use['file'], use['functions']) for use in found['uses']],
+                         [('middle.dll', ['cuInit'])])
+
+    def test_dll_of_another_machine_is_passed_over(self):
+        self.write('foo.dll', made_pe.make(dll=True, machine=made_pe.AARCH64,
+                                           needed={'nvcuda.dll': ['cuInit']}))
+        found = self.audit(self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']})))
+        self.assertFalse(found['needs_cuda'])
+
+
+if __name__ == '__main__':
+    main(__doc__)

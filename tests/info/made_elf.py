@@ -1,0 +1,125 @@
+"""ELF files made by hand: of any class, byte order and machine, with what an audit looks at."""
+
+import struct
+
+X86_64, I386, AARCH64, POWERPC, MIPS, S390 = 62, 3, 183, 20, 8, 22
+BASE = 0x10000
+
+NOW = 8  # DF_BIND_NOW
+PIE = 0x08000000  # DF_1_PIE
+
+
+def note(owner, kind, text, big=False):
+    owner, text = owner.encode() + b'\0', text.encode() + b'\0'
+    padded = [part + b'\0' * (-len(part) % 4) for part in (owner, text)]
+    return struct.pack('>III' if big else '<III', len(owner), len(text), kind) + b''.join(padded)
+
+
+class Names:
+    def __init__(self):
+        self.bytes = b'\0'
+
+    def add(self, text):
+        at = len(self.bytes)
+        self.bytes += text.encode() + b'\0'
+        return at
+
+
+class Elf:
+    """Everything in one segment, no section headers; the symbols are counted by the hash table.
+
+    undefined, weak, defined: names of functions; stored: those of them whose address is stored.
+    """
+
+    def __init__(self, bits=64, big=False, machine=X86_64, kind=3, program=True, needed=(),
+                 rpath=None, runpath=None, soname=None, undefined=(), weak=(), defined=(),
+                 stored=(), flags=0, flags_1=0, notes=b''):
+        self.bits, self.order = bits, '>' if big else '<'
+        self.word = 'Q' if bits == 64 else 'I'
+        self.machine, self.kind, self.program = machine, kind, program
+        self.header_size, self.segment_size = (64, 56) if bits == 64 else (52, 32)
+        self.symbols = [(name, 0, 1) for name in undefined] + [(name, 0, 2) for name in weak] + \
+            [(name, 1, 1) for name in defined]
+        self.names = Names()
+        self.dynamic = [(1, self.names.add(name)) for name in needed]
+        for tag, text in ((14, soname), (15, rpath), (29, runpath)):
+            if text is not None:
+                self.dynamic.append((tag, self.names.add(text)))
+        for tag, value in ((30, flags), (0x6FFFFFFB, flags_1)):
+            if value:
+                self.dynamic.append((tag, value))
+        self.stored, self.notes = stored, notes
+
+    def pack(self, layout, *values):
+        return struct.pack(self.order + layout.replace('w', self.word), *values)
+
+    def symbol(self, name, section, binding):
+        at, info = self.names.add(name) if name else 0, binding << 4 | 2
+        if self.bits == 64:
+            return self.pack('IBBHQQ', at, info, 0, section, 0, 0)
+        return self.pack('IIIBBH', at, 0, 0, info, 0, section)
+
+    def relocations(self):
+        out = b''
+        for i, (name, _, _) in enumerate(self.symbols):
+            if name in self.stored:
+                info = (i + 1) << (32 if self.bits == 64 else 8) | 1
+                out += self.pack('www', BASE, info, 0)
+        return out
+
+    def bytes(self):
+        symbols = self.symbol('', 0, 0) + b''.join(self.symbol(*symbol) for symbol in self.symbols)
+        wide_hash = self.bits == 64 and self.machine == S390
+        hash_table = self.pack('QQ' if wide_hash else 'II', 0, len(self.symbols) + 1)
+        relocations = self.relocations()
+        parts = [(5, self.names.bytes), (6, symbols), (4, hash_table)]
+        if relocations:
+            parts.append((7, relocations))
+            self.dynamic.append((8, len(relocations)))
+        segment_count = 2 + bool(self.program) + bool(self.notes)
+        at = self.header_size + segment_count * self.segment_size
+        body = b''
+
+        def place(part):
+            nonlocal body
+            body += b'\0' * (-(at + len(body)) % 8)
+            start = at + len(body)
+            body += part
+            return start
+
+        for tag, part in parts:
+            self.dynamic.append((tag, BASE + place(part)))
+        self.dynamic.append((10, len(self.names.bytes)))
+        notes = place(self.notes)
+        loader = place(b'/lib/ld.so\0')
+        dynamic = b''.join(self.pack('ww', *entry) for entry in self.dynamic + [(0, 0)])
+        dynamic_at = place(dynamic)
+        total = at + len(body)
+        segments = [(1, 0, total), (2, dynamic_at, len(dynamic))]
+        if self.program:
+            segments.append((3, loader, 11))
+        if self.notes:
+            segments.append((4, notes, len(self.notes)))
+        return self.header(segment_count) + b''.join(self.segment(*s) for s in segments) + body
+
+    def header(self, segment_count):
+        ident = b'\x7fELF' + bytes([2 if self.bits == 64 else 1, 2 if self.order == '>' else 1, 1])
+        return ident.ljust(16, b'\0') + self.pack(
+            'HHIwwwIHHHHHH', self.kind, self.machine, 1, 0, self.header_size, 0, 0,
+            self.header_size, self.segment_size, segment_count, 0, 0, 0)
+
+    def segment(self, kind, offset, size):
+        if self.bits == 64:
+            return self.pack('IIQQQQQQ', kind, 4, offset, BASE + offset, 0, size, size, 8)
+        return self.pack('IIIIIIII', kind, offset, BASE + offset, 0, size, size, 4, 4)
+
+
+def make(**what):
+    return Elf(**what).bytes()
+
+
+KINDS = [  # bits, big-endian, machine, its name
+    (64, False, X86_64, 'x86-64'), (64, False, AARCH64, 'AArch64'),
+    (32, False, I386, 'i386'), (32, True, POWERPC, 'PowerPC'),
+    (64, True, S390, 'S/390'), (64, False, MIPS, 'MIPS'),
+    (32, True, 999, 'machine 999')]

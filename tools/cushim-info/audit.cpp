@@ -1,0 +1,198 @@
+#include "audit.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <map>
+
+#include "dependencies.hpp"
+#include "static_runtime.hpp"
+
+namespace cushim_info {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Dependencies = std::vector<Dependency>;
+
+// Whose links are the user's to change: the audited file, and its libraries that are not CUDA's.
+bool is_own(const Dependencies &all, std::size_t index) {
+    return index == 0 || all[index].kind == LibraryKind::other;
+}
+
+// Of what a CUDA library needs in turn, only what cushim stands in for is of interest.
+bool is_told(const Dependencies &all, std::size_t linked_by, LibraryKind kind) {
+    return is_own(all, linked_by) ? kind != LibraryKind::other
+                                  : kind == LibraryKind::driver || kind == LibraryKind::runtime;
+}
+
+// A DLL is never linked without use; of the toolkit's functions nothing is known here.
+bool uses_kind(const Binary &binary, LibraryKind kind) {
+    if (binary.architecture.format == Format::pe || kind == LibraryKind::toolkit) {
+        return true;
+    }
+    return std::any_of(binary.imports.begin(), binary.imports.end(),
+                       [kind](const Import &import) { return function_kind(import.name) == kind; });
+}
+
+void add_chains(Audit &audit, const Dependencies &all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::vector<std::string> way = chain_to(all, i);
+        const auto chain = [&](const std::string &library, LibraryKind kind) {
+            Chain next{way, kind, uses_kind(all[i].loaded->binary, kind)};
+            next.names.push_back(library);
+            return next;
+        };
+        for (const std::size_t needed : all[i].needs) {
+            if (is_told(all, i, all[needed].kind)) {
+                audit.needed.push_back(chain(all[needed].name, all[needed].kind));
+            }
+        }
+        if (!all[i].loaded || !is_own(all, i)) {
+            continue;
+        }
+        for (const std::string &library : all[i].loaded->binary.delayed) {
+            if (const LibraryKind kind = library_kind(library); kind != LibraryKind::other) {
+                audit.delayed.push_back(chain(library, kind));
+            }
+        }
+    }
+}
+
+// Who defines each function: the first one in the order in which the dynamic linker asks.
+std::map<std::string, std::string> definers(const Dependencies &all) {
+    std::map<std::string, std::string> found;
+    for (const Dependency &dependency : all) {
+        if (dependency.loaded) {
+            for (const std::string &name : dependency.loaded->binary.exported) {
+                found.emplace(name, dependency.name);
+            }
+        }
+    }
+    return found;
+}
+
+// A library that is not here may well be the one: by its name only CUDA's own are known.
+std::string expected_in(const Dependencies &all, const std::string &function) {
+    const auto missing =
+        std::find_if(all.begin(), all.end(), [kind = function_kind(function)](const Dependency &d) {
+            return !d.loaded && d.kind == kind;
+        });
+    return missing != all.end() ? missing->name : "";
+}
+
+void add_uses(Audit &audit, const Dependencies &all) {
+    const std::map<std::string, std::string> defined = definers(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!all[i].loaded || !is_own(all, i)) {
+            continue;
+        }
+        std::map<std::string, Use> by_library;
+        for (const Import &import : all[i].loaded->binary.imports) {
+            const auto definer = defined.find(import.name);
+            const std::string library = !import.library.empty()    ? import.library
+                                        : definer != defined.end() ? definer->second
+                                                                   : expected_in(all, import.name);
+            Use &use = by_library.try_emplace(library, Use{all[i].name, library, false, true, {}})
+                           .first->second;
+            use.at_start = use.at_start || (import.at_start && !import.optional);
+            use.is_optional = use.is_optional && import.optional;
+            use.functions.push_back(import.name);
+        }
+        for (auto &[library, use] : by_library) {
+            std::sort(use.functions.begin(), use.functions.end());
+            audit.uses.push_back(std::move(use));
+        }
+    }
+}
+
+void add_parts(Audit &audit, const Dependencies &all) {
+    for (const Dependency &dependency : all) {
+        if (!dependency.loaded || dependency.loaded->binary.marks.empty()) {
+            continue;
+        }
+        Part part;
+        part.file = dependency.name;
+        for (const Mark &mark : dependency.loaded->binary.marks) {
+            part.has_dropin = part.has_dropin || mark.type == mark_dropin;
+            const std::size_t space = mark.text.find(' ');
+            if (part.cushim.empty() && space != std::string::npos) {
+                part.cushim = mark.text.substr(0, space);
+                std::from_chars(mark.text.data() + space + 1, mark.text.data() + mark.text.size(),
+                                part.headers);
+            }
+        }
+        audit.parts.push_back(std::move(part));
+    }
+}
+
+void add_not_found(Audit &audit, const Dependencies &all) {
+    for (const Dependency &dependency : all) {
+        if (!dependency.loaded && dependency.kind == LibraryKind::other) {
+            audit.not_found.push_back(
+                {dependency.name, all[dependency.needed_by].name, dependency.problem});
+        }
+    }
+}
+
+// What the file has of CUDA in itself.
+void add_contents(Audit &audit, const Dependency &file) {
+    if (file.kind != LibraryKind::other) {
+        return;
+    }
+    Source source(file.loaded->path);
+    audit.static_runtime = signs_of_static_runtime(source);
+    const auto own_part = std::find_if(audit.parts.begin(), audit.parts.end(), [&](const Part &p) {
+        return p.file == file.name && p.has_dropin;
+    });
+    if (own_part == audit.parts.end() && audit.static_runtime.empty()) {
+        audit.own = file.loaded->binary.contained;
+    }
+}
+
+// A program ends at start-up where a function that must be there then is defined nowhere. What the
+// program that loads a library has is not known.
+bool lacks_functions(const Audit &audit) {
+    return audit.is_program && audit.not_found.empty() &&
+           std::any_of(audit.uses.begin(), audit.uses.end(),
+                       [](const Use &use) { return use.library.empty() && use.at_start; });
+}
+
+void audit_into(Audit &audit, const fs::path &file, const LibrarySearch &search) {
+    const Dependencies all = find_dependencies(file, search);
+    const Binary &binary = all.front().loaded->binary;
+    audit.architecture = binary.architecture;
+    audit.is_program = binary.is_program;
+    add_chains(audit, all);
+    add_uses(audit, all);
+    add_parts(audit, all);
+    add_not_found(audit, all);
+    add_contents(audit, all.front());
+    audit.needs_cuda = !audit.needed.empty() || lacks_functions(audit);
+    audit.advice = advice_for(audit);
+}
+
+} // namespace
+
+Audit audit_file(const fs::path &file, const LibrarySearch &search) {
+    Audit audit;
+    audit.path = file.string();
+    try {
+        audit_into(audit, file, search);
+    } catch (const std::exception &error) { // out of memory, or a folder that cannot be read, too
+        audit = {};
+        audit.path = file.string();
+        audit.problem = error.what();
+    }
+    return audit;
+}
+
+int exit_status(const std::vector<Audit> &audits) {
+    int status = 0;
+    for (const Audit &audit : audits) {
+        status = std::max(status, !audit.problem.empty() ? 2 : audit.needs_cuda ? 1 : 0);
+    }
+    return status;
+}
+
+} // namespace cushim_info

@@ -1,0 +1,91 @@
+#include "binary.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "elf_file.hpp"
+#include "pe_file.hpp"
+
+namespace cushim_info {
+namespace {
+
+struct Machine {
+    Format format;
+    unsigned int number;
+    const char *name;
+};
+
+constexpr Machine machines[] = {
+    {Format::elf, 3, "i386"},        {Format::elf, 8, "MIPS"},
+    {Format::elf, 20, "PowerPC"},    {Format::elf, 21, "PowerPC64"},
+    {Format::elf, 22, "S/390"},      {Format::elf, 40, "Arm"},
+    {Format::elf, 62, "x86-64"},     {Format::elf, 183, "AArch64"},
+    {Format::elf, 243, "RISC-V"},    {Format::elf, 258, "LoongArch"},
+    {Format::pe, 0x14C, "i386"},     {Format::pe, 0x1C4, "Arm"},
+    {Format::pe, 0x8664, "x86-64"},  {Format::pe, 0xA641, "Arm64EC"},
+    {Format::pe, 0xAA64, "AArch64"},
+};
+
+// Notes are padded to four bytes.
+std::uint64_t padded(std::uint64_t size) {
+    return (size + 3) / 4 * 4;
+}
+
+} // namespace
+
+std::string machine_text(const Architecture &architecture) {
+    const auto known =
+        std::find_if(std::begin(machines), std::end(machines), [&](const Machine &machine) {
+            return machine.format == architecture.format && machine.number == architecture.machine;
+        });
+    return known != std::end(machines) ? known->name
+                                       : "machine " + std::to_string(architecture.machine);
+}
+
+std::string architecture_text(const Architecture &architecture) {
+    std::string text = architecture.format == Format::elf ? "ELF, " : "PE, ";
+    text += std::to_string(architecture.bits) + " bit, ";
+    if (architecture.format == Format::elf) {
+        text += architecture.order == ByteOrder::little ? "little endian, " : "big endian, ";
+    }
+    return text + machine_text(architecture);
+}
+
+Binary read_binary(Source &source) {
+    const std::string start = source.read_some(0, 8);
+    if (is_elf(start)) {
+        return read_elf(source);
+    }
+    if (is_pe(start)) {
+        return read_pe(source);
+    }
+    if (start == "!<arch>\n" || start == "!<thin>\n") {
+        throw Unreadable("a static library: audit the programs that it is linked into");
+    }
+    throw Unreadable(start.empty() ? "the file is empty" : "neither an ELF nor a PE file");
+}
+
+std::vector<Mark> marks_of(const Bytes &notes) {
+    constexpr std::uint64_t header = 12;
+    constexpr std::string_view owner("cushim", 7); // with its NUL
+    std::vector<Mark> marks;
+    std::uint64_t at = 0;
+    while (notes.size() - at >= header) {
+        const std::uint64_t name_size = notes.u32(at);
+        const std::uint64_t text_size = notes.u32(at + 4);
+        const std::uint64_t text_at = at + header + padded(name_size);
+        const std::uint64_t end = text_at + padded(text_size);
+        if (end > notes.size()) {
+            break; // notes of others are not ours to judge
+        }
+        if (name_size == owner.size() && notes.starts_with(at + header, owner)) {
+            const std::string text = notes.part(text_at, text_size);
+            marks.push_back({notes.u32(at + 8), text.substr(0, text.find('\0'))});
+        }
+        at = end;
+    }
+    return marks;
+}
+
+} // namespace cushim_info

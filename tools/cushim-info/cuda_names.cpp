@@ -1,0 +1,174 @@
+#include "cuda_names.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace cushim_info {
+namespace {
+
+// File names in lower case, without "lib" and without what follows: ".so.13", "64_13.dll".
+constexpr std::string_view toolkit_names[] = {"accinj",
+                                              "cublas",
+                                              "cublaslt",
+                                              "cublasmp",
+                                              "cudadebugger",
+                                              "cudla",
+                                              "cudnn",
+                                              "cudss",
+                                              "cufft",
+                                              "cufftmp",
+                                              "cufftw",
+                                              "cufile",
+                                              "cufile_rdma",
+                                              "cuinj",
+                                              "cupti",
+                                              "curand",
+                                              "cusolver",
+                                              "cusolvermg",
+                                              "cusolvermp",
+                                              "cusparse",
+                                              "cusparselt",
+                                              "custatevec",
+                                              "cutensor",
+                                              "cutensormg",
+                                              "cutensornet",
+                                              "nccl",
+                                              "nppc",
+                                              "nppial",
+                                              "nppicc",
+                                              "nppicom",
+                                              "nppidei",
+                                              "nppif",
+                                              "nppig",
+                                              "nppim",
+                                              "nppist",
+                                              "nppisu",
+                                              "nppitc",
+                                              "npps",
+                                              "nvblas",
+                                              "nvcuvid",
+                                              "nvencodeapi",
+                                              "nvfatbin",
+                                              "nvgraph",
+                                              "nvidia-encode",
+                                              "nvidia-fbc",
+                                              "nvidia-ml",
+                                              "nvidia-nvvm",
+                                              "nvidia-opticalflow",
+                                              "nvidia-ptxjitcompiler",
+                                              "nvinfer",
+                                              "nvjitlink",
+                                              "nvjpeg",
+                                              "nvjpeg2k",
+                                              "nvml",
+                                              "nvonnxparser",
+                                              "nvoptix",
+                                              "nvparsers",
+                                              "nvperf_host",
+                                              "nvperf_target",
+                                              "nvrtc",
+                                              "nvshmem",
+                                              "nvtiff",
+                                              "nvtoolsext",
+                                              "nvtx3interop",
+                                              "nvvm"};
+
+// Families, of which every member belongs to CUDA: "cudnn_ops", "nvrtc-builtins".
+constexpr std::string_view toolkit_prefixes[] = {"cudnn_", "nvrtc-", "nvshmem_"};
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+bool is_hexadecimal(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+// "libcublasLt.so.13" is "cublaslt", "cublasLt64_13.dll" is "cublaslt64_13"; no library is "".
+std::string stem_of(std::string_view file_name) {
+    std::string name(file_name.substr(file_name.find_last_of("/\\") + 1)); // npos + 1 is 0
+    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    if (name.find(".so") == std::string::npos && !name.ends_with(".dll")) {
+        return {};
+    }
+    name.resize(name.find('.'));
+    return name.starts_with("lib") ? name.substr(3) : name;
+}
+
+// "64_13", "_130_0": word size and version of a DLL.
+bool is_version(std::string_view text) {
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || c == '_'; });
+}
+
+// "-d0da41ae": what packers of Python wheels put into the names of the copies that they make.
+bool is_hash(std::string_view text) {
+    return text.size() == 9 && text.front() == '-' &&
+           std::all_of(text.begin() + 1, text.end(), is_hexadecimal);
+}
+
+// People call libraries of their own libcuda_helpers.so.
+bool is_named(std::string_view stem, std::string_view name) {
+    if (!stem.starts_with(name)) {
+        return false;
+    }
+    const std::string_view rest = stem.substr(name.size());
+    return rest.empty() || is_version(rest) || is_hash(rest);
+}
+
+bool is_of_toolkit(std::string_view stem) {
+    return std::any_of(std::begin(toolkit_names), std::end(toolkit_names),
+                       [stem](std::string_view name) { return is_named(stem, name); }) ||
+           std::any_of(std::begin(toolkit_prefixes), std::end(toolkit_prefixes),
+                       [stem](std::string_view prefix) { return stem.starts_with(prefix); });
+}
+
+bool upper_follows(std::string_view name, std::string_view prefix) {
+    return name.size() > prefix.size() && name.starts_with(prefix) && name[prefix.size()] >= 'A' &&
+           name[prefix.size()] <= 'Z';
+}
+
+} // namespace
+
+LibraryKind library_kind(std::string_view file_name) {
+    const std::string stem = stem_of(file_name);
+    if (is_named(stem, "cuda") || is_named(stem, "nvcuda")) {
+        return LibraryKind::driver;
+    }
+    if (is_named(stem, "cudart")) {
+        return LibraryKind::runtime;
+    }
+    return is_of_toolkit(stem) ? LibraryKind::toolkit : LibraryKind::other;
+}
+
+const char *kind_word(LibraryKind kind) {
+    switch (kind) {
+    case LibraryKind::driver:
+        return "driver";
+    case LibraryKind::runtime:
+        return "runtime";
+    case LibraryKind::toolkit:
+        return "toolkit";
+    case LibraryKind::other:
+        break;
+    }
+    return "other";
+}
+
+LibraryKind function_kind(std::string_view name) {
+    // cuFile* are libcufile's.
+    if (upper_follows(name, "cu") && !name.starts_with("cuFile") &&
+        name.size() <= longest_function_name) {
+        return LibraryKind::driver;
+    }
+    if ((upper_follows(name, "cuda") || upper_follows(name, "__cuda")) &&
+        name.size() <= longest_function_name) {
+        return LibraryKind::runtime;
+    }
+    return LibraryKind::other;
+}
+
+} // namespace cushim_info

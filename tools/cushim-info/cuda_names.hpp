@@ -1,0 +1,28 @@
+// Which file names and function names belong to CUDA.
+#pragma once
+
+#include <string_view>
+
+namespace cushim_info {
+
+enum class LibraryKind {
+    other,
+    driver,  // libcuda.so.1, nvcuda.dll: cushim stands in for it
+    runtime, // libcudart.so.13, cudart64_13.dll: likewise
+    toolkit  // libcublas, libnvrtc, libnvidia-ml, ...: nothing of cushim's
+};
+
+// By the file name alone, whatever folder it is in.
+LibraryKind library_kind(std::string_view file_name);
+
+// One word for a program: "driver".
+const char *kind_word(LibraryKind kind);
+
+// Whether a function of that name is expected in the driver (cuInit) or in the runtime (cudaMalloc,
+// __cudaRegisterFunction); else other.
+LibraryKind function_kind(std::string_view name);
+
+// The longest name that function_kind says something about.
+constexpr std::size_t longest_function_name = 200;
+
+} // namespace cushim_info

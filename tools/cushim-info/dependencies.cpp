@@ -1,0 +1,121 @@
+#include "dependencies.hpp"
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+#include <utility>
+
+namespace cushim_info {
+namespace {
+
+namespace fs = std::filesystem;
+
+// More than any program has: made-up ones must not keep the audit busy.
+constexpr std::size_t most_libraries = 4096;
+
+bool is_replaced(LibraryKind kind) {
+    return kind == LibraryKind::driver || kind == LibraryKind::runtime;
+}
+
+class Walk {
+  public:
+    explicit Walk(const LibrarySearch &search) : search_(search) {}
+
+    std::vector<Dependency> from(const fs::path &file);
+
+  private:
+    std::size_t index_of(const std::string &name, std::size_t needed_by);
+    std::size_t load(const std::string &name, std::size_t needed_by);
+    std::vector<const Loaded *> loaders_of(std::size_t index) const;
+
+    // A library is loaded once, under the name by which it is needed first or that it gives itself.
+    void remember(const std::string &name, std::size_t index) { known_.emplace(name, index); }
+
+    const LibrarySearch &search_;
+    std::vector<Dependency> all_;
+    std::map<std::string, std::size_t> known_;
+};
+
+std::vector<Dependency> Walk::from(const fs::path &file) {
+    Source source(file);
+    std::error_code error;
+    const fs::path path = fs::canonical(file, error); // what $ORIGIN of a program means
+    Dependency root;
+    root.name = file.filename().string();
+    root.loaded = Loaded{error ? file : path, read_binary(source)};
+    root.kind = library_kind(root.name);
+    all_.push_back(std::move(root));
+    if (const std::string &name = all_.front().loaded->binary.name; !name.empty()) {
+        remember(name, 0);
+    }
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        if (!all_[i].loaded || (i > 0 && is_replaced(all_[i].kind))) {
+            continue;
+        }
+        const std::vector<std::string> needed = all_[i].loaded->binary.needed;
+        for (const std::string &name : needed) {
+            const std::size_t index = index_of(name, i);
+            all_[i].needs.push_back(index);
+        }
+    }
+    return std::move(all_);
+}
+
+std::size_t Walk::index_of(const std::string &name, std::size_t needed_by) {
+    const auto known = known_.find(name);
+    return known != known_.end() ? known->second : load(name, needed_by);
+}
+
+std::size_t Walk::load(const std::string &name, std::size_t needed_by) {
+    if (all_.size() >= most_libraries) {
+        throw Unreadable("it needs more libraries than any program does");
+    }
+    SearchResult found = search_.find(name, loaders_of(needed_by));
+    if (found.library && !found.library->binary.name.empty()) {
+        const auto same = known_.find(found.library->binary.name);
+        if (same != known_.end()) {
+            remember(name, same->second);
+            return same->second;
+        }
+        remember(found.library->binary.name, all_.size());
+    }
+    Dependency dependency;
+    dependency.name = name;
+    dependency.needed_by = needed_by;
+    dependency.kind = library_kind(name);
+    dependency.problem = found.library ? "" : found.problem;
+    dependency.loaded = std::move(found.library);
+    remember(name, all_.size());
+    all_.push_back(std::move(dependency));
+    return all_.size() - 1;
+}
+
+std::vector<const Loaded *> Walk::loaders_of(std::size_t index) const {
+    std::vector<const Loaded *> loaders;
+    for (;; index = all_[index].needed_by) {
+        loaders.push_back(&*all_[index].loaded);
+        if (index == 0) {
+            return loaders;
+        }
+    }
+}
+
+} // namespace
+
+std::vector<Dependency> find_dependencies(const fs::path &file, const LibrarySearch &search) {
+    return Walk(search).from(file);
+}
+
+std::vector<std::string> chain_to(const std::vector<Dependency> &all, std::size_t index) {
+    std::vector<std::string> names;
+    for (;; index = all[index].needed_by) {
+        names.push_back(all[index].name);
+        if (index == 0) {
+            break;
+        }
+    }
+    std::reverse(names.begin(), names.end());
+    return names;
+}
+
+} // namespace cushim_info

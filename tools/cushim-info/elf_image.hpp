@@ -1,0 +1,62 @@
+// The frame of an ELF file: its header, its segments and sections, and the bytes behind an address.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "binary.hpp"
+
+namespace cushim_info {
+
+class ElfImage {
+  public:
+    struct Segment {
+        std::uint32_t type;
+        std::uint64_t offset, address, size; // its size in the file
+    };
+
+    struct Section {
+        std::uint32_t type, link;
+        std::uint64_t offset, size;
+    };
+
+    static constexpr std::uint32_t segment_load = 1, segment_dynamic = 2, segment_interpreter = 3,
+                                   segment_note = 4;
+
+    // Throws Unreadable, as every function here does.
+    explicit ElfImage(Source &source);
+
+    const Architecture &architecture() const { return architecture_; }
+    bool is_fixed() const { return is_fixed_; } // at one address: a program and no library
+    const std::vector<Segment> &segments() const { return segments_; }
+    const std::vector<Section> &sections() const { return sections_; }
+
+    // How many bytes an address has in this file.
+    unsigned int word_size() const { return word_; }
+    std::uint64_t word(const Bytes &from, std::uint64_t at) const { return from.number(at, word_); }
+
+    // By their place in the file.
+    Bytes bytes(std::uint64_t offset, std::uint64_t length);
+    Bytes table(std::uint64_t offset, std::uint64_t count, std::uint64_t entry_size);
+
+    // By their address when the file is loaded; the second as many as the segment has.
+    Bytes mapped(std::uint64_t address, std::uint64_t length);
+    Bytes mapped_table(std::uint64_t address, std::uint64_t count, std::uint64_t entry_size);
+    Bytes mapped_some(std::uint64_t address, std::uint64_t most);
+
+  private:
+    void read_segments(std::uint64_t offset, std::uint64_t count);
+    void read_sections(std::uint64_t offset, std::uint64_t count);
+    Section section_at(const Bytes &list, std::uint64_t at) const;
+    const Segment &segment_of(std::uint64_t address) const;
+    void check_count(std::uint64_t count, std::uint64_t entry_size) const;
+
+    Source &source_;
+    Architecture architecture_;
+    bool is_fixed_ = false;
+    unsigned int word_ = 8;
+    std::vector<Segment> segments_;
+    std::vector<Section> sections_;
+};
+
+} // namespace cushim_info

@@ -1,0 +1,52 @@
+// Finds the libraries that a program needs where its system's dynamic linker would look.
+//
+// ELF: DT_RPATH, DT_RUNPATH, the folders of /etc/ld.so.conf, the system's own folders, those of
+// other architectures among them. Nothing of the environment: LD_LIBRARY_PATH is not the program's.
+// PE: the program's folder. The system's own DLLs, which CUDA's are not part of, are left alone.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binary.hpp"
+
+namespace cushim_info {
+
+struct Loaded {
+    std::filesystem::path path;
+    Binary binary;
+};
+
+struct SearchResult {
+    std::optional<Loaded> library;
+    std::string problem; // a file of that name that could not be read, and why; "" if there is none
+};
+
+class LibrarySearch {
+  public:
+    // The root of the file system that the programs are for.
+    explicit LibrarySearch(std::filesystem::path root);
+
+    // A library by the name under which it is needed. Who needs it comes first among `loaders`,
+    // then who needs that one, up to the program.
+    SearchResult find(const std::string &name, const std::vector<const Loaded *> &loaders) const;
+
+  private:
+    using Folders = std::vector<std::filesystem::path>;
+
+    Folders elf_folders(const std::vector<const Loaded *> &loaders) const;
+    void add_expanded(Folders &to, const std::vector<std::string> &folders,
+                      const Loaded &owner) const;
+    std::filesystem::path below_root(const std::filesystem::path &path) const;
+    void add_configured(const std::filesystem::path &file, int depth);
+    void add_included(const std::filesystem::path &pattern, int depth);
+    void add_system_folders();
+
+    std::filesystem::path root_;
+    std::vector<std::string> lib_names_; // what $LIB may stand for
+    Folders default_folders_;
+};
+
+} // namespace cushim_info
