@@ -11,8 +11,14 @@
  * Captured work keeps nothing alive but closures of Stream::launch_host_function(): what else it uses is kept
  * with Graph::keep_alive(), or by the caller.
  *
- * Threads: a capture ends on the thread where it began, unless its mode is relaxed.
- * Entry points: cuStreamBeginCapture_v2 (CUDA 10.1), cuStreamEndCapture, cuStreamIsCapturing (CUDA 10.0).
+ * Every end ends the capture, whatever it answers: invalid_argument where what begin_capture_to() began is ended by
+ * end_capture(), or to another graph. A capture that CUDA's own call began, into a graph that no Graph owns, is not
+ * to be ended by end_capture(), which would own it.
+ *
+ * Threads: a capture ends on the thread where it began, unless its mode is relaxed. On another one it ends, too, but
+ * what was captured is lost: status 908.
+ * Entry points: cuStreamBeginCapture_v2 (CUDA 10.1), cuStreamEndCapture, cuStreamIsCapturing (CUDA 10.0),
+ * cuStreamBeginCaptureToGraph (CUDA 12.3).
  */
 #ifndef CUSHIM_CAPTURE_HPP
 #define CUSHIM_CAPTURE_HPP
@@ -26,7 +32,7 @@ namespace detail {
 
 CUSHIM_API Result<void> begin_capture(Api api, const Stream &stream, CaptureMode mode) noexcept;
 CUSHIM_API Result<Graph> end_capture(Api api, const Stream &stream) noexcept;
-// Tells the teardown sink, but for captures that were ruined before.
+// Tells the teardown sink, but for captures that were ruined before, or left unjoined.
 CUSHIM_API void report_unheard(const Error &error) noexcept;
 
 // What f() answers, without its value.
@@ -92,8 +98,9 @@ Result<Graph> Stream::capture(F &&f) const {
 template <class F>
 Result<void> Stream::capture_to(const Graph &graph, const GraphDependencies &dependencies,
                                 CaptureMode mode, F &&f) const {
-    CUSHIM_TRY_VOID(begin_capture_to(graph, dependencies, mode));
-    return detail::captured(f, [&]() noexcept { return end_capture_to(graph); });
+    const Graph kept = graph.share(); // whatever f() does with `graph`
+    CUSHIM_TRY_VOID(begin_capture_to(kept, dependencies, mode));
+    return detail::captured(f, [&]() noexcept { return end_capture_to(kept); });
 }
 
 } // namespace cushim

@@ -78,7 +78,10 @@ enum class Feature : unsigned char {
     graph_instantiate_flags,        // cuGraphInstantiateWithFlags
     graph_node_enable,              // cuGraphNodeSetEnabled
     graph_memory_operation_nodes,   // cuGraphAddBatchMemOpNode
+    graph_node_priorities,          // CU_KERNEL_NODE_ATTRIBUTE_PRIORITY, ...FLAG_USE_NODE_PRIORITY
+    graph_node_launch_attributes,   // other CU_LAUNCH_ATTRIBUTE_... of kernel nodes: clusters
     graph_instantiate_params,       // cuGraphInstantiateWithParams
+    graph_device_launch,            // CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
     graph_library_kernels,          // kernel nodes of a library's kernel: cuGraphAddKernelNode_v2
     graph_exec_flags,               // cuGraphExecGetFlags
     graph_generic_nodes,            // cuGraphAddNode, cuGraphNodeSetParams

@@ -20,8 +20,9 @@
  * at a time. Needs no current context and does not change it.
  * Errors: invalid_argument for what is empty, for a node that is gone or another graph's; kinds
  * requires_newer_driver and requires_newer_headers for what came later; out_of_memory; what CUDA answers.
- * Since CUDA 10.0 where nothing else is said; nodes that keep something, CUDA 11.3. Entry points are the
- * driver's; the runtime's have the same names with cuda in place of cu.
+ * Since CUDA 10.0 where nothing else is said; what has to be kept needs CUDA 11.3. Entry points are the
+ * driver's; the runtime's have the same names with cuda in place of cu, and it is asked for all but the parameters
+ * of kernels and copies, which it does not always tell.
  */
 #ifndef CUSHIM_GRAPH_HPP
 #define CUSHIM_GRAPH_HPP
@@ -45,7 +46,7 @@ struct GraphConditionOptions;
 
 /* What a node of a graph does: for reading it back. */
 struct KernelNodeParams {
-    CUfunction function = nullptr; // or a CUkernel, cast
+    CUfunction function = nullptr; // of a library's kernel the CUkernel, cast; so for both APIs
     Dim3 grid = {};                // blocks
     Dim3 block = {};               // threads
     std::size_t shared_bytes = 0;
@@ -71,7 +72,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // An empty one. Its nodes work in this context where they work in any. cuGraphCreate, cuGraphDestroy.
     CUSHIM_API static Result<Graph> create(const Context &context) noexcept;
-    // Takes over a graph whose nodes work in that context.
+    /* Takes over a graph whose nodes work in that context. Its nodes are read with nodes(): names that another
+     * Graph has given them, which has released or lends it, are no names here. What somebody does to the graph
+     * with CUDA's own calls, or through another Graph, cushim does not see: names of nodes that are gone by that
+     * are not to be used, be it after release() or while it is lent. */
     CUSHIM_API static Result<Graph> adopt(const Context &context, CUgraph graph) noexcept;
     // Does not own: the lender keeps it.
     CUSHIM_API static Result<Graph> borrow(const Context &context, CUgraph graph) noexcept;
@@ -86,9 +90,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         return add(dependencies, detail::NodeParameters(), {});
     }
 
-    /* A launch; its arguments are as Kernel::launch() takes them, and copied. Attributes of the
-     * configuration need CUDA 11.8. A graph of the runtime API takes kernels of a Library only:
-     * unsupported_platform. cuGraphAddKernelNode, _v2 for a library's kernel (CUDA 12.0). */
+    /* A launch; its arguments are as Kernel::launch() takes them, and copied. What the configuration asks for
+     * beyond numbers needs headers of CUDA 11.8, and of the driver: for priorities CUDA 11.7, for all else but
+     * cooperative launches CUDA 11.8. A graph of the runtime API takes kernels of a Library only:
+     * unsupported_platform. cuGraphAddKernelNode, _v2 for a library's kernel (CUDA 12.0),
+     * cuGraphKernelNodeSetAttribute. */
     template <class... Parameters, class... Arguments>
     requires(sizeof...(Arguments) == sizeof...(Parameters) &&
              (detail::KernelArgument<Arguments, Parameters> &&
@@ -136,8 +142,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                 detail::make_closure(static_cast<Function &&>(function)));
     }
 
-    /* A copy of a whole graph as one node. `child` has no memory or conditional nodes: not_permitted; and
-     * is of the same API. cuGraphAddChildGraphNode. */
+    /* A copy of a whole graph as one node. `child` has no memory or conditional nodes: CUDA answers 801, kind
+     * not_supported_by_device; and is of the same API. cuGraphAddChildGraphNode. */
     CUSHIM_API Result<GraphNode> add_child_graph_node(const GraphDependencies &dependencies,
                                                       const Graph &child) const noexcept;
 
@@ -161,7 +167,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                             std::span<const SemaphoreWait> waits) const noexcept;
 
     /* Values in memory that are waited for and written, in order. The driver API only. `operations` are
-     * CUDA's own CUstreamBatchMemOpParams. cuGraphAddBatchMemOpNode, since CUDA 11.7. */
+     * CUDA's own CUstreamBatchMemOpParams; the memory that they name is not kept: keep_alive().
+     * cuGraphAddBatchMemOpNode, since CUDA 11.7. */
     CUSHIM_API Result<GraphNode>
     add_batch_mem_op_node(const GraphDependencies &dependencies,
                           std::span<const CUstreamBatchMemOpParams> operations) const noexcept;
@@ -186,8 +193,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // --- conditional nodes: graph_conditional.hpp has what these return
 
-    /* A condition for one conditional node of this graph. Kernels of the graph set it, with
-     * cudaGraphSetConditional(condition.native(), value).
+    /* A condition for one conditional node of this graph: for a second one it is invalid_argument, unless the
+     * first is destroyed. Kernels of the graph set it, with cudaGraphSetConditional(condition.native(), value).
      * cuGraphConditionalHandleCreate, since CUDA 12.3. */
     CUSHIM_API Result<GraphCondition>
     create_condition(const GraphConditionOptions &options) const noexcept;
@@ -282,7 +289,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* Ready to be launched; changes of the graph do not change it. On failure *failure, if given, says
      * which node was the cause, where CUDA tells.
-     * cuGraphInstantiateWithParams (CUDA 12.0), cuGraphInstantiateWithFlags (CUDA 11.4). */
+     * cuGraphInstantiateWithParams (CUDA 12.0). On older drivers cuGraphInstantiate (CUDA 11.0), and where
+     * options ask for something cuGraphInstantiateWithFlags (CUDA 11.4), which tells no node. */
     CUSHIM_API Result<GraphExec> instantiate(const InstantiateOptions &options = {},
                                              InstantiateFailure *failure = nullptr) const noexcept;
 

@@ -57,17 +57,22 @@ struct GraphUpdate {
 
 /* An executable graph.
  *
- * Threads: the rules of handle.hpp; one thread at a time launches it or changes it. Launches of one do not
+ * Threads: the rules of handle.hpp; one thread at a time launches it or changes it. What is said of one node, by
+ * its name, asks the Graph whether it is there: set_...(), set_enabled() and is_enabled() count as uses of the Graph
+ * that it was instantiated from, and update() as one of the graph that it takes. Launches of one do not
  * run at the same time: each waits for the one before. Destroying it does not wait: what was launched runs
- * to its end. Needs no current context and does not change it.
- * Errors: wrong_context where the stream is of another device's; what earlier work failed with.
- * Since CUDA 10.0 where nothing else is said. */
+ * to its end. Needs no current context and does not change it, but for launches into Stream::legacy() and
+ * Stream::per_thread(), which are streams of the current context: wrong_context where the driver API finds none; the
+ * runtime API launches in the graph's.
+ * Errors: invalid_argument for nodes that are gone, or another graph's; what earlier work failed with.
+ * Since CUDA 11.0 where nothing else is said. */
 class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
                   public detail::NodeSetters<GraphExec> {
   public:
     GraphExec() noexcept = default;
 
-    // Takes over one of that context. Its nodes are not known: nothing can be set in it but by update().
+    // Takes over one of that context. Its nodes are not known: nothing can be set in it but by update(), with a
+    // graph of the driver API; rt::adopt_exec() and rt::borrow_exec() are for the others.
     CUSHIM_API static Result<GraphExec> adopt(const Context &context, CUgraphExec exec) noexcept;
     // Does not own: the lender keeps it.
     CUSHIM_API static Result<GraphExec> borrow(const Context &context, CUgraphExec exec) noexcept;

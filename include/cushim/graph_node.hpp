@@ -51,12 +51,13 @@ class GraphNode {
 
   private:
     friend struct detail::GraphAccess;
-    GraphNode(CUgraphNode native, unsigned long long graph, unsigned long long serial) noexcept
-        : native_(native), graph_(graph), serial_(serial) {}
+    GraphNode(CUgraphNode native, unsigned long long graph, unsigned long long before) noexcept
+        : native_(native), graph_(graph), before_(before) {}
 
     CUgraphNode native_ = nullptr;
-    unsigned long long graph_ = 0;  // which graph of this process
-    unsigned long long serial_ = 0; // which node of it: CUDA gives handles again
+    unsigned long long graph_ = 0; // which graph of this process
+    unsigned long long before_ =
+        0; // destroyed nodes of it that had the handle: CUDA gives them again
 };
 
 /* Nodes that another one waits for: {}, one node, {a, b}, or an array of them. A view. */

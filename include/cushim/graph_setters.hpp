@@ -14,6 +14,11 @@ namespace detail {
  * node stays what it is. In an executable graph it is the node of the graph that it was instantiated from,
  * which must still be there; launches from then on do the new thing, and the graph is not changed.
  *
+ * Where it fails, the node is what it was. The configuration of a kernel is the whole of it: a node is cooperative,
+ * or has a cluster or a priority, only as long as the last one says so; attributes of LaunchConfig::more stay until
+ * they are named again. An executable graph's kernel keeps the attributes that it has: unsupported_platform unless
+ * the configuration asks for those of the graph's node. cuGraphKernelNodeGetAttribute, ...SetAttribute.
+ *
  * cuGraph...NodeSetParams, cuGraphExec...NodeSetParams, since the nodes themselves; for events CUDA 11.1,
  * for semaphores CUDA 11.2. */
 // Nothing in it is exported: what a template makes of a hidden class is hidden, too.

@@ -86,7 +86,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
     CUSHIM_API Result<void>
     begin_capture(CaptureMode mode = CaptureMode::per_thread) const noexcept;
     /* Ends what begin_capture() began, on the same thread unless the mode was relaxed. Kind
-     * capture_invalidated where an error ruined it: then there is no graph, and the stream works as before.
+     * capture_invalidated where an error ruined it, status 904 where streams that were taken in are not waited
+     * for: then there is no graph, and the stream works as before.
      * cuStreamEndCapture, since CUDA 10.0. */
     CUSHIM_API Result<Graph> end_capture() const noexcept;
 
@@ -102,6 +103,7 @@ class Stream : public detail::Shared<Stream, CUstream> {
     CUSHIM_API Result<void>
     begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
                      CaptureMode mode = CaptureMode::per_thread) const noexcept;
+    // The capture ends also where the graph is empty or another.
     CUSHIM_API Result<void> end_capture_to(const Graph &graph) const noexcept;
     template <class F>
     Result<void> capture_to(const Graph &graph, const GraphDependencies &dependencies,

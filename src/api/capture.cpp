@@ -5,9 +5,12 @@
 #include "graph_node_handles.hpp"
 #include "graph_state.hpp"
 #include "in_context.hpp"
+#include "runtime_call.hpp"
 
 namespace cushim {
 namespace {
+
+static_assert(int(CUDA_ERROR_STREAM_CAPTURE_UNJOINED) == int(cudaErrorStreamCaptureUnjoined));
 
 using detail::GraphApi;
 using detail::GraphState;
@@ -26,7 +29,9 @@ Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) 
     CUSHIM_TRY_VOID(detail::need(stream, empty));
     CUSHIM_TRY(const Context context, context_of(stream));
     CUSHIM_TRY(const ContextScope scope, context.enter());
-    return api.capture.begin(stream.native(), mode);
+    CUSHIM_TRY_VOID(api.capture.begin(stream.native(), mode));
+    (void)detail::capture_ends(stream.native()); // which somebody else has ended
+    return {};
 }
 
 // Whatever it answers, the stream is captured no more if that can be had: a capture that did not end for a reason
@@ -61,9 +66,25 @@ Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
     return scope.error();
 }
 
-void drop(CUgraph graph) noexcept {
-    if (graph != nullptr) {
-        detail::report_teardown(detail::driver_graphs.destroy(graph));
+// A capture that was ended: what it left, and whether that is a graph of its own, or one that was there before.
+struct Ended {
+    Result<void> result;
+    CUgraph graph = nullptr;
+    bool is_new = false;
+};
+
+Ended end_whatever(const GraphApi &api, const Stream &stream, CUcontext context) noexcept {
+    const CUgraph target = detail::capture_ends(stream.native());
+    CUgraph graph = nullptr;
+    Result<void> result = end(api, stream, context, &graph);
+    const bool is_new = graph != nullptr && graph != target && !detail::is_owned(graph);
+    return {std::move(result), graph, is_new};
+}
+
+// What nobody is going to have.
+void drop(const Ended &ended) noexcept {
+    if (ended.is_new) {
+        detail::report_teardown(detail::driver_graphs.destroy(ended.graph));
     }
 }
 
@@ -73,13 +94,16 @@ Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
     const auto context = context_of(stream);
     auto state = context ? detail::make_graph_state(*context, api)
                          : Result<detail::NewState<GraphState>>(context.error());
-    CUgraph graph = nullptr;
-    Result<void> ended = end(api, stream, context ? context->native() : nullptr, &graph);
-    if (!ended || !state) {
-        drop(graph);
-        return ended ? state.error() : ended.error();
+    const Ended ended = end_whatever(api, stream, context ? context->native() : nullptr);
+    if (!ended.result || !state) {
+        drop(ended);
+        return ended.result ? state.error() : ended.result.error();
     }
-    (*state)->graph = graph;
+    if (!ended.is_new) {
+        return Error::invalid_argument(
+            "the capture was into a graph that is there: end_capture_to() ends it");
+    }
+    (*state)->graph = ended.graph;
     return detail::own_graph(*state);
 }
 
@@ -94,7 +118,10 @@ Result<Graph> detail::end_capture(Api api, const Stream &stream) noexcept {
 }
 
 void detail::report_unheard(const Error &error) noexcept {
-    if (error.kind() != ErrorKind::capture_invalidated) {
+    // That streams which had been taken in were not waited for is what comes of f() leaving early.
+    const bool is_aftermath = error.kind() == ErrorKind::capture_invalidated ||
+                              error.status() == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    if (!is_aftermath) {
         report_teardown({error.status(), error.entry_point(), 0, error.api()});
     }
 }
@@ -122,17 +149,22 @@ Result<void> Stream::begin_capture_to(const Graph &graph, const GraphDependencie
     detail::NodeHandles before;
     CUSHIM_TRY_VOID(before.fill(*state->book, dependencies.nodes()));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return state->api().capture.begin_to(
-        native(), {nullptr, state->graph, before.data(), before.size(), state->context}, mode);
+    CUSHIM_TRY_VOID(state->api().capture.begin_to(
+        native(), {nullptr, state->graph, before.data(), before.size(), state->context}, mode));
+    state->known.capture_begins(native());
+    return {};
 }
 
 Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
     CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
-    CUgraph ended = nullptr;
-    CUSHIM_TRY_VOID(end(state->api(), *this, state->context, &ended));
-    if (ended != state->graph) {
-        drop(ended);
+    // Whatever is wrong with the graph, the capture ends.
+    const auto state = detail::state_of_graph(graph);
+    const Ended ended = state ? end_whatever((*state)->api(), *this, (*state)->context)
+                              : end_whatever(detail::driver_graphs, *this, nullptr);
+    drop(ended);
+    CUSHIM_TRY_VOID(ended.result);
+    CUSHIM_TRY_VOID(state);
+    if (ended.graph != (*state)->graph) {
         return Error::invalid_argument("the capture was into another graph");
     }
     return {};

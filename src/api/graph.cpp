@@ -30,9 +30,10 @@ Result<NewState<GraphState>> make_graph_state(const Context &context,
 }
 
 Graph own_graph(NewState<GraphState> &state) noexcept {
+    GraphState *const owned = state.take();
+    owned->known.know(owned->graph);
     Graph graph;
-    const CUgraph native = state->graph;
-    Access::set(graph, native, state.take());
+    Access::set(graph, owned->graph, owned);
     return graph;
 }
 
@@ -42,6 +43,7 @@ namespace {
 Graph lend_graph(NewState<GraphState> &state) noexcept {
     GraphState *const lent = state.take();
     lent->owned.store(false, std::memory_order_relaxed);
+    lent->known.know(lent->graph);
     Graph graph;
     Access::set(graph, lent->graph, lent);
     return graph;
@@ -141,11 +143,12 @@ Result<Graph> Graph::clone() const noexcept {
 }
 
 Result<void> Graph::keep(const detail::NodeUses &uses) const noexcept {
-    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    detail::NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY(auto pending, detail::PendingUses::make(state->api(), std::move(kept)));
-    return pending.give_to(state->graph);
+    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, kept));
+    state->uses.keep(std::move(kept));
+    return {};
 }
 
 } // namespace cushim

@@ -72,11 +72,6 @@ struct NativeUpdate {
     CUgraphNode from = nullptr;
 };
 
-struct NativeCapture {
-    CaptureStatus status = CaptureStatus::none;
-    CUgraph graph = nullptr;
-};
-
 // In all of these the context is current. None is null: what the API, or its headers, lack answers that.
 
 struct GraphReading {
@@ -114,7 +109,6 @@ struct GraphCapture {
     Result<void> (*begin)(CUstream stream, CaptureMode mode) noexcept;
     Result<void> (*begin_to)(CUstream stream, const NodePlace &place, CaptureMode mode) noexcept;
     Result<void> (*end)(CUstream stream, CUgraph *graph) noexcept;
-    Result<void> (*info)(CUstream stream, NativeCapture *capture) noexcept;
 };
 
 struct GraphApi {

@@ -5,7 +5,7 @@
 namespace cushim::detail {
 namespace {
 
-// For graphs and nodes alike; 0 is none's.
+// 0 is none's.
 unsigned long long next_number() noexcept {
     static std::atomic<unsigned long long> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -15,49 +15,57 @@ unsigned long long next_number() noexcept {
 
 GraphBook::GraphBook(const GraphApi &of) noexcept : api(of), id(next_number()) {}
 
-GraphNode GraphBook::node(CUgraphNode native) {
-    if (native == nullptr) {
-        return GraphNode();
+unsigned long long GraphBook::gone_before(CUgraphNode node) const noexcept {
+    if (gone_.empty()) {
+        return 0;
     }
-    const auto [known, is_new] = serials_.try_emplace(native, 0);
-    if (is_new) {
-        known->second = next_number();
-    }
-    return GraphAccess::node(native, id, known->second);
+    const auto found = gone_.find(node);
+    return found == gone_.end() ? 0 : found->second;
+}
+
+GraphNode GraphBook::node(CUgraphNode native) const noexcept {
+    return native == nullptr ? GraphNode() : GraphAccess::node(native, id, gone_before(native));
 }
 
 bool GraphBook::has(const GraphNode &node) const noexcept {
-    if (!alive_ || GraphAccess::graph_of(node) != id) {
-        return false;
-    }
-    const auto known = serials_.find(node.native());
-    return known != serials_.end() && known->second == GraphAccess::serial_of(node);
+    return alive_ && GraphAccess::graph_of(node) == id &&
+           GraphAccess::before(node) == gone_before(node.native());
 }
 
 std::shared_ptr<GraphBook> GraphBook::inside(CUgraphNode node, CUgraph graph) {
-    for (const Inner &inner : inner_) {
-        if (inner.node == node && inner.graph == graph) {
+    std::vector<Inner> &inside = inner_[node];
+    for (const Inner &inner : inside) {
+        if (inner.graph == graph) {
             return inner.book;
         }
     }
-    return inner_.emplace_back(Inner{node, graph, std::make_shared<GraphBook>(api)}).book;
+    return inside.emplace_back(Inner{graph, std::make_shared<GraphBook>(api)}).book;
+}
+
+void GraphBook::prepare_to_forget(CUgraphNode node) {
+    gone_.try_emplace(node, 0);
 }
 
 void GraphBook::forget(CUgraphNode node) noexcept {
-    serials_.erase(node);
-    std::erase_if(inner_, [node](const Inner &inner) {
-        if (inner.node == node) {
+    if (const auto known = gone_.find(node); known != gone_.end()) {
+        ++known->second;
+    }
+    const auto inside = inner_.find(node);
+    if (inside != inner_.end()) {
+        for (const Inner &inner : inside->second) {
             inner.book->end();
         }
-        return inner.node == node;
-    });
+        inner_.erase(inside);
+    }
 }
 
 void GraphBook::end() noexcept {
     alive_ = false;
-    serials_.clear();
-    for (const Inner &inner : inner_) {
-        inner.book->end();
+    gone_.clear();
+    for (const auto &[node, inside] : inner_) {
+        for (const Inner &inner : inside) {
+            inner.book->end();
+        }
     }
     inner_.clear();
 }

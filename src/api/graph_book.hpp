@@ -14,11 +14,11 @@ namespace cushim::detail {
 
 struct GraphAccess {
     static GraphNode node(CUgraphNode native, unsigned long long graph,
-                          unsigned long long serial) noexcept {
-        return GraphNode(native, graph, serial);
+                          unsigned long long before) noexcept {
+        return GraphNode(native, graph, before);
     }
     static unsigned long long graph_of(const GraphNode &node) noexcept { return node.graph_; }
-    static unsigned long long serial_of(const GraphNode &node) noexcept { return node.serial_; }
+    static unsigned long long before(const GraphNode &node) noexcept { return node.before_; }
 
     static GraphCondition condition(unsigned long long native, unsigned long long graph) noexcept {
         return GraphCondition(native, graph);
@@ -28,8 +28,10 @@ struct GraphAccess {
     }
 };
 
-// Shared by a graph and everything that may name it: executable graphs, graphs inside it and around it.
-// Functions that may need memory throw std::bad_alloc.
+/* Shared by a graph and everything that may name it: executable graphs, graphs inside it and around it.
+ *
+ * A node's name has the graph's number, and how many nodes before it had its handle and are gone. So a node costs
+ * nothing here until one is destroyed. Functions that may need memory throw std::bad_alloc. */
 class GraphBook {
   public:
     explicit GraphBook(const GraphApi &of) noexcept;
@@ -41,13 +43,16 @@ class GraphBook {
     bool is_alive() const noexcept { return alive_; }
 
     // The name of a node of this graph's that CUDA told of.
-    GraphNode node(CUgraphNode native);
+    GraphNode node(CUgraphNode native) const noexcept;
     // Whether it names a node that is there.
     bool has(const GraphNode &node) const noexcept;
 
     // The book of the graph that is inside this node.
     std::shared_ptr<GraphBook> inside(CUgraphNode node, CUgraph graph);
 
+    // Has room for forget(), so that it cannot fail once the node is gone. Not for a node of which nobody has
+    // been told.
+    void prepare_to_forget(CUgraphNode node);
     // The node is gone, with what is inside it.
     void forget(CUgraphNode node) noexcept;
     // The graph is gone.
@@ -55,14 +60,15 @@ class GraphBook {
 
   private:
     struct Inner {
-        CUgraphNode node;
         CUgraph graph;
         std::shared_ptr<GraphBook> book;
     };
 
+    unsigned long long gone_before(CUgraphNode node) const noexcept;
+
     bool alive_ = true;
-    std::unordered_map<CUgraphNode, unsigned long long> serials_;
-    std::vector<Inner> inner_;
+    std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle
+    std::unordered_map<CUgraphNode, std::vector<Inner>> inner_;
 };
 
 } // namespace cushim::detail

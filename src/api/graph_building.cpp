@@ -8,10 +8,10 @@ namespace cushim {
 namespace {
 
 using detail::GraphState;
+using detail::NewUses;
 using detail::NodeHandles;
 using detail::NodeParameters;
 using detail::NodePlace;
-using detail::PendingUses;
 using detail::PitchedCopy;
 using detail::PitchedFill;
 using detail::state_of_graph;
@@ -24,15 +24,15 @@ Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
                              const NodeParameters &parameters,
                              const detail::NodeUses &uses) const noexcept {
     // First, as it takes over a closure.
-    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     const NodeParameters told = detail::is_of_nothing(parameters) ? NodeParameters() : parameters;
     CUSHIM_TRY_VOID(detail::check_parameters(told));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY(auto pending, PendingUses::make(state->api(), std::move(kept)));
-    return detail::add_keeping(*state, dependencies, pending, [&](const NodePlace &place) noexcept {
-        return state->api().calls_of(told.type()).add(place, told);
-    });
+    return detail::add_keeping(*state, dependencies, std::move(kept),
+                               [&](const NodePlace &place) noexcept {
+                                   return state->api().calls_of(told.type()).add(place, told);
+                               });
 }
 
 Result<GraphNode> Graph::add_host_closure(const GraphDependencies &dependencies,
@@ -97,14 +97,13 @@ Graph::add_allocation(const GraphDependencies &dependencies, Device device, std:
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    PendingUses nothing;
     CUdeviceptr address = 0;
-    CUSHIM_TRY(
-        const GraphNode node,
-        detail::add_keeping(*state, dependencies, nothing, [&](const NodePlace &place) noexcept {
-            return state->api().add_mem_alloc(
-                place, {device.native(), count * element_size, grants}, &address);
-        }));
+    CUSHIM_TRY(const GraphNode node,
+               detail::add_keeping(
+                   *state, dependencies, NewUses({}), [&](const NodePlace &place) noexcept {
+                       return state->api().add_mem_alloc(
+                           place, {device.native(), count * element_size, grants}, &address);
+                   }));
     return detail::GraphMemory(node, address, count);
 }
 
@@ -115,10 +114,9 @@ Result<GraphNode> Graph::add_node_raw(const GraphDependencies &dependencies,
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    PendingUses nothing;
-    return detail::add_keeping(*state, dependencies, nothing, [&](const NodePlace &place) noexcept {
-        return state->api().add_raw(place, parameters);
-    });
+    return detail::add_keeping(
+        *state, dependencies, NewUses({}),
+        [&](const NodePlace &place) noexcept { return state->api().add_raw(place, parameters); });
 }
 
 // --- order
@@ -186,24 +184,28 @@ Result<void> Graph::remove_dependencies(std::span<const GraphEdge> edges) const 
 
 Result<void> Graph::set(const GraphNode &node, const NodeParameters &parameters,
                         const detail::NodeUses &uses) const noexcept {
-    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
     CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    // Kept first: what cannot be kept is not to be used. Where the node cannot be changed, it is kept in vain.
-    CUSHIM_TRY(auto pending, PendingUses::make(state->api(), std::move(kept)));
-    CUSHIM_TRY_VOID(pending.give_to(state->graph));
-    return state->api().calls_of(parameters.type()).set(node.native(), parameters, state->context);
+    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, kept));
+    CUSHIM_TRY_VOID(
+        state->api().calls_of(parameters.type()).set(node.native(), parameters, state->context));
+    state->uses.keep(std::move(kept));
+    return {};
 }
 
 Result<void> Graph::destroy_node(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->api().destroy_node(node.native()));
-    state->book->forget(node.native());
-    return {};
+    return detail::with_memory([&]() -> Result<void> {
+        state->book->prepare_to_forget(node.native());
+        CUSHIM_TRY_VOID(state->api().destroy_node(node.native()));
+        state->book->forget(node.native());
+        return {};
+    });
 }
 
 } // namespace cushim

@@ -23,21 +23,37 @@ Result<void> need_bodies(ConditionalType type, std::size_t bodies) noexcept {
     return {};
 }
 
+Result<void> name_bodies(GraphState &state, const std::vector<CUgraph> &natives,
+                         Conditional &added) noexcept {
+    for (const CUgraph native : natives) {
+        CUSHIM_TRY(Graph body, detail::graph_inside(state, added.node.native(), native));
+        added.bodies.push_back(std::move(body)); // there is room
+    }
+    return {};
+}
+
 Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &dependencies,
                                const detail::ConditionalRequest &request) {
+    // First all that needs memory.
+    GraphNode &user = state.condition_users[request.handle];
+    if (state.book->has(user)) {
+        return Error::invalid_argument("the condition has a node already");
+    }
     std::vector<CUgraph> natives(request.bodies);
-    detail::PendingUses nothing;
     Conditional added;
-    CUSHIM_TRY(added.node, detail::add_keeping(state, dependencies, nothing,
+    added.bodies.reserve(natives.size());
+    CUSHIM_TRY(added.node, detail::add_keeping(state, dependencies, detail::NewUses({}),
                                                [&](const detail::NodePlace &place) noexcept {
                                                    return state.api().add_conditional(
                                                        place, request, natives.data());
                                                }));
-    added.bodies.reserve(natives.size());
-    for (const CUgraph native : natives) {
-        CUSHIM_TRY(Graph body, detail::graph_inside(state, added.node.native(), native));
-        added.bodies.push_back(std::move(body));
+    const Result<void> named = name_bodies(state, natives, added);
+    if (!named) {
+        (void)state.api().destroy_node(added.node.native());
+        state.book->forget(added.node.native());
+        return named.error();
     }
+    user = added.node;
     return added;
 }
 

@@ -1,7 +1,7 @@
 #include <cushim/graph.hpp>
 
-#include <fstream>
-#include <iterator>
+#include <cstdio>
+#include <memory>
 
 #include "graph_state.hpp"
 #include "platform.hpp"
@@ -23,10 +23,19 @@ class TemporaryFile {
     const std::string path_;
 };
 
+// Without streams: they throw what is no std::bad_alloc.
 Result<std::string> read_all(const char *path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path, "rb"),
+                                                                std::fclose);
+    std::string text;
+    bool ended = !file;
+    while (!ended) {
+        char part[4096];
+        const std::size_t size = std::fread(part, 1, sizeof part, file.get());
+        text.append(part, size);
+        ended = size < sizeof part;
+    }
+    if (!file || std::ferror(file.get()) != 0) {
         return Error::make(
             {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "a file of CUDA's cannot be read"});
     }

@@ -10,4 +10,7 @@ extern const GraphReading driver_reading;                        // graph_driver
 extern const GraphRunning driver_running;                        // graph_driver_running.cpp
 extern const GraphCapture driver_capture;                        // likewise
 
+// Not in the table: closures that either API captures are kept by the driver's functions.
+Result<void> captured_graph(CUstream stream, CUgraph *graph) noexcept; // graph_driver_running.cpp
+
 } // namespace cushim::detail

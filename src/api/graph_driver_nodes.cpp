@@ -1,8 +1,10 @@
 // Nodes of graphs by the driver API: one struct for each type, which says what CUDA is told.
 #include "external_descriptions.hpp"
 #include "graph_driver.hpp"
+#include "graph_kernel_nodes.hpp"
 #include "graph_native.hpp"
 #include "graph_semaphore_nodes.hpp"
+#include "launch_config.hpp"
 #include "pitched_copy.hpp"
 #include "with_memory.hpp"
 
@@ -58,49 +60,39 @@ CUDA_KERNEL_NODE_PARAMS_v2 library_kernel(const KernelNode &node, CUcontext cont
 }
 #endif
 
-Result<void> set_attributes([[maybe_unused]] CUgraphNode node,
-                            const LaunchConfig &config) noexcept {
-    if (!wants_attributes(config)) {
-        return {};
-    }
-#if CUDA_VERSION >= 11080
-    NativeLaunch launch;
-    CUSHIM_TRY_VOID(launch.fill(config, nullptr));
-    for (unsigned int index = 0; index < launch.get()->numAttrs; ++index) {
-        const CUlaunchAttribute &attribute = launch.get()->attrs[index];
-        CUSHIM_TRY_VOID(
-            CUSHIM_DRIVER(cuGraphKernelNodeSetAttribute, node, attribute.id, &attribute.value));
-    }
-    return {};
-#else
-    return Error::requires_newer_headers("CUlaunchAttribute", Version::of(11, 8));
-#endif
+Result<void> get_attribute(CUgraphNode node, unsigned int id, NodeAttributeValue *value) noexcept {
+    return CUSHIM_DRIVER(cuGraphKernelNodeGetAttribute, node, static_cast<CUkernelNodeAttrID>(id),
+                         reinterpret_cast<CUkernelNodeAttrValue *>(value));
 }
+
+Result<void> set_attribute(CUgraphNode node, unsigned int id,
+                           const NodeAttributeValue &value) noexcept {
+    return CUSHIM_DRIVER(cuGraphKernelNodeSetAttribute, node, static_cast<CUkernelNodeAttrID>(id),
+                         reinterpret_cast<const CUkernelNodeAttrValue *>(&value));
+}
+
+constexpr AttributeCalls attributes = {get_attribute, set_attribute};
 
 struct KernelCalls {
     static Result<void> add(const NodePlace &place, const NodeParameters &parameters) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
         CUSHIM_TRY_VOID(add_plain(place, kernel));
-        Result<void> attributes = set_attributes(*place.node, kernel.config);
-        if (!attributes) {
+        Result<void> done = set_attributes(attributes, *place.node, kernel.config);
+        if (!done) {
             (void)driver().cuGraphDestroyNode(*place.node);
         }
-        return attributes;
+        return done;
     }
     static Result<void> set(CUgraphNode node, const NodeParameters &parameters,
                             CUcontext context) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
-        CUSHIM_TRY_VOID(set_plain(node, kernel, context));
-        return set_attributes(node, kernel.config);
+        return change_kernel(attributes, {node, kernel, context},
+                             [&]() noexcept { return set_plain(node, kernel, context); });
     }
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node,
-                                 const NodeParameters &parameters,
-                                 [[maybe_unused]] CUcontext context) noexcept {
+                                 const NodeParameters &parameters, CUcontext context) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
-        if (wants_attributes(kernel.config)) {
-            return Error::unsupported_platform(
-                "launch attributes of an executable graph's kernel cannot be changed");
-        }
+        CUSHIM_TRY_VOID(need_same_attributes(attributes, {node, kernel, context}));
 #if CUDA_VERSION >= 12000
         if (kernel.kernel.is_of_library()) {
             const auto native = library_kernel(kernel, context);

@@ -19,6 +19,8 @@ Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long
 
 Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
                          NativeInstantiateFailure *failure) noexcept {
+    CUSHIM_TRY_VOID(need_flags(options, {"CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH",
+                                         "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY"}));
     const unsigned long long flags = instantiate_flags(options);
 #if CUDA_VERSION >= 12000
     // The newer call says why it fails; and only it uploads.
@@ -133,15 +135,13 @@ Result<void> end_capture(CUstream stream, CUgraph *graph) noexcept {
     return CUSHIM_DRIVER(cuStreamEndCapture, stream, graph);
 }
 
-Result<void> capture_info(CUstream stream, NativeCapture *capture) noexcept {
-    CUstreamCaptureStatus status{};
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCaptureInfo_v2, stream, &status, nullptr,
-                                  &capture->graph, nullptr, nullptr));
-    capture->status = static_cast<CaptureStatus>(status);
-    return {};
-}
-
 } // namespace
+
+Result<void> captured_graph(CUstream stream, CUgraph *graph) noexcept {
+    CUstreamCaptureStatus status{};
+    return CUSHIM_DRIVER(cuStreamGetCaptureInfo_v2, stream, &status, nullptr, graph, nullptr,
+                         nullptr);
+}
 
 const GraphRunning driver_running = {
     .instantiate = instantiate,
@@ -158,7 +158,6 @@ const GraphCapture driver_capture = {
     .begin = begin_capture,
     .begin_to = begin_capture_to,
     .end = end_capture,
-    .info = capture_info,
 };
 
 } // namespace cushim::detail

@@ -1,6 +1,7 @@
 #include <cushim/graph_exec.hpp>
 
 #include <cushim/graph.hpp>
+#include <cushim/runtime_graph.hpp>
 
 #include "graph_exec_state.hpp"
 #include "graph_parameters.hpp"
@@ -35,27 +36,37 @@ GraphExec own_exec(detail::NewState<GraphExecState> &state) noexcept {
     return exec;
 }
 
-Result<detail::NewState<GraphExecState>> adopted(const Context &context,
-                                                 CUgraphExec exec) noexcept {
+Result<detail::NewState<GraphExecState>>
+adopted(const Context &context, const detail::GraphApi &api, CUgraphExec exec) noexcept {
     CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
     if (exec == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
-    CUSHIM_TRY(auto state,
-               detail::make_state<GraphExecState>(context, detail::driver_graphs, nullptr));
+    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(context, api, nullptr));
     state->exec = exec;
     return state;
 }
 
-// A node of `graph` that CUDA told of, if there is memory to name it.
-GraphNode named(detail::GraphBook &book, CUgraphNode node) noexcept {
-    const auto named = detail::with_memory([&]() -> Result<GraphNode> { return book.node(node); });
-    return named ? *named : GraphNode();
+Result<GraphExec> adopt_exec(const Context &context, const detail::GraphApi &api,
+                             CUgraphExec exec) noexcept {
+    CUSHIM_TRY(auto state, adopted(context, api, exec));
+    return own_exec(state);
+}
+
+Result<GraphExec> borrow_exec(const Context &context, const detail::GraphApi &api,
+                              CUgraphExec exec) noexcept {
+    CUSHIM_TRY(auto state, adopted(context, api, exec));
+    GraphExec borrowed = own_exec(state);
+    state->owned.store(false, std::memory_order_relaxed);
+    return borrowed;
 }
 
 Result<void> launch_now(GraphExecState &state, const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(state.api.exec.launch(state.exec, stream.native()));
-    return state.uses.empty() ? Result<void>() : state.uses.launched(stream);
+    if (!state.uses.empty()) {
+        state.uses.launched(stream);
+    }
+    return {};
 }
 
 } // namespace
@@ -73,7 +84,7 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
     Result<void> done = graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
     if (!done) {
         if (failure != nullptr) {
-            *failure = {why.result, named(*graph->book, why.node)};
+            *failure = {why.result, graph->book->node(why.node)};
         }
         return done.error();
     }
@@ -81,15 +92,19 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
 }
 
 Result<GraphExec> GraphExec::adopt(const Context &context, CUgraphExec exec) noexcept {
-    CUSHIM_TRY(auto state, adopted(context, exec));
-    return own_exec(state);
+    return adopt_exec(context, detail::driver_graphs, exec);
 }
 
 Result<GraphExec> GraphExec::borrow(const Context &context, CUgraphExec exec) noexcept {
-    CUSHIM_TRY(auto state, adopted(context, exec));
-    GraphExec borrowed = own_exec(state);
-    state->owned.store(false, std::memory_order_relaxed);
-    return borrowed;
+    return borrow_exec(context, detail::driver_graphs, exec);
+}
+
+Result<GraphExec> rt::adopt_exec(const Context &context, CUgraphExec exec) noexcept {
+    return cushim::adopt_exec(context, detail::runtime_graphs, exec);
+}
+
+Result<GraphExec> rt::borrow_exec(const Context &context, CUgraphExec exec) noexcept {
+    return cushim::borrow_exec(context, detail::runtime_graphs, exec);
 }
 
 Api GraphExec::api() const noexcept {
@@ -124,21 +139,23 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
     CUSHIM_TRY(const ContextScope scope, state->enter());
     detail::NativeUpdate update;
     CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
-    return GraphUpdate{update.result, named(*from->book, update.node),
-                       named(*from->book, update.from)};
+    if (update.result == GraphUpdateResult::success) {
+        state->uses.end(); // CUDA has dropped what was used before, and keeps what the graph uses
+    }
+    return GraphUpdate{update.result, from->book->node(update.node), from->book->node(update.from)};
 }
 
 Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
                             const detail::NodeUses &uses) const noexcept {
-    CUSHIM_TRY(auto kept, detail::keep_uses(uses));
+    CUSHIM_TRY(auto kept, detail::keep_uses(detail::NewUses(uses)));
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
     CUSHIM_TRY_VOID(check_exec_node(*state, node));
     CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), kept.get()));
+    CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), node.native(), kept.get()));
     CUSHIM_TRY_VOID(state->api.calls_of(parameters.type())
                         .exec_set(state->exec, node.native(), parameters, state->context));
-    state->uses.keep(std::move(kept));
+    state->uses.keep(node.native(), std::move(kept));
     return {};
 }
 
@@ -149,7 +166,8 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
     if (&inner->api() != &state->api) {
         return Error::unsupported_platform("the child graph is one of the other API");
     }
-    return set(node, detail::ChildGraphNode{inner->graph}, {});
+    detail::State *const uses[] = {inner}; // whose nodes may use what only it keeps
+    return set(node, detail::ChildGraphNode{inner->graph}, {uses});
 }
 
 Result<void> GraphExec::set_enabled(const GraphNode &node, bool enabled) const noexcept {

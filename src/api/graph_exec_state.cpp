@@ -3,31 +3,15 @@
 #include "with_memory.hpp"
 
 namespace cushim::detail {
-namespace {
 
-// Lets go of what is kept when the last launch is through: on cushim's thread, which may wait for it.
-struct EndedExec final : Released {
-    EndedExec(std::vector<std::unique_ptr<KeptUses>> &&uses, Event &&launch) noexcept
-        : kept(std::move(uses)), last_launch(std::move(launch)) {}
-    ~EndedExec() override {
-        if (!last_launch) {
-            return;
-        }
-        const Result<void> through = last_launch.synchronize();
-        if (!through) {
-            const Error &error = through.error();
-            report_teardown({error.status(), error.entry_point(),
-                             reinterpret_cast<unsigned long long>(last_launch.native())});
-        }
+ExecUses::~ExecUses() {
+    for (auto &[node, kept] : by_node_) {
+        (void)kept.release();
     }
+}
 
-    const std::vector<std::unique_ptr<KeptUses>> kept;
-    const Event last_launch;
-};
-
-} // namespace
-
-Result<void> ExecUses::prepare(const Context &context, const KeptUses *kept) noexcept {
+Result<void> ExecUses::prepare(const Context &context, CUgraphNode node,
+                               const KeptUses *kept) noexcept {
     if (kept == nullptr) {
         return {};
     }
@@ -35,34 +19,71 @@ Result<void> ExecUses::prepare(const Context &context, const KeptUses *kept) noe
         return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
     }
     if (!last_launch_) {
-        CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false, .blocking_sync = true}));
+        CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false}));
+        launched_in_ = context.native();
     }
-    return with_memory([this]() -> Result<void> {
-        kept_.reserve(kept_.size() + 1);
+    return with_memory([&]() -> Result<void> {
+        by_node_.try_emplace(node);
         return {};
     });
 }
 
-void ExecUses::keep(std::unique_ptr<KeptUses> kept) noexcept {
-    if (kept) {
-        kept_.push_back(std::move(kept));
+void ExecUses::keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept {
+    const auto place = by_node_.find(node);
+    if (place == by_node_.end()) {
+        return;
+    }
+    std::swap(place->second, kept);
+    let_go(std::move(kept));
+    if (!place->second) {
+        by_node_.erase(place);
     }
 }
 
-Result<void> ExecUses::launched(const Stream &stream) noexcept {
-    was_launched_ = true;
+void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
+    if (!kept) {
+        return;
+    }
+    if (lost_a_launch_) {
+        (void)kept.release(); // left for ever: work that runs may use it
+        return;
+    }
+    if (was_launched_) {
+        kept->after = last_launch_.share();
+    }
+    release_later(kept.release());
+}
+
+// Launches of one executable graph follow each other: where the last one is through, all are.
+void ExecUses::launched(const Stream &stream) noexcept {
+    const Result<void> recorded = record(stream);
+    if (recorded) {
+        was_launched_ = true;
+        return;
+    }
+    // Then it is waited for at once, if that can be had.
+    const Error &error = recorded.error();
+    report_teardown({error.status(), error.entry_point(),
+                     reinterpret_cast<unsigned long long>(last_launch_.native())});
+    was_launched_ = false;
+    lost_a_launch_ = !stream.synchronize();
+}
+
+// An event is for streams of its own context.
+Result<void> ExecUses::record(const Stream &stream) noexcept {
+    CUSHIM_TRY(const Context context, stream.context());
+    if (!last_launch_ || context.native() != launched_in_) {
+        CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false}));
+        launched_in_ = context.native();
+    }
     return last_launch_.record(stream);
 }
 
 void ExecUses::end() noexcept {
-    if (kept_.empty()) {
-        return;
+    for (auto &[node, kept] : by_node_) {
+        let_go(std::move(kept));
     }
-    Event launch = was_launched_ ? std::move(last_launch_) : Event();
-    auto *const ended = new (std::nothrow) EndedExec(std::move(kept_), std::move(launch));
-    if (ended != nullptr) {
-        release_later(ended);
-    }
+    by_node_.clear();
 }
 
 } // namespace cushim::detail

@@ -5,7 +5,7 @@
 #include <cushim/stream.hpp>
 
 #include <memory>
-#include <vector>
+#include <unordered_map>
 
 #include "graph_api.hpp"
 #include "graph_book.hpp"
@@ -14,26 +14,38 @@
 
 namespace cushim::detail {
 
-/* What nodes use that were set in the executable graph itself: CUDA has no place to keep that in. It goes with
- * the executable graph, once the last launch is through. */
+/* What nodes use that were set in the executable graph itself: CUDA has no place to keep that in. What a node
+ * uses goes when something else is set there, or the executable graph is gone, and the last launch is through. */
 class ExecUses {
   public:
-    // Has room for one more, so that nothing can fail once the node is set.
-    Result<void> prepare(const Context &context, const KeptUses *kept) noexcept;
-    void keep(std::unique_ptr<KeptUses> kept) noexcept;
+    ExecUses() noexcept = default;
+    ExecUses(const ExecUses &) = delete;
+    ExecUses &operator=(const ExecUses &) = delete;
+    // What is left is left for ever: the executable graph is not destroyed, and may use it.
+    ~ExecUses();
 
-    bool empty() const noexcept { return kept_.empty(); }
+    // Has room for it, so that nothing can fail once the node is set.
+    Result<void> prepare(const Context &context, CUgraphNode node, const KeptUses *kept) noexcept;
+    void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
+
+    // Whether launches have to be told.
+    bool empty() const noexcept { return by_node_.empty(); }
 
     // After each launch.
-    Result<void> launched(const Stream &stream) noexcept;
+    void launched(const Stream &stream) noexcept;
 
-    // The executable graph is gone.
+    // All nodes are what a graph's are, or the executable graph is gone.
     void end() noexcept;
 
   private:
-    std::vector<std::unique_ptr<KeptUses>> kept_;
+    void let_go(std::unique_ptr<KeptUses> kept) noexcept;
+    Result<void> record(const Stream &stream) noexcept;
+
+    std::unordered_map<CUgraphNode, std::unique_ptr<KeptUses>> by_node_;
     Event last_launch_;
+    CUcontext launched_in_ = nullptr; // whose event that is
     bool was_launched_ = false;
+    bool lost_a_launch_ = false; // which ends nobody knows when
 };
 
 struct GraphExecState final : InContext {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "graph_api.hpp"
-#include "launch_config.hpp"
+#include "needs.hpp"
 
 namespace cushim::detail {
 
@@ -14,6 +14,21 @@ namespace cushim::detail {
 inline unsigned long long instantiate_flags(const InstantiateOptions &options) noexcept {
     return (options.auto_free_on_launch ? 1ULL : 0) | (options.upload != nullptr ? 2ULL : 0) |
            (options.device_launch ? 4ULL : 0) | (options.use_node_priority ? 8ULL : 0);
+}
+
+// Flags that older drivers refuse without saying why, by their names in one API.
+struct FlagNames {
+    const char *device_launch;
+    const char *use_node_priority;
+};
+inline Result<void> need_flags(const InstantiateOptions &options, const FlagNames &names) noexcept {
+    if (options.device_launch) {
+        CUSHIM_TRY_VOID(need_feature(Feature::graph_device_launch, names.device_launch));
+    }
+    if (options.use_node_priority) {
+        CUSHIM_TRY_VOID(need_feature(Feature::graph_node_priorities, names.use_node_priority));
+    }
+    return {};
 }
 
 // Nodes of a type that an API, or its headers, have not: Why::error() says so.
@@ -41,11 +56,6 @@ struct UnchangeableCalls {
         return set(node, parameters, context);
     }
 };
-
-// Whether a kernel node is to have what its struct has no room for.
-inline bool wants_attributes(const LaunchConfig &config) noexcept {
-    return config.cooperative || has_attributes(config);
-}
 
 // --- edges with data, as CUgraphEdgeData or cudaGraphEdgeData
 

@@ -68,6 +68,11 @@ Result<void> check_parameters(const NodeParameters &parameters) noexcept {
             return Error::invalid_argument("a node without memory operations");
         }
         return {};
+    case GraphNodeType::mem_free:
+        if (parameters.as<MemFreeNode>().address == 0) {
+            return Error::invalid_argument("the allocation is none");
+        }
+        return {};
     case GraphNodeType::event_record:
     case GraphNodeType::event_wait:
         if (parameters.as<EventNode>().event == nullptr) {

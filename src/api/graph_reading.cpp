@@ -163,7 +163,7 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUgraphNode found = nullptr;
     CUSHIM_TRY_VOID(state->api().find_in_clone(&found, node.native(), state->graph));
-    return detail::with_memory([&]() -> Result<GraphNode> { return state->book->node(found); });
+    return state->book->node(found);
 }
 
 } // namespace cushim

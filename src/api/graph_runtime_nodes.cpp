@@ -1,13 +1,14 @@
 // Nodes of graphs by the runtime API: one struct for each type, which says what CUDA is told. They run in the
 // context that is current when they are added or set.
 #include "external_descriptions.hpp"
+#include "graph_kernel_nodes.hpp"
 #include "graph_native.hpp"
 #include "graph_runtime.hpp"
 #include "graph_semaphore_nodes.hpp"
+#include "launch_config.hpp"
 #include "pitched_copy.hpp"
 
 #include <bit>
-#include <cstring>
 
 namespace cushim::detail {
 namespace {
@@ -61,25 +62,22 @@ static_assert(int(cudaLaunchAttributePriority) == int(CU_LAUNCH_ATTRIBUTE_PRIORI
 static_assert(int(cudaLaunchAttributeCooperative) == int(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
 static_assert(int(cudaLaunchAttributeClusterDimension) ==
               int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
-static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute));
-static_assert(sizeof(cudaLaunchAttributeValue) == sizeof(CUlaunchAttributeValue));
-static_assert(offsetof(cudaLaunchAttribute, val) == offsetof(CUlaunchAttribute, value));
+static_assert(sizeof(cudaLaunchAttributeValue) == sizeof(NodeAttributeValue));
 
-Result<void> set_attributes(CUgraphNode node, const LaunchConfig &config) noexcept {
-    if (!wants_attributes(config)) {
-        return {};
-    }
-    NativeLaunch launch;
-    CUSHIM_TRY_VOID(launch.fill(config, nullptr));
-    for (unsigned int index = 0; index < launch.get()->numAttrs; ++index) {
-        const CUlaunchAttribute &attribute = launch.get()->attrs[index];
-        cudaLaunchAttributeValue value;
-        std::memcpy(&value, &attribute.value, sizeof value);
-        CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphKernelNodeSetAttribute, node,
-                                       static_cast<cudaLaunchAttributeID>(attribute.id), &value));
-    }
-    return {};
+Result<void> get_attribute(CUgraphNode node, unsigned int id, NodeAttributeValue *value) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphKernelNodeGetAttribute, node,
+                          static_cast<cudaLaunchAttributeID>(id),
+                          reinterpret_cast<cudaLaunchAttributeValue *>(value));
 }
+
+Result<void> set_attribute(CUgraphNode node, unsigned int id,
+                           const NodeAttributeValue &value) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphKernelNodeSetAttribute, node,
+                          static_cast<cudaLaunchAttributeID>(id),
+                          reinterpret_cast<const cudaLaunchAttributeValue *>(&value));
+}
+
+constexpr AttributeCalls attributes = {get_attribute, set_attribute};
 
 struct KernelCalls {
     static Result<void> add(const NodePlace &place, const NodeParameters &parameters) noexcept {
@@ -87,27 +85,25 @@ struct KernelCalls {
         CUSHIM_TRY(const auto native, native_kernel(kernel));
         CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphAddKernelNode, place.node, place.graph,
                                        place.dependencies, place.count, &native));
-        Result<void> attributes = set_attributes(*place.node, kernel.config);
-        if (!attributes) {
+        Result<void> done = set_attributes(attributes, *place.node, kernel.config);
+        if (!done) {
             (void)runtime().cudaGraphDestroyNode(*place.node);
         }
-        return attributes;
+        return done;
     }
     static Result<void> set(CUgraphNode node, const NodeParameters &parameters,
-                            CUcontext) noexcept {
+                            CUcontext context) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
         CUSHIM_TRY(const auto native, native_kernel(kernel));
-        CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphKernelNodeSetParams, node, &native));
-        return set_attributes(node, kernel.config);
+        return change_kernel(attributes, {node, kernel, context}, [&]() noexcept {
+            return CUSHIM_RUNTIME(cudaGraphKernelNodeSetParams, node, &native);
+        });
     }
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node,
-                                 const NodeParameters &parameters, CUcontext) noexcept {
+                                 const NodeParameters &parameters, CUcontext context) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
-        if (wants_attributes(kernel.config)) {
-            return Error::unsupported_platform(
-                "launch attributes of an executable graph's kernel cannot be changed");
-        }
         CUSHIM_TRY(const auto native, native_kernel(kernel));
+        CUSHIM_TRY_VOID(need_same_attributes(attributes, {node, kernel, context}));
         return CUSHIM_RUNTIME(cudaGraphExecKernelNodeSetParams, exec, node, &native);
     }
 };

@@ -1,4 +1,5 @@
 // Reading graphs by the runtime API.
+#include "graph_driver.hpp"
 #include "graph_native.hpp"
 #include "graph_runtime.hpp"
 
@@ -108,39 +109,19 @@ Result<void> node_type(CUgraphNode node, GraphNodeType *type) noexcept {
     return {};
 }
 
+// The driver is asked. Measured: libcudart answers 98 for kernels that the driver loaded, though it launches them;
+// and of those that it has itself it tells functions of the host, which no caller of the driver could use.
 Result<void> kernel_params(CUgraphNode node, KernelNodeParams *params) noexcept {
-    cudaKernelNodeParams native{};
-    const Result<void> found = CUSHIM_RUNTIME(cudaGraphKernelNodeGetParams, node, &native);
-    // Measured: it does not tell of kernels that the driver loaded, though it launches them.
-    if (!found && found.error().status() == cudaErrorInvalidDeviceFunction) {
-        return driver_graphs.read.kernel_params(node, params);
-    }
-    CUSHIM_TRY_VOID(found);
-    params->function = static_cast<CUfunction>(native.func);
-    params->grid = {native.gridDim.x, native.gridDim.y, native.gridDim.z};
-    params->block = {native.blockDim.x, native.blockDim.y, native.blockDim.z};
-    params->shared_bytes = native.sharedMemBytes;
-    return {};
+    return driver_reading.kernel_params(node, params);
 }
 
 unsigned long long address_of(const void *pointer) noexcept {
     return reinterpret_cast<unsigned long long>(pointer);
 }
 
+// Likewise: it answers 999 for copies between unified addresses that the driver's functions added.
 Result<void> memcpy_params(CUgraphNode node, MemcpyNodeParams *params) noexcept {
-    cudaMemcpy3DParms native{};
-    const Result<void> found = CUSHIM_RUNTIME(cudaGraphMemcpyNodeGetParams, node, &native);
-    // Measured: nor of copies between unified addresses that the driver's functions added.
-    if (!found && found.error().status() == cudaErrorUnknown) {
-        return driver_graphs.read.memcpy_params(node, params);
-    }
-    CUSHIM_TRY_VOID(found);
-    const Extent extent{native.extent.width, native.extent.height, native.extent.depth};
-    params->to = {
-        address_of(native.dstPtr.ptr), extent, {native.dstPtr.pitch, native.dstPtr.ysize}};
-    params->from = {
-        address_of(native.srcPtr.ptr), extent, {native.srcPtr.pitch, native.srcPtr.ysize}};
-    return {};
+    return driver_reading.memcpy_params(node, params);
 }
 
 Result<void> memset_params(CUgraphNode node, MemsetNodeParams *params) noexcept {

@@ -5,13 +5,18 @@
 namespace cushim::detail {
 namespace {
 
+constexpr FlagNames flag_names = {"cudaGraphInstantiateFlagDeviceLaunch",
+                                  "cudaGraphInstantiateFlagUseNodePriority"};
+
 #if CUDART_VERSION >= 12000
+static_assert(int(cudaGraphInstantiateFlagDeviceLaunch) == 4);
 static_assert(int(cudaGraphInstantiateFlagUseNodePriority) == 8);
 static_assert(int(cudaGraphInstantiateMultipleDevicesNotSupported) ==
               int(InstantiateResult::multiple_contexts));
 
 Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
                          NativeInstantiateFailure *failure) noexcept {
+    CUSHIM_TRY_VOID(need_flags(options, flag_names));
     cudaGraphInstantiateParams parameters{};
     parameters.flags = instantiate_flags(options);
     parameters.uploadStream = options.upload != nullptr ? options.upload->native() : nullptr;
@@ -22,12 +27,25 @@ Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOpti
     return done;
 }
 #else
-// One function has flags, the other tells the node.
-Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
-                         NativeInstantiateFailure *failure) noexcept {
+// What libcudart of CUDA 11 has not, whatever the driver has.
+Result<void> need_headers(const InstantiateOptions &options) noexcept {
     if (options.upload != nullptr) {
         return Error::requires_newer_headers("cudaGraphInstantiateWithParams", Version::of(12, 0));
     }
+    if (options.device_launch) {
+        return Error::requires_newer_headers(flag_names.device_launch, Version::of(12, 0));
+    }
+    if (CUDART_VERSION < 11070 && options.use_node_priority) {
+        return Error::requires_newer_headers(flag_names.use_node_priority, Version::of(11, 7));
+    }
+    return {};
+}
+
+// One function has flags, the other tells the node.
+Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
+                         NativeInstantiateFailure *failure) noexcept {
+    CUSHIM_TRY_VOID(need_headers(options));
+    CUSHIM_TRY_VOID(need_flags(options, flag_names));
     if (const unsigned long long flags = instantiate_flags(options)) {
         return CUSHIM_RUNTIME(cudaGraphInstantiateWithFlags, exec, graph, flags);
     }
@@ -121,7 +139,6 @@ Result<void> flags([[maybe_unused]] CUgraphExec exec,
 // --- capture
 
 static_assert(int(cudaStreamCaptureModeRelaxed) == int(CaptureMode::relaxed));
-static_assert(int(cudaStreamCaptureStatusInvalidated) == int(CaptureStatus::invalidated));
 
 Result<void> begin_capture(CUstream stream, CaptureMode mode) noexcept {
     return CUSHIM_RUNTIME(cudaStreamBeginCapture, stream, static_cast<cudaStreamCaptureMode>(mode));
@@ -143,19 +160,6 @@ Result<void> end_capture(CUstream stream, CUgraph *graph) noexcept {
     return CUSHIM_RUNTIME(cudaStreamEndCapture, stream, graph);
 }
 
-Result<void> capture_info(CUstream stream, NativeCapture *capture) noexcept {
-    cudaStreamCaptureStatus status{};
-#if CUDART_VERSION >= 13000
-    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaStreamGetCaptureInfo, stream, &status, nullptr,
-                                   &capture->graph, nullptr, nullptr, nullptr));
-#else
-    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaStreamGetCaptureInfo_v2, stream, &status, nullptr,
-                                   &capture->graph, nullptr, nullptr));
-#endif
-    capture->status = static_cast<CaptureStatus>(status);
-    return {};
-}
-
 } // namespace
 
 const GraphRunning runtime_running = {
@@ -173,7 +177,6 @@ const GraphCapture runtime_capture = {
     .begin = begin_capture,
     .begin_to = begin_capture_to,
     .end = end_capture,
-    .info = capture_info,
 };
 
 } // namespace cushim::detail

@@ -3,8 +3,12 @@
 
 #include <cushim/graph.hpp>
 
+#include <unordered_map>
+
 #include "graph_api.hpp"
 #include "graph_book.hpp"
+#include "graph_registry.hpp"
+#include "graph_uses.hpp"
 #include "in_context.hpp"
 #include "ranges.hpp"
 #include "with_memory.hpp"
@@ -27,15 +31,20 @@ struct GraphState final : InContext {
         : InContext(in, InCapture::safe), book(std::move(of)) {}
 
     Destroyed destroy() noexcept override {
+        known.forget();
         book->end();
         return destroy_graph(api(), context, graph);
     }
     const GraphApi &api() const noexcept { return book->api; }
 
     const std::shared_ptr<GraphBook> book;
+    GraphUses uses;
     // For a graph inside a node: of the graph that the node is in. It is never owned then.
     Need around;
     CUgraph graph = nullptr;
+    KnownGraph known{*this};
+    // Which conditional node each condition is of. Nodes may be gone, and there may be none yet.
+    std::unordered_map<unsigned long long, GraphNode> condition_users;
 };
 
 // invalid_argument for an empty Graph, and for one whose node is gone.

@@ -1,73 +1,121 @@
 #include "graph_uses.hpp"
 
-#include <new>
+#include <cushim/loader.h>
+
+#include <algorithm>
+
+#include "relaxed_capture.hpp"
+#include "with_memory.hpp"
 
 namespace cushim::detail {
 namespace {
 
-Error no_memory() noexcept {
-    return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+void release_uses(void *user) noexcept {
+    release_later(static_cast<Released *>(user));
 }
 
-void release_uses(void *user) noexcept {
-    release_later(static_cast<KeptUses *>(user));
+Result<void> need_release_thread() noexcept {
+    if (!prepare_release()) {
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
+    }
+    return {};
+}
+
+// CUDA has it from here on, also where the graph does not take it.
+Result<void> give(const GraphApi &api, CUgraph graph, std::unique_ptr<Released> kept) noexcept {
+    CUSHIM_TRY_VOID(need_release_thread());
+    CUuserObject object = nullptr;
+    CUSHIM_TRY_VOID(api.user_object_create(&object, kept.get(), release_uses));
+    (void)kept.release();
+    Result<void> given = api.user_object_give(graph, object);
+    if (!given) {
+        (void)api.user_object_release(object);
+    }
+    return given;
 }
 
 } // namespace
 
-Result<std::unique_ptr<KeptUses>> keep_uses(const NodeUses &uses) noexcept {
-    struct Guard {
-        Closure closure;
-        ~Guard() {
-            if (closure.object != nullptr) {
-                closure.destroy(closure.object);
-            }
-        }
-    } guard{uses.closure};
-    try {
-        std::unique_ptr<KeptUses> kept;
+bool NewUses::empty() const noexcept {
+    return !closure && std::all_of(states.begin(), states.end(),
+                                   [](const State *state) { return state == nullptr; });
+}
+
+bool KeptUses::is_ready() noexcept {
+    if (!after) {
+        return true;
+    }
+    if (cushim_exiting() != 0) {
+        return false; // and never will be
+    }
+    const RelaxedCapture no_capture_ends_by_the_question;
+    const Result<bool> through = after.query();
+    if (!through) {
+        report_teardown({through.error().status(), through.error().entry_point(),
+                         reinterpret_cast<unsigned long long>(after.native())});
+    }
+    return !through || *through;
+}
+
+Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept {
+    if (uses.empty()) {
+        return std::unique_ptr<KeptUses>();
+    }
+    return with_memory([&]() -> Result<std::unique_ptr<KeptUses>> {
+        auto kept = std::make_unique<KeptUses>();
         for (State *const state : uses.states) {
             if (state != nullptr) {
-                if (!kept) {
-                    kept = std::make_unique<KeptUses>();
-                }
                 kept->needs.emplace_back(state);
             }
         }
-        if (guard.closure.object != nullptr && !kept) {
-            kept = std::make_unique<KeptUses>();
-        }
-        if (kept) {
-            kept->closure = guard.closure;
-            guard.closure = {};
-        }
+        kept->closure = std::move(uses.closure);
         return kept;
-    } catch (const std::bad_alloc &) {
-        return no_memory();
-    }
+    });
 }
 
-Result<PendingUses> PendingUses::make(const GraphApi &api,
-                                      std::unique_ptr<KeptUses> kept) noexcept {
-    if (!kept) {
-        return PendingUses(api, nullptr);
-    }
-    if (!prepare_release()) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
-    }
-    CUuserObject object = nullptr;
-    CUSHIM_TRY_VOID(api.user_object_create(&object, kept.get(), release_uses));
-    (void)kept.release(); // the object's from here on
-    return PendingUses(api, object);
+Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexcept {
+    CUSHIM_TRY(auto kept, keep_uses(std::move(uses)));
+    return kept ? give(api, graph, std::move(kept)) : Result<void>();
 }
 
-Result<void> PendingUses::give_to(CUgraph graph) noexcept {
-    if (object_ == nullptr) {
+bool GraphUses::is_recent(const State *state) const noexcept {
+    return std::find(recent_.begin(), recent_.end(), state) != recent_.end();
+}
+
+Result<void> GraphUses::prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept {
+    if (uses.empty()) {
         return {};
     }
-    CUSHIM_TRY_VOID(api_->user_object_give(graph, object_));
-    object_ = nullptr;
-    return {};
+    return with_memory([&]() -> Result<void> {
+        if (kept_ == nullptr) {
+            auto kept = std::make_unique<Kept>();
+            Kept *const made = kept.get();
+            CUSHIM_TRY_VOID(give(api, graph, std::move(kept)));
+            kept_ = made;
+        }
+        for (State *const state : uses.states) {
+            if (state != nullptr && !is_recent(state)) {
+                kept_->needs.try_emplace(state);
+            }
+        }
+        std::vector<OwnedClosure> &closures = kept_->closures;
+        if (uses.closure && closures.size() == closures.capacity()) {
+            closures.reserve(2 * closures.size() + 1);
+        }
+        return {};
+    });
+}
+
+void GraphUses::keep(NewUses &&uses) noexcept {
+    for (State *const state : uses.states) {
+        if (state != nullptr && !is_recent(state)) {
+            kept_->needs.find(state)->second = Need(state);
+            recent_[next_recent_++ % recent_.size()] = state;
+        }
+    }
+    if (uses.closure) {
+        kept_->closures.push_back(std::move(uses.closure));
+    }
 }
 
 } // namespace cushim::detail

@@ -1,10 +1,13 @@
-// What nodes use and graphs keep: owners and closures, handed to CUDA as user objects, whose references it
+// What nodes use and graphs keep: owners and closures, handed to CUDA as a user object, whose references it
 // copies and drops with the graphs and executable graphs that may run them.
 #pragma once
 
+#include <cushim/event.hpp>
 #include <cushim/graph_node.hpp>
 
+#include <array>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "graph_api.hpp"
@@ -12,47 +15,79 @@
 
 namespace cushim::detail {
 
-// Goes when CUDA says that no graph needs it any more: on a thread on which CUDA may be called.
-struct KeptUses final : Released {
-    KeptUses() = default;
-    ~KeptUses() override {
-        if (closure.object != nullptr) {
-            closure.destroy(closure.object);
-        }
-    }
-    std::vector<Need> needs;
-    Closure closure;
-};
-
-// Null where there is nothing to keep. Takes the closure over in any case.
-Result<std::unique_ptr<KeptUses>> keep_uses(const NodeUses &uses) noexcept;
-
-// What is to be kept, before the graph takes it. Goes with it unless it does.
-class PendingUses {
+// A closure on its way to who keeps it: destroyed unless it is taken.
+class OwnedClosure {
   public:
-    // Of nothing.
-    PendingUses() noexcept = default;
-
-    // Makes a user object where there is something to keep.
-    static Result<PendingUses> make(const GraphApi &api, std::unique_ptr<KeptUses> kept) noexcept;
-
-    PendingUses(PendingUses &&other) noexcept : api_(other.api_), object_(other.object_) {
-        other.object_ = nullptr;
+    OwnedClosure() noexcept = default;
+    explicit OwnedClosure(const Closure &closure) noexcept : closure_(closure) {}
+    OwnedClosure(OwnedClosure &&other) noexcept : closure_(other.closure_) { other.closure_ = {}; }
+    OwnedClosure &operator=(OwnedClosure &&other) noexcept {
+        const Closure old = closure_;
+        closure_ = other.closure_;
+        other.closure_ = old;
+        return *this;
     }
-    PendingUses &operator=(PendingUses &&) = delete;
-    ~PendingUses() {
-        if (object_ != nullptr) {
-            (void)api_->user_object_release(object_);
+    ~OwnedClosure() {
+        if (closure_.object != nullptr) {
+            closure_.destroy(closure_.object);
         }
     }
 
-    Result<void> give_to(CUgraph graph) noexcept;
+    explicit operator bool() const noexcept { return closure_.object != nullptr; }
 
   private:
-    PendingUses(const GraphApi &api, CUuserObject object) noexcept : api_(&api), object_(object) {}
+    Closure closure_;
+};
 
-    const GraphApi *api_ = nullptr;
-    CUuserObject object_ = nullptr;
+// What somebody is about to use.
+class NewUses {
+  public:
+    // Takes the closure over.
+    explicit NewUses(const NodeUses &uses) noexcept : states(uses.states), closure(uses.closure) {}
+
+    bool empty() const noexcept;
+
+    const std::span<State *const> states; // some may be null
+    OwnedClosure closure;
+};
+
+/* What one node, or one call, uses. Goes on a thread on which CUDA may be called, and not before the work that
+ * `after` was recorded behind is through. */
+struct KeptUses final : Released {
+    bool is_ready() noexcept override;
+
+    std::vector<Need> needs;
+    OwnedClosure closure;
+    Event after; // empty: nothing to wait for
+};
+
+// Null where there is nothing to keep.
+Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
+
+// Gives a graph that somebody else knows what one call uses, in a user object of its own.
+Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexcept;
+
+/* What the nodes of one graph use: in one user object, made at the first need, that grows with the graph. The
+ * graph's clones and executable graphs keep it, too, so what a node has ever used stays until the last of them is
+ * gone; what many nodes use is kept once. */
+class GraphUses {
+  public:
+    // Has room for them, so that nothing can fail once the node is there.
+    Result<void> prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept;
+    void keep(NewUses &&uses) noexcept;
+
+  private:
+    struct Kept final : Released {
+        std::unordered_map<State *, Need> needs; // a need is empty until it is kept
+        std::vector<OwnedClosure> closures;
+    };
+
+    bool is_recent(const State *state) const noexcept;
+
+    Kept *kept_ = nullptr; // CUDA's, as long as the graph is there
+    // Some that are kept: most nodes use what the ones before them used.
+    std::array<const State *, 4> recent_{};
+    unsigned int next_recent_ = 0;
 };
 
 } // namespace cushim::detail

@@ -31,7 +31,7 @@ Result<Pitch> checked(const Pitch &pitch, const Extent &extent, std::size_t widt
     if (known.row < width_bytes) {
         return invalid_argument("rows of %zu bytes, %zu bytes apart", width_bytes, known.row);
     }
-    if (known.row % alignment != 0) {
+    if ((known.row & (alignment - 1)) != 0) { // a power of two
         return invalid_argument("rows %zu bytes apart, of elements at multiples of %zu", known.row,
                                 alignment);
     }

@@ -6,6 +6,8 @@
 
 #include <cushim/loader.h>
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -15,40 +17,122 @@
 namespace cushim::detail {
 namespace {
 
-struct Queue {
-    std::mutex mutex;
-    std::condition_variable changed;
-    Released *first = nullptr;
-    Released **last = &first;
-    unsigned long long queued = 0;
-    unsigned long long deleted = 0;
-    bool runs = false;
+// A singly linked list that one appends to.
+class List {
+  public:
+    List() noexcept = default;
+    List(const List &) = delete;
+    List &operator=(const List &) = delete;
+
+    bool empty() const noexcept { return first_ == nullptr; }
+
+    void append(Released *released) noexcept {
+        released->next = nullptr;
+        *last_ = released;
+        last_ = &released->next;
+    }
+    Released *take_all() noexcept {
+        Released *const all = first_;
+        first_ = nullptr;
+        last_ = &first_;
+        return all;
+    }
+
+  private:
+    Released *first_ = nullptr;
+    Released **last_ = &first_;
+};
+
+class Queue {
+  public:
+    bool start() noexcept {
+        const std::lock_guard lock(mutex_);
+        runs_ = runs_ || start_thread();
+        return runs_;
+    }
+
+    void add(Released *released) noexcept {
+        const std::lock_guard lock(mutex_);
+        handed_over_.append(released);
+        changed_.notify_all();
+    }
+
+    // Until all that is there now was asked once, and deleted if it was ready.
+    void wait() noexcept {
+        std::unique_lock lock(mutex_);
+        if (!runs_) {
+            return;
+        }
+        do { // what goes may hand over more
+            const unsigned long long pass = begun_ + 1;
+            wanted_ = pass;
+            changed_.notify_all();
+            changed_.wait(lock, [&] { return done_ >= pass; });
+        } while (!handed_over_.empty());
+    }
+
+  private:
+    using Milliseconds = std::chrono::milliseconds;
+    static constexpr Milliseconds shortest{1}, longest{32};
+
+    bool start_thread() noexcept {
+        try {
+            std::thread([this] { run(); }).detach();
+            return true;
+        } catch (const std::exception &) { // system_error, bad_alloc
+            return false;
+        }
+    }
 
     [[noreturn]] void run() {
-        std::unique_lock lock(mutex);
+        std::unique_lock lock(mutex_);
+        Milliseconds pause = shortest;
         for (;;) {
-            changed.wait(lock, [this] { return first != nullptr; });
-            Released *released = first;
-            first = nullptr;
-            last = &first;
-            lock.unlock();
-            const unsigned long long count = delete_all(released);
-            lock.lock();
-            deleted += count;
-            changed.notify_all();
+            const auto is_wanted = [this] { return !handed_over_.empty() || wanted_ > begun_; };
+            if (not_ready_.empty()) {
+                changed_.wait(lock, is_wanted);
+            }
+            // What is not ready gets ready unheard.
+            if (!not_ready_.empty() && !changed_.wait_for(lock, pause, is_wanted)) {
+                pause = std::min(2 * pause, longest);
+            } else {
+                pause = shortest;
+            }
+            pass(lock);
         }
     }
 
-    static unsigned long long delete_all(Released *released) {
-        unsigned long long count = 0;
-        while (released != nullptr) {
-            Released *const next = released->next;
-            delete released;
-            released = next;
-            ++count;
-        }
-        return count;
+    void pass(std::unique_lock<std::mutex> &lock) {
+        const unsigned long long number = ++begun_;
+        Released *const aside = not_ready_.take_all();
+        Released *const added = handed_over_.take_all();
+        lock.unlock();
+        delete_ready(aside);
+        delete_ready(added);
+        lock.lock();
+        done_ = number;
+        changed_.notify_all();
     }
+
+    // On the thread alone, as not_ready_ is.
+    void delete_ready(Released *each) {
+        while (each != nullptr) {
+            Released *const next = each->next;
+            if (each->is_ready()) {
+                delete each;
+            } else {
+                not_ready_.append(each);
+            }
+            each = next;
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    List handed_over_;
+    List not_ready_;
+    unsigned long long begun_ = 0, done_ = 0, wanted_ = 0; // passes over the lists
+    bool runs_ = false;
 };
 
 // The queue of this process: another one in the child of a fork, whose parent's may be locked for ever.
@@ -69,49 +153,23 @@ Queue *queue() noexcept {
     return slot->queue;
 }
 
-bool start(Queue &queue) noexcept {
-    try {
-        std::thread([&queue] { queue.run(); }).detach();
-        return true;
-    } catch (const std::exception &) { // system_error, bad_alloc
-        return false;
-    }
-}
-
 } // namespace
 
 bool prepare_release() noexcept {
     Queue *const own = queue();
-    if (own == nullptr) {
-        return false;
-    }
-    const std::lock_guard lock(own->mutex);
-    own->runs = own->runs || start(*own);
-    return own->runs;
+    return own != nullptr && own->start();
 }
 
 void release_later(Released *released) noexcept {
-    Queue *const own = queue();
-    if (own == nullptr) {
-        return; // the child of a fork, and the object is its parent's
+    // None in the child of a fork that has no memory, and then the object is its parent's.
+    if (Queue *const own = queue()) {
+        own->add(released);
     }
-    const std::lock_guard lock(own->mutex);
-    released->next = nullptr;
-    *own->last = released;
-    own->last = &released->next;
-    ++own->queued;
-    own->changed.notify_all();
 }
 
 void wait_for_released() noexcept {
-    Queue *const own = queue();
-    if (own == nullptr) {
-        return;
-    }
-    std::unique_lock lock(own->mutex);
-    if (own->runs) {
-        const unsigned long long until = own->queued;
-        own->changed.wait(lock, [&] { return own->deleted >= until; });
+    if (Queue *const own = queue()) {
+        own->wait();
     }
 }
 

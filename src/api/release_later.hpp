@@ -7,10 +7,12 @@ namespace cushim::detail {
 // Something to destroy later, linked into the queue: no memory is needed in the callback.
 struct Released {
     virtual ~Released() = default;
+    // Whether it may go by now. Asked on the thread that deletes it, again and again.
+    virtual bool is_ready() noexcept { return true; }
     Released *next = nullptr;
 };
 
-// Deletes `released` soon, on a thread of cushim's own. From any thread, callbacks included; never
+// Deletes `released` soon after it is ready, on a thread of cushim's own. From any thread, callbacks included; never
 // blocks for longer than others take to call it. Starts the thread if need be: `prepare_release()` did
 // that, so that nothing can fail here.
 void release_later(Released *released) noexcept;
@@ -18,7 +20,8 @@ void release_later(Released *released) noexcept;
 // Starts the thread, if it does not run in this process; false where that fails.
 bool prepare_release() noexcept;
 
-// Returns when everything that was handed over before is deleted.
+// Returns when everything that was handed over before is deleted, apart from what was not ready when it was
+// asked after this call.
 void wait_for_released() noexcept;
 
 } // namespace cushim::detail

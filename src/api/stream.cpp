@@ -2,6 +2,7 @@
 
 #include "adopting.hpp"
 #include "call.hpp"
+#include "graph_driver.hpp"
 #include "graph_uses.hpp"
 #include "in_context.hpp"
 #include "release_later.hpp"
@@ -39,11 +40,10 @@ void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
 // Captured, it is called in every launch, and is the graphs' that may run it.
 Result<void> capture_closure(const Stream &stream, const detail::Closure &closure) noexcept {
     const detail::GraphApi &api = detail::driver_graphs;
-    CUSHIM_TRY(auto kept, detail::keep_uses({{}, closure}));
-    CUSHIM_TRY(auto pending, detail::PendingUses::make(api, std::move(kept)));
-    detail::NativeCapture capture;
-    CUSHIM_TRY_VOID(api.capture.info(stream.native(), &capture));
-    CUSHIM_TRY_VOID(pending.give_to(capture.graph));
+    detail::NewUses uses({{}, closure});
+    CUgraph graph = nullptr;
+    CUSHIM_TRY_VOID(detail::captured_graph(stream.native(), &graph));
+    CUSHIM_TRY_VOID(detail::give_uses(api, graph, std::move(uses)));
     return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
 }
 

@@ -2,10 +2,13 @@
 #include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
+#include "harness/reports.hpp"
 #include "harness/simulator.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -39,6 +42,17 @@ Result<void> unsafe_call(const Context &context) {
     const CUresult status = driver().cuMemAlloc(&address, 16);
     return status == CUDA_SUCCESS ? Result<void>()
                                   : Error::status(Api::driver, status, "cuMemAlloc_v2");
+}
+
+// A way to end a capture that is not the right one.
+struct Ending {
+    const char *why;
+    std::function<Result<void>()> end;
+};
+
+template <class T>
+Result<void> without_value(const Result<T> &result) {
+    return result ? Result<void>() : Result<void>(result.error());
 }
 
 } // namespace
@@ -147,11 +161,12 @@ GRAPH_SCENARIO_TEST("a captured host function is called in each launch", "[graph
     return {};
 }
 
-SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]") {
+GRAPH_SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, Graph::create(context));
+    CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
     CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY_VOID(stream.capture_to(graph, first, CaptureMode::per_thread,
                                       [&] { return fill(stream, memory.span(), 2); }));
@@ -164,42 +179,198 @@ SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]
     return {};
 }
 
-TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
+GRAPH_SCENARIO_TEST("a graph that is let go while it is captured to", "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(Graph graph, api_test::create_graph(api, context));
+    CUSHIM_TRY_VOID(stream.capture_to(graph, {}, CaptureMode::per_thread, [&] {
+        graph.reset();
+        return fill(stream, memory.span(), 2);
+    }));
+    CUSHIM_TRY(const CaptureStatus status, stream.capture_status());
+    CHECK(status == CaptureStatus::none);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a graph that is captured to keeps its one owner", "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+    CUSHIM_TRY(const Graph another, api_test::create_graph(api, context));
+    const Ending endings[] = {
+        {"invalid argument: the capture was into another graph",
+         [&] { return stream.end_capture_to(another); }},
+        {"invalid argument: the graph is empty", [&] { return stream.end_capture_to(Graph()); }},
+        {"invalid argument: the capture was into a graph that is there: end_capture_to() ends it",
+         [&] { return without_value(stream.end_capture()); }},
+        {"invalid argument: the capture was into a graph that is there: end_capture_to() ends it",
+         [&] { return without_value(api_test::end_capture(api, stream)); }}};
+    for (const Ending &ending : endings) {
+        CUSHIM_TRY_VOID(stream.begin_capture_to(graph, {}));
+        const Result<void> queued = fill(stream, memory.span(), 2);
+        CUSHIM_TRY_VOID(api_test::refused(ending.end(), ending.why));
+        CUSHIM_TRY_VOID(queued);
+        CUSHIM_TRY(const CaptureStatus status, stream.capture_status());
+        CHECK(status == CaptureStatus::none);
+    }
+    CUSHIM_TRY(const std::size_t count, graph.node_count());
+    CHECK(count == std::size(endings));
+    return api_test::run_once(graph, stream);
+}
+
+GRAPH_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's after a capture",
+                    "[graph][capture][conditional][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(const Graph lent, Graph::borrow(context, graph.native()));
+    for (const Graph *const to : {&branch.body, &lent}) {
+        CUSHIM_TRY_VOID(stream.begin_capture_to(*to, {}));
+        const Result<void> queued = fill(stream, memory.span(), 2);
+        CUSHIM_TRY_VOID(
+            api_test::refused(api_test::end_capture(api, stream),
+                              "invalid argument: the capture was into a graph that is there: "
+                              "end_capture_to() ends it"));
+        CUSHIM_TRY_VOID(queued);
+    }
+    return api_test::run_once(graph, stream);
+}
+
+#if CUDA_VERSION >= 12030
+GRAPH_SCENARIO_TEST("nor after a capture that CUDA's own call has begun", "[graph][capture][G2]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+    const CUresult begun = driver().cuStreamBeginCaptureToGraph(
+        stream.native(), graph.native(), nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (begun != CUDA_SUCCESS) {
+        return begun == 36 ? Error::requires_newer_driver("cuStreamBeginCaptureToGraph",
+                                                          Version::of(12, 3), driver_version())
+                           : Error::status(Api::driver, begun, "cuStreamBeginCaptureToGraph");
+    }
+    return api_test::refused(api_test::end_capture(api, stream),
+                             "invalid argument: the capture was into a graph that is there: "
+                             "end_capture_to() ends it");
+}
+#endif
+
+GRAPH_SCENARIO_TEST("what was captured for nobody goes", "[graph][capture][G2]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+    CUSHIM_TRY_VOID(api_test::begin_capture(api, stream, CaptureMode::per_thread));
+    const Result<void> queued = fill(stream, memory.span(), 2);
+    CUSHIM_TRY_VOID(api_test::refused(stream.end_capture_to(graph),
+                                      "invalid argument: the capture was into another graph"));
+    CUSHIM_TRY_VOID(queued);
+    CUSHIM_TRY(const std::size_t count, graph.node_count());
+    CHECK(count == 0);
+    return {};
+}
+
+GRAPH_TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
     const auto [context, stream] = make_place();
     auto memory = DeviceBuffer<int>::allocate(context, 8);
     REQUIRE(memory.has_value());
-    CHECK_THROWS_AS(stream.capture([&, &of = stream] {
-        (void)fill(of, memory->span(), 1);
-        throw std::runtime_error("out");
-    }),
+    CHECK_THROWS_AS(api_test::capture(api, stream, CaptureMode::per_thread,
+                                      [&, &of = stream] {
+                                          (void)fill(of, memory->span(), 1);
+                                          throw std::runtime_error("out");
+                                      }),
                     std::runtime_error);
     CHECK(*stream.capture_status() == CaptureStatus::none);
     CHECK(stream.synchronize().has_value());
     CHECK(api_test::leaks().size() == (api_test::simulator() == nullptr ? 0 : 3));
 }
 
-TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
+GRAPH_TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
     const auto [context, stream] = make_place();
-    REQUIRE(stream.begin_capture(CaptureMode::per_thread).has_value());
+    REQUIRE(api_test::begin_capture(api, stream, CaptureMode::per_thread).has_value());
     CHECK(unsafe_call(context).error().kind() == ErrorKind::not_permitted);
     CHECK(*stream.capture_status() == CaptureStatus::invalidated);
     CHECK_FALSE(*stream.is_capturing());
-    const auto graph = stream.end_capture();
+    const auto graph = api_test::end_capture(api, stream);
     REQUIRE_FALSE(graph.has_value());
     CHECK(graph.error().kind() == ErrorKind::capture_invalidated);
+    CHECK(graph.error().api() == api);
     CHECK(*stream.capture_status() == CaptureStatus::none);
 }
 
-TEST_CASE("what a scope answers of a ruined capture is the first error", "[graph][capture][G4]") {
+GRAPH_TEST_CASE("what a scope answers of a ruined capture is the first error",
+                "[graph][capture][G4]") {
     const auto [context, stream] = make_place();
-    const auto graph = stream.capture([&in = context] { return unsafe_call(in); });
+    const api_test::Reports reports;
+    const auto graph = api_test::capture(api, stream, CaptureMode::per_thread,
+                                         [&in = context] { return unsafe_call(in); });
     REQUIRE_FALSE(graph.has_value());
     CHECK(graph.error().kind() == ErrorKind::not_permitted);
     CHECK(graph.error().status() == 900);
     // Nobody looked: the end of the capture tells.
-    const auto ignored = stream.capture([&in = context] { (void)unsafe_call(in); });
+    const auto ignored = api_test::capture(api, stream, CaptureMode::per_thread,
+                                           [&in = context] { (void)unsafe_call(in); });
     REQUIRE_FALSE(ignored.has_value());
     CHECK(ignored.error().kind() == ErrorKind::capture_invalidated);
+    CHECK(reports.failures.empty());
+}
+
+GRAPH_TEST_CASE("a capture whose streams are not joined has no graph", "[graph][capture][G4]") {
+    const auto [context, stream] = make_place();
+    const auto other = Stream::create(context);
+    const auto fork_event = Event::create(context, {.timing = false});
+    const auto memory = DeviceBuffer<int>::allocate(context, 8);
+    REQUIRE((other && fork_event && memory));
+    const auto fork = [&, &from = stream]() -> Result<void> {
+        CUSHIM_TRY_VOID(fork_event->record(from));
+        CUSHIM_TRY_VOID(other->wait_event(*fork_event));
+        return fill(*other, memory->span(), 1);
+    };
+    const auto graph = api_test::capture(api, stream, CaptureMode::per_thread, fork);
+    REQUIRE_FALSE(graph.has_value());
+    CHECK(graph.error().status() == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+    CHECK(*other->capture_status() == CaptureStatus::none);
+
+    // What leaves early is the error, and that it leaves streams behind is no news.
+    const api_test::Reports reports;
+    const auto left =
+        api_test::capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+            CUSHIM_TRY_VOID(fork());
+            return Error::invalid_argument("between fork and join");
+        });
+    CHECK(api_test::refusal(left) == "invalid argument: between fork and join");
+    CHECK(reports.failures.empty());
+    CHECK(*other->capture_status() == CaptureStatus::none);
+    CHECK(fill(*other, memory->span(), 2).has_value());
+    CHECK(other->synchronize().has_value());
+}
+
+GRAPH_TEST_CASE("the end on another thread loses what was captured", "[graph][capture][G1]") {
+    const auto [context, stream] = make_place();
+    const auto memory = DeviceBuffer<int>::allocate(context, 8);
+    REQUIRE(memory.has_value());
+    for (const CaptureMode mode : {CaptureMode::per_thread, CaptureMode::relaxed}) {
+        REQUIRE(api_test::begin_capture(api, stream, mode).has_value());
+        CHECK(fill(stream, memory->span(), 1).has_value());
+        auto graph = Result<Graph>(Graph());
+        std::thread([&, &of = stream] { graph = api_test::end_capture(api, of); }).join();
+        CHECK(*stream.capture_status() == CaptureStatus::none);
+        if (mode == CaptureMode::relaxed) {
+            CHECK(graph.has_value());
+        } else {
+            REQUIRE_FALSE(graph.has_value());
+            CHECK(graph.error().status() == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+        }
+    }
+    CHECK(stream.synchronize().has_value());
 }
 
 TEST_CASE("an unsafe call is allowed in a relaxed capture", "[graph][capture][G1]") {
@@ -226,27 +397,27 @@ TEST_CASE("what cannot be captured, and ends that nobody began", "[graph][captur
     CHECK(Stream::legacy().begin_capture().error().status() == 900);
 }
 
-TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]") {
+GRAPH_TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]") {
     const auto [context, stream] = make_place();
     for (const CaptureMode mode : {CaptureMode::global, CaptureMode::per_thread}) {
         auto memory = DeviceBuffer<int>::allocate(context, 8);
-        auto graph = Graph::create(context);
+        auto graph = api_test::create_graph(api, context);
         REQUIRE((memory && graph));
         REQUIRE(graph->add_memset_node({}, *memory, 1).has_value());
         REQUIRE(graph->keep_alive(*memory).has_value());
         memory->reset();
         auto exec = graph->instantiate();
         REQUIRE(exec.has_value());
-        REQUIRE(stream.begin_capture(mode).has_value());
+        REQUIRE(api_test::begin_capture(api, stream, mode).has_value());
         exec->reset();
         graph->reset(); // and with it the memory
         wait_for_released_closures();
         CHECK(*stream.capture_status() == CaptureStatus::active);
-        CHECK(stream.end_capture().has_value());
+        CHECK(api_test::end_capture(api, stream).has_value());
     }
 }
 
-TEST_CASE("two threads capture at once", "[graph][capture]") {
+GRAPH_TEST_CASE("two threads capture at once", "[graph][capture]") {
     api_test::restart("");
     auto context = api_test::Trial::context();
     REQUIRE(context.has_value());
@@ -256,10 +427,12 @@ TEST_CASE("two threads capture at once", "[graph][capture]") {
         CUSHIM_TRY(const Stream stream, Stream::create(*context, {.non_blocking = true}));
         CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(*context, 64));
         for (int round = 0; round < 20; ++round) {
-            CUSHIM_TRY(const Graph graph, stream.capture([&]() -> Result<void> {
-                CUSHIM_TRY_VOID(fill(stream, memory.span(), value));
-                return fill(stream, memory.span(), value + round);
-            }));
+            CUSHIM_TRY(
+                const Graph graph,
+                api_test::capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                    CUSHIM_TRY_VOID(fill(stream, memory.span(), value));
+                    return fill(stream, memory.span(), value + round);
+                }));
             CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
             std::vector<int> values(64);
             CUSHIM_TRY_VOID(copy(stream, std::span(values), memory.span()));

@@ -49,6 +49,11 @@ Result<void> count_kernels() {
     return answer((loaded ? *loaded : none).kernel_count());
 }
 
+Result<void> add_kernel(const Things &on, const LaunchConfig &config) {
+    CUSHIM_TRY(const auto idle, on.kernel.as<void()>());
+    return answer(on.graph.add_kernel_node({}, idle, config));
+}
+
 Result<void> capture_to(const Things &on) {
     CUSHIM_TRY_VOID(on.stream.begin_capture_to(on.graph, {}));
     return on.stream.end_capture_to(on.graph);
@@ -86,6 +91,14 @@ const Row rows[] = {
      [](const Things &on) { return answer(max_active_clusters(on.context, on.kernel, {})); }},
     {"the loading mode", Version::of(11, 7), Feature::loading_mode,
      [](const Things &) { return answer(Module::loads_lazily()); }},
+    {"nodes with their own priorities", Version::of(11, 7), Feature::graph_node_priorities,
+     [](const Things &on) { return answer(on.graph.instantiate({.use_node_priority = true})); }},
+    {"the priority of a node", Version::of(11, 7), Feature::graph_node_priorities,
+     [](const Things &on) { return add_kernel(on, {.priority = 0}); }},
+    {"the cluster of a node", Version::of(11, 8), Feature::graph_node_launch_attributes,
+     [](const Things &on) { return add_kernel(on, {.cluster = 1}); }},
+    {"graphs that the device launches", Version::of(12, 0), Feature::graph_device_launch,
+     [](const Things &on) { return answer(on.graph.instantiate({.device_launch = true})); }},
     {"libraries", Version::of(12, 0), Feature::library_loading,
      [](const Things &) { return answer(Library::load(api_test::device_code)); }},
     {"streams' numbers", Version::of(12, 0), Feature::object_ids,
@@ -148,6 +161,14 @@ void check_older(const Row &row, const Result<void> &result) {
     CHECK(result.error().installed() == driver_version());
 }
 
+// Some calls take a struct that headers have later than the driver has the feature.
+void check_lacking(const Row &row, const Error &error) {
+    INFO(error.message());
+    CHECK(error.installed() == headers_version());
+    CHECK(error.required() > headers_version());
+    CHECK(error.required() >= row.needed);
+}
+
 void check_newer(const Result<void> &result) {
     if (!result) {
         INFO(result.error().message());
@@ -175,6 +196,7 @@ TEST_CASE("an older driver is told which version is needed", "[driver_versions]"
             const Things things = make_things();
             const Result<void> result = row.call(things);
             if (!result && result.error().kind() == ErrorKind::requires_newer_headers) {
+                check_lacking(row, result.error());
                 SKIP("these headers lack it");
             }
             if (is_older) {
@@ -188,11 +210,17 @@ TEST_CASE("an older driver is told which version is needed", "[driver_versions]"
 }
 
 // Where CUDA has a field, and no feature of its own.
-TEST_CASE("an older driver bounds no pool", "[driver_versions]") {
+TEST_CASE("an older driver bounds no pool, nor do older headers", "[driver_versions]") {
     api_test::restart("");
     MemoryPoolOptions options;
     options.max_size = 16 * two_mebibytes;
     const auto pool = MemoryPool::create(Device::from_native(0), options);
+    if (headers_version() < Version::of(12, 2)) {
+        REQUIRE_FALSE(pool.has_value());
+        CHECK(pool.error().kind() == ErrorKind::requires_newer_headers);
+        CHECK(pool.error().required() == Version::of(12, 2));
+        return;
+    }
     if (driver_version() >= Version::of(12, 2)) {
         CHECK((pool || pool.error().kind() != ErrorKind::requires_newer_driver));
         return;

@@ -1,5 +1,6 @@
 // Conditional nodes: bodies, what refuses them, and which driver has them.
 #include "harness/device_code.hpp"
+#include "harness/failing_allocation.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/simulator.hpp"
@@ -18,6 +19,7 @@ Result<int> first_of(const Context &context, const DeviceBuffer<int> &memory) {
 } // namespace
 
 GRAPH_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]") {
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
@@ -39,6 +41,7 @@ GRAPH_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]") {
 }
 
 GRAPH_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][conditional][G18]") {
+    trial.needs_cuda(12, 8);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
@@ -58,6 +61,7 @@ GRAPH_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][condition
 }
 
 GRAPH_SCENARIO_TEST("a while node whose condition is 0 does not run", "[graph][conditional][G18]") {
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
@@ -74,6 +78,7 @@ GRAPH_SCENARIO_TEST("a while node whose condition is 0 does not run", "[graph][c
 }
 
 GRAPH_SCENARIO_TEST("a switch node runs the case of that number", "[graph][conditional][G18]") {
+    trial.needs_cuda(12, 8);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
@@ -96,20 +101,103 @@ GRAPH_SCENARIO_TEST("a switch node runs the case of that number", "[graph][condi
 }
 
 GRAPH_SCENARIO_TEST("a body keeps what its nodes use", "[graph][conditional]") {
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(context, 4));
     {
         CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
         CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
         CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
-        (void)fill;
+        CUSHIM_TRY(const GraphNode back, branch.body.add_memcpy_node(fill, out, memory.span()));
+        CHECK(back);
     }
-    return api_test::run_once(graph, stream);
+    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    CUSHIM_TRY(const int found, first_of(context, out));
+    CHECK(found == 2);
+    return {};
 }
 
+GRAPH_SCENARIO_TEST("a condition has one node at a time", "[graph][conditional][G18]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody first, graph.add_if_node({}, condition));
+    CUSHIM_TRY_VOID(api_test::refused(graph.add_while_node({}, condition),
+                                      "invalid argument: the condition has a node already"));
+    CUSHIM_TRY_VOID(graph.destroy_node(first.node));
+    CUSHIM_TRY(const GraphBody second, graph.add_if_node({}, condition));
+    CUSHIM_TRY(const GraphNode fill, second.body.add_memset_node({}, memory, 4));
+    CHECK(fill);
+    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    CUSHIM_TRY(const int found, first_of(context, memory));
+    CHECK(found == 4);
+    return {};
+}
+
+GRAPH_TEST_CASE("a graph with conditional nodes is no child",
+                "[graph][conditional][current][G14]") {
+    api_test::need_cuda(12, 3);
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    auto graph = create_graph(api, *context), other = create_graph(api, *context);
+    REQUIRE((graph && other));
+    auto condition = graph->create_condition({});
+    REQUIRE(condition.has_value());
+    REQUIRE(graph->add_if_node({}, *condition).has_value());
+    const auto child = other->add_child_graph_node({}, *graph);
+    REQUIRE_FALSE(child.has_value());
+    CHECK(child.error().kind() == ErrorKind::not_supported_by_device);
+    CHECK(child.error().status() == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(*other->node_count() == 0);
+}
+
+#ifdef API_TEST_ALLOCATIONS_FAIL
+GRAPH_TEST_CASE("a conditional node whose bodies cannot be named is not left behind",
+                "[graph][conditional][current]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a driver that does without memory, too");
+    }
+    api_test::need_cuda(12, 8);
+    api_test::restart("");
+    auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    int without_memory = 0;
+    for (long nth = 1; nth < 1000; ++nth) {
+        INFO("allocation " << nth);
+        auto graph = create_graph(api, *context);
+        REQUIRE(graph.has_value());
+        auto condition = graph->create_condition({.initial = 1});
+        REQUIRE(condition.has_value());
+        auto added = Result<GraphCases>(GraphCases());
+        {
+            const api_test::FailingAllocation failing(nth);
+            added = graph->add_switch_node({}, *condition, 3);
+        }
+        if (added) {
+            CHECK(added->bodies.size() == 3);
+            CHECK(*graph->node_count() == 1);
+            break;
+        }
+        INFO(added.error().message());
+        REQUIRE(added.error().kind() == ErrorKind::out_of_memory);
+        if (added.error().status() == 0) { // else it was the simulated driver's
+            ++without_memory;
+            REQUIRE(*graph->node_count() == 0);
+        }
+    }
+    CHECK(without_memory >= 8); // lists before, and a book and a state of each body
+}
+#endif
+
 GRAPH_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][capture]") {
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
@@ -125,6 +213,7 @@ GRAPH_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][capture]
 }
 
 TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
+    api_test::need_cuda(12, 3);
     api_test::restart("");
     auto context = api_test::Trial::context();
     REQUIRE(context.has_value());
@@ -146,7 +235,7 @@ TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
           "invalid argument: the node that this graph is inside of was destroyed");
 }
 
-// On every driver, old ones too.
+// On every driver, old ones too, and with all headers.
 TEST_CASE("conditions need a driver of CUDA 12.3, some bodies one of 12.8",
           "[graph][conditional][G18]") {
     api_test::restart("");
@@ -155,20 +244,29 @@ TEST_CASE("conditions need a driver of CUDA 12.3, some bodies one of 12.8",
     auto graph = Graph::create(*context);
     REQUIRE(graph.has_value());
     const auto condition = graph->create_condition({});
-    if (!supports(driver_version(), Feature::graph_conditional_nodes)) {
+    const bool by_headers = !supports(headers_version(), Feature::graph_conditional_nodes);
+    if (by_headers || !supports(driver_version(), Feature::graph_conditional_nodes)) {
         REQUIRE_FALSE(condition.has_value());
-        CHECK(condition.error().kind() == ErrorKind::requires_newer_driver);
+        CHECK(condition.error().kind() ==
+              (by_headers ? ErrorKind::requires_newer_headers : ErrorKind::requires_newer_driver));
         CHECK(condition.error().required() == Version::of(12, 3));
         CHECK(std::string(condition.error().entry_point()) == "cuGraphConditionalHandleCreate");
         return;
     }
     REQUIRE(condition.has_value());
     const auto cases = graph->add_switch_node({}, *condition, 2);
+    const auto another = graph->create_condition({});
+    REQUIRE(another.has_value());
+    const auto branches = graph->add_if_else_node({}, *another);
     if (!supports(driver_version(), Feature::graph_conditional_switch)) {
         REQUIRE_FALSE(cases.has_value());
         CHECK(cases.error().kind() == ErrorKind::requires_newer_driver);
         CHECK(cases.error().required() == Version::of(12, 8));
+        REQUIRE_FALSE(branches.has_value());
+        CHECK(branches.error().kind() == ErrorKind::requires_newer_driver);
+        CHECK(branches.error().required() == Version::of(12, 8));
     } else {
         CHECK(cases.has_value());
+        CHECK(branches.has_value());
     }
 }

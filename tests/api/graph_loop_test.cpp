@@ -150,6 +150,37 @@ GRAPH_SCENARIO_TEST("a while loop runs until its kernel ends it", "[graph][condi
     }
     return {};
 }
+
+GRAPH_SCENARIO_TEST("a condition without an initial value keeps that of the launch before",
+                    "[graph][conditional][G18]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Library library, load_loop(trial, context));
+    CUSHIM_TRY(const auto step, library.kernel<CountDown>("count_down"));
+    CUSHIM_TRY(const auto left, DeviceBuffer<int>::allocate(context, 1));
+    CUSHIM_TRY(const auto rounds, DeviceBuffer<int>::allocate(context, 1));
+    CUSHIM_TRY(const auto mark, DeviceBuffer<int>::allocate(context, 1));
+    CUSHIM_TRY_VOID(fill(context, left.span(), 3));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    // Not applied: the first of these launches begins with whatever value.
+    CUSHIM_TRY(const auto more, graph.create_condition({.initial = 1, .assign_initial = false}));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, mark, 0));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node(clear, more));
+    CUSHIM_TRY(const GraphNode set, branch.body.add_memset_node({}, mark, 7));
+    CUSHIM_TRY(const GraphNode last,
+               graph.add_kernel_node(branch.node, step, {}, left, rounds, more.native()));
+    CHECK((set && last));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    for (const int expected : {7, 7, 0, 0}) {
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        int found = -1;
+        CUSHIM_TRY_VOID(copy(stream, std::span(&found, 1), mark.span()));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(found == expected);
+    }
+    return {};
+}
 #else
 TEST_CASE("loops need headers of CUDA 12.3", "[graph]") {
     SKIP("these are older");

@@ -5,6 +5,7 @@
 #include "harness/simulator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -21,16 +22,26 @@ Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &f
     return values;
 }
 
-// A kernel that graphs of either API take: a library's; for the driver's, on older drivers, a module's.
-Result<Kernel<api_test::Fill>> fill_kernel(Api api, const Context &context) {
-    api_test::register_kernels();
-    if (api == Api::driver && !supports(driver_version(), Feature::graph_library_kernels)) {
-        CUSHIM_TRY(const Module module, api_test::load_device_code(context));
-        return module.kernel<api_test::Fill>("fill");
-    }
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
-    return library.kernel<api_test::Fill>("fill");
+Result<Kernel<api_test::Fill>> fill_kernel(api_test::Trial &trial, Api api,
+                                           const Context &context) {
+    return api_test::graph_kernel<api_test::Fill>(trial, api, context, "fill");
 }
+
+// Of a kernel node, as the driver has it. The first words say all of those that are asked for here.
+struct Words {
+    alignas(8) std::array<unsigned int, 16> words = {};
+    int first() const { return static_cast<int>(words[0]); }
+};
+Result<Words> attribute(const GraphNode &node, unsigned int id) {
+    Words found;
+    const CUresult status =
+        driver().cuGraphKernelNodeGetAttribute(node.native(), static_cast<CUkernelNodeAttrID>(id),
+                                               reinterpret_cast<CUkernelNodeAttrValue *>(&found));
+    return status == CUDA_SUCCESS
+               ? Result<Words>(found)
+               : Error::status(Api::driver, status, "cuGraphKernelNodeGetAttribute");
+}
+constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
 
 struct Counter {
     std::shared_ptr<std::atomic<int>> calls = std::make_shared<std::atomic<int>>(0);
@@ -48,7 +59,7 @@ GRAPH_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph][G11]
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(auto kernel, fill_kernel(api, context));
+    CUSHIM_TRY(auto kernel, fill_kernel(trial, api, context));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode begin, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(begin, memory, 5));
@@ -72,7 +83,7 @@ GRAPH_SCENARIO_TEST("a graph keeps its kernel and its memory", "[graph][G11]") {
     GraphExec exec;
     {
         CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 100));
-        CUSHIM_TRY(const auto kernel, fill_kernel(api, context));
+        CUSHIM_TRY(const auto kernel, fill_kernel(trial, api, context));
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
         CUSHIM_TRY(const GraphNode fill,
                    graph.add_kernel_node({}, kernel, LaunchConfig::covering(100), memory, 3, 100u));
@@ -118,7 +129,6 @@ GRAPH_SCENARIO_TEST("memset nodes of 1, 2 and 4 bytes", "[graph][G12]") {
 }
 
 GRAPH_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
-    trial.may_do_without("cudaGraphMemcpyNodeGetParams"); // the driver is asked then
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, {5, 4}));
@@ -143,6 +153,38 @@ GRAPH_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
         CHECK(to[index] == (is_in_part ? -1 : static_cast<int>(index)));
     }
     return {};
+}
+
+GRAPH_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    const Extent extent = {5, 3, 2};
+    CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, extent));
+    CUSHIM_TRY(const auto other, PitchedBuffer<int>::allocate(context, extent));
+    std::vector<int> from = api_test::numbers(30), to(30);
+    CUSHIM_TRY(const auto source,
+               HostPitchedSpan<const int>::of(std::span(std::as_const(from)), extent));
+    CUSHIM_TRY(const auto target, HostPitchedSpan<int>::of(std::span(to), extent));
+    CUSHIM_TRY(const auto part_of_image, image.span().part({1, 1, 0}, {2, 2, 2}));
+    CUSHIM_TRY(const auto part_of_other, other.span().part({1, 1, 0}, {2, 2, 2}));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, image, source));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, other, -1));
+    CUSHIM_TRY(const GraphNode across,
+               graph.add_memcpy_node({in, fill}, part_of_other, part_of_image));
+    CUSHIM_TRY(const GraphNode out, graph.add_memcpy_node(across, target, other));
+    CUSHIM_TRY(const MemcpyNodeParams params, graph.memcpy_node_params(out));
+    CHECK(params.to.extent == Extent{5 * sizeof(int), 3, 2});
+    CHECK(params.from.pitch.layer == 3);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    for (std::size_t index = 0; index < from.size(); ++index) {
+        const std::size_t x = index % 5, y = index / 5 % 3;
+        const bool is_in_part = (x == 1 || x == 2) && (y == 1 || y == 2);
+        CHECK(to[index] == (is_in_part ? static_cast<int>(index) : -1));
+    }
+    return api_test::refused(
+        graph.add_memset_node({}, part_of_image, 0),
+        "invalid argument: a node that fills 2 layers of 2 rows, 3 rows apart");
 }
 
 GRAPH_SCENARIO_TEST("a copy and a fill of nothing are empty nodes", "[graph]") {
@@ -302,21 +344,16 @@ GRAPH_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 10));
-    CUSHIM_TRY(const auto kernel, fill_kernel(api, context));
     CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
     CUSHIM_TRY(const Event later, Event::create(context, {.timing = false}));
     Counter before, after;
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode fill,
-               graph.add_kernel_node({}, kernel, LaunchConfig::covering(10), first, 1, 10u));
-    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(fill, first, 0));
-    CUSHIM_TRY(const GraphNode move, graph.add_memcpy_node({fill, clear}, out, first));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, first, 1));
+    CUSHIM_TRY(const GraphNode move, graph.add_memcpy_node(fill, out, first));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node(move, before.counting()));
     CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(call, event));
     CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
-    CUSHIM_TRY_VOID(
-        graph.set_kernel_node(fill, kernel, LaunchConfig::covering(10), second, 8, 10u));
-    CUSHIM_TRY_VOID(graph.set_memset_node(clear, first, 2));
+    CUSHIM_TRY_VOID(graph.set_memset_node(fill, second, 8));
     CUSHIM_TRY_VOID(graph.set_memcpy_node(move, out, second));
     CUSHIM_TRY_VOID(graph.set_host_node(call, after.counting()));
     CUSHIM_TRY_VOID(graph.set_event_record_node(record, later));
@@ -328,6 +365,118 @@ GRAPH_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
     CHECK(*before == 0);
     CHECK(*after == 1);
     return {};
+}
+
+GRAPH_SCENARIO_TEST("parameters of a kernel are changed", "[graph][G11]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY_VOID(fill(context, first.span(), 0));
+    CUSHIM_TRY(const auto kernel, fill_kernel(trial, api, context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode node,
+               graph.add_kernel_node({}, kernel, LaunchConfig::covering(10), first, 1, 10u));
+    CUSHIM_TRY_VOID(
+        graph.set_kernel_node(node, kernel, LaunchConfig::covering(10), second, 8, 10u));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY(const auto untouched, read(context, first));
+    CHECK(untouched == std::vector<int>(10, 0));
+    CUSHIM_TRY(const auto filled, read(context, second));
+    CHECK(filled == std::vector<int>(10, 8));
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("launch attributes of a node are those of the last configuration",
+                    "[graph][G11]") {
+    trial.needs_cuda(11, 8);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const StreamPriorities range, context.stream_priorities());
+    CUSHIM_TRY(const auto idle, api_test::graph_kernel<void()>(trial, api, context, "idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode node,
+               graph.add_kernel_node({}, idle, {.grid = 4, .block = 32, .cooperative = true}));
+    const auto check = [&](int is_cooperative, int urgency) -> Result<void> {
+        CUSHIM_TRY(const Words how, attribute(node, cooperative));
+        CHECK(how.first() == is_cooperative);
+        CUSHIM_TRY(const Words when, attribute(node, priority));
+        CHECK(when.first() == urgency);
+        return run_once(graph, stream);
+    };
+    CUSHIM_TRY_VOID(check(1, 0));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.priority = range.greatest}));
+    CUSHIM_TRY_VOID(check(0, range.greatest));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 2, .cooperative = true}));
+    CUSHIM_TRY_VOID(check(1, 0));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 3}));
+    return check(0, 0);
+}
+
+GRAPH_SCENARIO_TEST("a node is in clusters as long as the configuration says so", "[graph][G11]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
+    if (capability < ComputeCapability{9, 0}) {
+        trial.skip("the device has no clusters");
+        return {};
+    }
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    api_test::register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(api_test::cluster_code));
+    CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode node,
+               graph.add_kernel_node({}, idle, {.grid = 4, .block = 32, .cluster = 2}));
+    CUSHIM_TRY(const Words before, attribute(node, cluster));
+    CHECK((before.words[0] == 2 && before.words[1] == 1 && before.words[2] == 1));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 3, .block = 32})); // no pairs
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 8, .block = 32, .cluster = 4}));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 5, .block = 32}));
+    CUSHIM_TRY(const Words after, attribute(node, cluster));
+    CHECK((after.words[0] == 1 && after.words[1] == 1 && after.words[2] == 1));
+    return run_once(graph, stream);
+}
+
+GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][current][G11]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs calls that fail");
+    }
+    api_test::need_cuda(12, 0);
+    const bool is_runtime = api == Api::runtime;
+    const std::string prefix = is_runtime ? "cudaGraphKernelNode" : "cuGraphKernelNode";
+    const std::string parameters = is_runtime ? "SetParams" : "SetParams_v2";
+    // Of the attributes the first two are the new node's. Then one goes, and one comes.
+    for (const std::string &failing :
+         {parameters + ":1", std::string("SetAttribute:3"), std::string("SetAttribute:4"),
+          std::string("GetAttribute:1"), std::string("GetAttribute:3"),
+          std::string("GetAttribute:4")}) {
+        INFO(failing);
+        api_test::restart("fault=" + prefix + failing + ":999:instead");
+        api_test::register_kernels();
+        auto context = api_test::Trial::context();
+        REQUIRE(context.has_value());
+        auto library = Library::load(api_test::device_code);
+        auto graph = create_graph(api, *context);
+        REQUIRE((library && graph));
+        auto idle = library->kernel<void()>("idle");
+        REQUIRE(idle.has_value());
+        auto node = graph->add_kernel_node(
+            {}, *idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1});
+        REQUIRE(node.has_value());
+        const auto changed = graph->set_kernel_node(*node, *idle, {.grid = 2, .priority = -2});
+        REQUIRE_FALSE(changed.has_value());
+        CHECK(changed.error().status() == 999);
+        const auto params = graph->kernel_node_params(*node);
+        const auto how = attribute(*node, cooperative), when = attribute(*node, priority);
+        REQUIRE((params && how && when));
+        CHECK(params->grid == Dim3(4));
+        CHECK(how->first() == 1);
+        CHECK(when->first() == -1);
+    }
 }
 
 #if CUDA_VERSION >= 12020
@@ -403,6 +552,8 @@ TEST_CASE("parameters that no node can have are refused", "[graph]") {
           "invalid argument: a semaphore node without semaphores");
     CHECK(api_test::refusal(graph->add_node_raw({}, nullptr)) ==
           "invalid argument: the node's parameters are null");
+    CHECK(api_test::refusal(graph->add_mem_free_node({}, GraphAllocation<int>())) ==
+          "invalid argument: the allocation is none");
     auto fill = graph->add_memset_node({}, *memory, 0);
     REQUIRE(fill.has_value());
     CHECK(api_test::refusal(graph->set_memset_node(*fill, DeviceBuffer<int>(), 0)) ==

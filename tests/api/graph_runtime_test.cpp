@@ -9,10 +9,13 @@
 
 #ifndef _WIN32
 #include "harness/their_semaphore.hpp"
+
+#include <dlfcn.h>
 #endif
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -107,6 +110,47 @@ Made make_graph(const std::string &settings = "") {
     return {std::move(context), std::move(graph)};
 }
 
+#if CUDART_VERSION >= 12030 && !defined(_WIN32)
+// A function that nvcc's code calls and no header declares, of the simulated libcudart.
+template <class Function>
+Function compiler_function(const char *name) {
+    void *const library = dlopen(std::getenv("CUSHIM_RUNTIME"), RTLD_LAZY | RTLD_NOLOAD);
+    REQUIRE(library != nullptr);
+    void *const found = dlsym(library, name);
+    dlclose(library);
+    REQUIRE(found != nullptr);
+    return reinterpret_cast<Function>(found);
+}
+
+// What nvcc makes of a kernel and its image: a function of the host, whose address stands for it.
+class Registered {
+  public:
+    explicit Registered(const char *name) {
+        handle_ = compiler_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper_);
+        compiler_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
+                                   void *, void *, int *)>("__cudaRegisterFunction")(
+            handle_, &symbol_, &symbol_, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+        compiler_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
+        api_test::register_kernels();
+    }
+    ~Registered() { compiler_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
+    Registered(const Registered &) = delete;
+    Registered &operator=(const Registered &) = delete;
+
+    const void *symbol() const { return &symbol_; }
+
+  private:
+    struct {
+        int magic = 0x466243b1;
+        int version = 1;
+        const void *data = api_test::device_code;
+        void *more = nullptr;
+    } wrapper_;
+    char symbol_ = 0;
+    void **handle_ = nullptr;
+};
+#endif
+
 // Whether it is said that there is no such thing, and of what.
 template <class T>
 bool is_lacking(const Result<T> &result, const std::string &what) {
@@ -121,7 +165,6 @@ bool is_lacking(const Result<T> &result, const std::string &what) {
 // --- what one API makes the other reads
 
 GRAPH_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G12][G22]") {
-    trial.may_do_without("cudaGraphMemcpyNodeGetParams"); // the driver is asked then
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
     CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 64));
@@ -252,6 +295,52 @@ GRAPH_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[g
 }
 #endif
 
+#if CUDART_VERSION >= 12030 && !defined(_WIN32)
+TEST_CASE("a kernel that a compiler has registered is read as the driver has it",
+          "[graph][current][G11][G22]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("registers what no compiler has made");
+    }
+    const auto [context, graph] = make_graph();
+    const Registered idle("idle");
+    const Stream stream = need(Stream::create(context));
+    const Graph captured = need(rt::capture(stream, [&, &in = context]() -> Result<void> {
+        CUSHIM_TRY(const ContextScope scope, in.enter());
+        return answer(runtime().cudaLaunchKernel(idle.symbol(), {1, 2, 3}, {32, 1, 1}, nullptr, 0,
+                                                 stream.native()),
+                      "cudaLaunchKernel");
+    }));
+    const auto nodes = need(captured.nodes());
+    REQUIRE(nodes.size() == 1);
+    const KernelNodeParams params = need(captured.kernel_node_params(nodes[0]));
+    CHECK(params.grid == Dim3(1, 2, 3));
+    CHECK(reinterpret_cast<const void *>(params.function) != idle.symbol());
+    const char *name = nullptr;
+    CHECK(driver().cuFuncGetName(&name, params.function) == CUDA_SUCCESS);
+    CHECK(std::string(name != nullptr ? name : "") == "idle");
+    CHECK(runtime().cudaGetLastError() == cudaSuccess);
+}
+#endif
+
+#if CUDART_VERSION >= 12000
+TEST_CASE("what libcudart does not tell of nodes is no thread's last error",
+          "[graph][current][G22]") {
+    const auto [context, graph] = make_graph();
+    api_test::register_kernels();
+    const Library library = need(Library::load(api_test::device_code));
+    const auto idle = need(library.kernel<void()>("idle"));
+    const auto memory = need(DeviceBuffer<int>::allocate(context, 8));
+    const auto host = need(PinnedBuffer<int>::allocate(context, 8));
+    const Graph drivers = need(Graph::create(context));
+    const GraphNode launch = need(drivers.add_kernel_node({}, idle, {}));
+    const GraphNode move = need(drivers.add_memcpy_node({}, memory, host));
+    const Graph same = need(rt::borrow_graph(context, drivers.native()));
+    CHECK(need(same.kernel_node_params(need(node_in(same, launch)))).function == idle.native());
+    CHECK(need(same.memcpy_node_params(need(node_in(same, move)))).to.address == memory.native());
+    CHECK(runtime().cudaGetLastError() == cudaSuccess);
+}
+#endif
+
 #if CUDART_VERSION >= 12080
 GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both APIs",
                     "[graph][current][G11]") {
@@ -282,12 +371,10 @@ GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both API
 }
 #endif
 
-#if CUDART_VERSION >= 12030
 GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
-    api_test::register_kernels();
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
-    CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
+    CUSHIM_TRY(const auto idle, api_test::graph_kernel<void()>(trial, api, context, "idle"));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode a, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
     CUSHIM_TRY(const GraphNode b, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
@@ -312,7 +399,6 @@ GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
     CHECK(none.empty());
     return {};
 }
-#endif
 
 // --- what one API makes the other changes and launches
 
@@ -515,6 +601,30 @@ TEST_CASE("a graph of one API is not put into one of the other", "[graph][curren
     CHECK(is_lacking(exec.set_child_graph_node(child, drivers), "other API"));
 }
 
+TEST_CASE("an executable graph of somebody else's is updated by a graph of the runtime API",
+          "[graph][current][G23][G25]") {
+    const auto [context, graph] = make_graph();
+    const auto memory = need(DeviceBuffer<int>::allocate(context, 8));
+    const GraphNode set = need(graph.add_memset_node({}, memory, 1));
+    const Stream stream = need(Stream::create(context));
+    CUgraphExec theirs = need(graph.instantiate()).release();
+    REQUIRE(graph.set_memset_node(set, memory, 2).has_value());
+    CHECK(is_lacking(need(GraphExec::borrow(context, theirs)).update(graph), "other API"));
+    const GraphExec lent = need(rt::borrow_exec(context, theirs));
+    CHECK(lent.api() == Api::runtime);
+    CHECK(need(lent.update(graph)).is_success());
+    const GraphExec owned = need(rt::adopt_exec(context, theirs));
+    CHECK(owned.launch(stream).has_value());
+    CHECK(stream.synchronize().has_value());
+    CHECK(need(read(context, memory)) == std::vector<int>(8, 2));
+    CHECK(api_test::refusal(owned.set_enabled(set, false)) ==
+          "invalid argument: the nodes of an executable graph that was adopted are not known");
+    CHECK(api_test::refusal(rt::adopt_exec(context, nullptr)) ==
+          "invalid argument: the handle is null");
+    CHECK(api_test::refusal(rt::borrow_exec(Context(), theirs)) ==
+          "invalid argument: the context is empty");
+}
+
 // --- errors
 
 TEST_CASE("the runtime tells why a graph cannot be instantiated", "[graph][current][G8]") {
@@ -540,8 +650,11 @@ TEST_CASE("an instantiation that does not begin says no more than the error",
     if (api_test::simulator() == nullptr) {
         SKIP("needs a call that fails");
     }
-    const auto [context, graph] = make_graph("fault=cudaGraphInstantiateWithParams:1:999:instead;"
-                                             "fault=cudaGraphInstantiate:1:999:instead");
+#if CUDART_VERSION >= 12000
+    const auto [context, graph] = make_graph("fault=cudaGraphInstantiateWithParams:1:999:instead");
+#else
+    const auto [context, graph] = make_graph("fault=cudaGraphInstantiate:1:999:instead");
+#endif
     InstantiateFailure failure;
     CHECK_FALSE(graph.instantiate({}, &failure).has_value());
     CHECK(failure.result == InstantiateResult::error);
@@ -620,7 +733,14 @@ void check_too_old(const Result<T> &result, const char *entry_point, Version req
 
 template <class T>
 void check_needs(const Result<T> &result, const char *entry_point, Feature feature) {
-    if (supports(driver_version(), feature)) {
+    if (!supports(headers_version(), feature)) {
+        REQUIRE_FALSE(result.has_value());
+        INFO(result.error().message());
+        CHECK(result.error().kind() == ErrorKind::requires_newer_headers);
+        CHECK(std::string(result.error().entry_point()) == entry_point);
+        CHECK(result.error().required() == required_version(feature));
+        CHECK(result.error().installed() == headers_version());
+    } else if (supports(driver_version(), feature)) {
         INFO((result ? "" : result.error().message()));
         CHECK(result.has_value());
     } else {
@@ -642,7 +762,7 @@ TEST_CASE("a driver of an older major version is too old for the runtime", "[gra
     }
 }
 
-TEST_CASE("what the runtime has and its driver has not says which it needs", "[graph][G18]") {
+TEST_CASE("what the runtime's headers or its driver have not says which it needs", "[graph][G18]") {
     api_test::restart("");
     const Context context = need(api_test::Trial::context());
     const auto memory = need(DeviceBuffer<int>::allocate(context, 16));
@@ -654,18 +774,21 @@ TEST_CASE("what the runtime has and its driver has not says which it needs", "[g
     const Graph &graph = *made;
     const GraphNode set = need(graph.add_memset_node({}, memory, 1));
     const GraphExec exec = need(graph.instantiate());
-#if CUDART_VERSION >= 11060
     check_needs(exec.set_enabled(set, false), "cudaGraphNodeSetEnabled",
                 Feature::graph_node_enable);
     check_needs(exec.is_enabled(set), "cudaGraphNodeGetEnabled", Feature::graph_node_enable);
-#endif
+    check_needs(graph.instantiate({.use_node_priority = true}),
+                "cudaGraphInstantiateFlagUseNodePriority", Feature::graph_node_priorities);
+    check_needs(graph.instantiate({.device_launch = true}), "cudaGraphInstantiateFlagDeviceLaunch",
+                Feature::graph_device_launch);
 #if CUDART_VERSION >= 12020
     cudaGraphNodeParams parameters{};
     parameters.type = cudaGraphNodeTypeEmpty;
+#else
+    int parameters = 0; // nobody looks at them
+#endif
     check_needs(graph.add_node_raw({}, &parameters), "cudaGraphAddNode",
                 Feature::graph_generic_nodes);
-#endif
-#if CUDART_VERSION >= 12030
     check_needs(graph.create_condition({}), "cudaGraphConditionalHandleCreate",
                 Feature::graph_conditional_nodes);
     const Stream stream = need(Stream::create(context));
@@ -677,5 +800,4 @@ TEST_CASE("what the runtime has and its driver has not says which it needs", "[g
     // Reading needs nothing of it.
     CHECK(need(graph.edges()).empty());
     CHECK(need(graph.dependencies(set)).empty());
-#endif
 }

@@ -111,6 +111,7 @@ Result<void> check_attributes_of(const AnyKernel &kernel, const Context &context
 } // namespace
 
 SCENARIO_TEST("the parameters of a module's kernel are known", "[kernel]") {
+    trial.needs_cuda(12, 4);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Module module, api_test::load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("line"));
@@ -118,6 +119,7 @@ SCENARIO_TEST("the parameters of a module's kernel are known", "[kernel]") {
 }
 
 SCENARIO_TEST("the parameters of a library's kernel are known", "[kernel]") {
+    trial.needs_cuda(12, 4);
     CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("line"));
     return check_parameters_of(kernel);
@@ -131,6 +133,7 @@ SCENARIO_TEST("a module's kernel has attributes", "[kernel]") {
 }
 
 SCENARIO_TEST("a library's kernel has attributes", "[kernel]") {
+    trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
@@ -138,6 +141,7 @@ SCENARIO_TEST("a library's kernel has attributes", "[kernel]") {
 }
 
 SCENARIO_TEST("a kernel knows its name", "[kernel]") {
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Module module, api_test::load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
@@ -151,6 +155,7 @@ SCENARIO_TEST("a kernel knows its name", "[kernel]") {
 }
 
 SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]") {
+    trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
@@ -160,21 +165,29 @@ SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]") {
     return {};
 }
 
-SCENARIO_TEST("kernels are borrowed", "[kernel]") {
+SCENARIO_TEST("a module's kernels are borrowed", "[kernel]") {
     api_test::register_kernels();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const Module module, api_test::load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
     CUSHIM_TRY(const auto idle, AnyKernel::borrow(kernel.native()).as<void()>());
+    CHECK_FALSE(idle.is_of_library());
     CUSHIM_TRY_VOID(idle.launch(stream, {}));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    return stream.synchronize();
+}
+
+SCENARIO_TEST("a library's kernels are borrowed", "[kernel]") {
+    trial.needs_cuda(12, 0);
+    api_test::register_kernels();
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
-    CUSHIM_TRY(const AnyKernel of_library, library.kernel("idle"));
-    auto *const raw = reinterpret_cast<CUkern_st *>(of_library.native());
-    CUSHIM_TRY(const auto idle_too, AnyKernel::borrow(raw).as<void()>());
-    CHECK(idle_too.is_of_library());
-    CUSHIM_TRY_VOID(idle_too.launch(stream, {}));
+    CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
+    auto *const raw = reinterpret_cast<CUkern_st *>(kernel.native());
+    CUSHIM_TRY(const auto idle, AnyKernel::borrow(raw).as<void()>());
+    CHECK(idle.is_of_library());
+    CUSHIM_TRY_VOID(idle.launch(stream, {}));
     return stream.synchronize();
 }
 

@@ -45,6 +45,7 @@ SCENARIO_TEST("a module's kernel has an occupancy", "[occupancy]") {
 }
 
 SCENARIO_TEST("a library's kernel has an occupancy", "[occupancy]") {
+    trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));

@@ -239,6 +239,7 @@ TEST_CASE("an address where nothing is mapped has no memory to retain",
 
 SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
               "[physical_memory][V2]") {
+    trial.needs_cuda(12, 2);
     PhysicalMemoryOptions options;
     options.host_numa_node = 0;
     CUSHIM_TRY(const Place place, Place::make());
@@ -396,6 +397,7 @@ TEST_CASE("a fabric that works is recognised, and one that the device lacks",
 
 SCENARIO_TEST("whether there is a fabric is found out without a trace",
               "[physical_memory][fabric]") {
+    trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const bool works, PhysicalMemory::fabric_works(device));
     if (api_test::simulator() != nullptr) {

@@ -23,6 +23,7 @@ SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
 }
 
 SCENARIO_TEST("streams have numbers of their own", "[stream]") {
+    trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream first, Stream::create(context));
     CUSHIM_TRY(const Stream second, Stream::create(context));

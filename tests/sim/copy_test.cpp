@@ -198,7 +198,7 @@ TEST_CASE("pageable memory is the client's again, however long the stream waits"
     const CUstream stream = new_stream();
     const Bytes first = pattern(size, 1);
     Bytes source = first;
-    REQUIRE(cu.cuStreamWaitValue32(stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(cu.cuStreamWaitValue32_v2(stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
     REQUIRE(cu.cuMemcpyHtoDAsync(device, source.data(), size, stream) == good);
     source.assign(size, 0);
     const CUstream other = new_stream();

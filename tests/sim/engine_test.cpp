@@ -277,7 +277,7 @@ TEST_CASE("a reset drops what is queued", "[engine]") {
     RunOrder order;
     PinnedWord word;
     const CUstream stream = make_stream();
-    REQUIRE(d.cuStreamWaitValue32(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) ==
+    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) ==
             CUDA_SUCCESS);
     for (int i = 0; i < 1000; ++i) {
         REQUIRE(order.launch(stream, i) == CUDA_SUCCESS);
@@ -293,7 +293,8 @@ TEST_CASE("long queues need neither a deep stack nor much time", "[engine]") {
     const auto &d = cushim::driver();
     PinnedWord word;
     const CUstream one = make_stream(), two = make_stream();
-    REQUIRE(d.cuStreamWaitValue32(one, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(one, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) ==
+            CUDA_SUCCESS);
     const CUevent event = make_event();
     for (int i = 0; i < 4000; ++i) {
         REQUIRE(d.cuEventRecord(event, i % 2 != 0 ? one : two) == CUDA_SUCCESS);

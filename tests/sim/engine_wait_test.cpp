@@ -22,7 +22,7 @@ TEST_CASE("work behind a wait for a value goes on when the host writes it", "[en
     RunOrder order;
     PinnedWord word;
     const CUstream stream = make_stream();
-    REQUIRE(d.cuStreamWaitValue32(stream, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
+    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
             CUDA_SUCCESS);
     REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
     CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
@@ -44,10 +44,11 @@ TEST_CASE("work behind a wait for a value goes on when another stream writes it"
     RunOrder order;
     PinnedWord word;
     const CUstream waits = make_stream(), writes = make_stream(CU_STREAM_NON_BLOCKING);
-    REQUIRE(d.cuStreamWaitValue32(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
+            CUDA_SUCCESS);
     REQUIRE(order.launch(waits, 2) == CUDA_SUCCESS);
     REQUIRE(order.launch(writes, 1) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWriteValue32(writes, word.address, 7, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWriteValue32_v2(writes, word.address, 7, 0) == CUDA_SUCCESS);
     CHECK(d.cuStreamSynchronize(waits) == CUDA_SUCCESS);
     CHECK(order.ran() == std::vector{1, 2});
     destroy(waits);
@@ -62,7 +63,8 @@ TEST_CASE("what nobody ever makes go on is a deadlock, with names", "[engine]") 
     PinnedWord word;
     const CUstream waits = make_stream(), other = make_stream();
     const CUevent event = make_event();
-    REQUIRE(d.cuStreamWaitValue32(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
+            CUDA_SUCCESS);
     REQUIRE(d.cuEventRecord(event, waits) == CUDA_SUCCESS);
     REQUIRE(d.cuStreamWaitEvent(other, event, 0) == CUDA_SUCCESS);
     REQUIRE(order.launch(other, 1) == CUDA_SUCCESS);
@@ -81,10 +83,10 @@ TEST_CASE("two streams that wait for each other's values are a deadlock", "[engi
     const auto &d = cushim::driver();
     PinnedWord a, b;
     const CUstream one = make_stream(), two = make_stream();
-    REQUIRE(d.cuStreamWaitValue32(one, a.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWriteValue32(one, b.address, 1, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWaitValue32(two, b.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWriteValue32(two, a.address, 1, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(one, a.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWriteValue32_v2(one, b.address, 1, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(two, b.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWriteValue32_v2(two, a.address, 1, 0) == CUDA_SUCCESS);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_TIMEOUT);
     expect_misuse("deadlock: cuCtxSynchronize waits for cuStreamWaitValue32");
     sim_control().reset();
@@ -99,7 +101,8 @@ TEST_CASE("drain runs what can run, and counts the rest", "[engine]") {
     for (int i = 0; i < 50; ++i) {
         REQUIRE(order.launch(one, i) == CUDA_SUCCESS);
     }
-    REQUIRE(d.cuStreamWaitValue32(two, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(two, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) ==
+            CUDA_SUCCESS);
     REQUIRE(order.launch(two, 50) == CUDA_SUCCESS);
     CHECK(sim_control().drain() == 2);
     CHECK(order.ran().size() == 50);
@@ -158,8 +161,8 @@ TEST_CASE("a program can wait for a host function without calling CUDA", "[engin
     PinnedWord word;
     const CUstream stream = make_stream();
     if (GENERATE(false, true)) {
-        REQUIRE(cushim::driver().cuStreamWaitValue32(stream, word.address, 1,
-                                                     CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+        REQUIRE(cushim::driver().cuStreamWaitValue32_v2(stream, word.address, 1,
+                                                        CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
         word.value->store(1);
     }
     REQUIRE(cushim::driver().cuLaunchHostFunc(stream, Bell::press, &bell) == CUDA_SUCCESS);

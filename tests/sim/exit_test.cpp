@@ -118,7 +118,7 @@ TEST_CASE("contexts that threads had current are forgotten at a reset", "[exit]"
     start();
     CUcontext context = nullptr;
     std::thread([&] {
-        d.cuCtxCreate(&context, nullptr, 0, 0);
+        d.cuCtxCreate_v2(&context, 0, 0);
         start();
         CUcontext now = nullptr;
         CHECK(d.cuCtxPopCurrent(&now) == CUDA_SUCCESS);

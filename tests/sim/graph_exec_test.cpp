@@ -333,7 +333,7 @@ TEST_CASE("flags of executable graphs", "[graph_exec]") {
     CHECK(try_instantiate(graph, 2) ==
           CUDA_ERROR_INVALID_VALUE); // upload: there is no stream for it
     CHECK(try_instantiate(graph, 1 | 4) == CUDA_ERROR_INVALID_VALUE);
-    const CUgraphExec exec = instantiate(graph, 8);
+    const CUgraphExec exec = instantiate(graph, CUDA_VERSION >= 11070 ? 8 : 0);
 #if CUDA_VERSION >= 12000
     cuuint64_t flags = 99;
     CHECK(d().cuGraphExecGetFlags(exec, &flags) == CUDA_SUCCESS);
@@ -341,13 +341,32 @@ TEST_CASE("flags of executable graphs", "[graph_exec]") {
     CHECK(d().cuGraphExecGetFlags(exec, nullptr) == CUDA_ERROR_INVALID_VALUE);
 #endif
     destroy(exec);
-    // For launches from the device: work of kernels only.
-    destroy(instantiate(graph, 4));
+    // For launches from the device, since CUDA 12.0: work of kernels only.
+    if (CUDA_VERSION >= 12000) {
+        destroy(instantiate(graph, 4));
+    }
     const CUgraphNode empty = add_empty(graph);
     CHECK(try_instantiate(graph, 4) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuGraphDestroyNode(empty) == CUDA_SUCCESS);
     CHECK(d().cuGraphDestroyNode(nodes_of(graph).front()) == CUDA_SUCCESS);
     CHECK(try_instantiate(graph, 4) == CUDA_ERROR_INVALID_VALUE); // nothing in it
+    destroy(graph);
+    memory.free();
+}
+
+TEST_CASE("older drivers refuse flags that they do not know", "[graph_exec]") {
+    const bool has_priorities = GENERATE(false, true);
+    start(has_priorities ? "driver=11070" : "driver=11060");
+    const CUgraph graph = make_graph();
+    Words memory(4);
+    add_memset(graph, words(memory.address, 1, 4));
+    destroy(instantiate(graph, 1));
+    if (has_priorities) {
+        destroy(instantiate(graph, 8));
+    } else {
+        CHECK(try_instantiate(graph, 8) == CUDA_ERROR_INVALID_VALUE);
+    }
+    CHECK(try_instantiate(graph, 4) == CUDA_ERROR_INVALID_VALUE);
     destroy(graph);
     memory.free();
 }

@@ -132,10 +132,12 @@ TEST_CASE("what drivers are known to answer with a failure stays", "[outputs]") 
     const char *text = "before";
     CHECK(d.cuGetErrorName(static_cast<CUresult>(999999), &text) == invalid);
     CHECK(text == nullptr);
+#if CUDA_VERSION >= 13000 // older drivers know no version that is too new
     int untouched = 7;
     void *address = &untouched;
     using Resolve = CUresult (*)(const char *, void **, int, cuuint64_t);
     CHECK(reinterpret_cast<Resolve>(exported("cuGetProcAddress"))("cuMemAlloc", &address, 99000,
                                                                   0) == invalid);
     CHECK(address == &untouched);
+#endif
 }

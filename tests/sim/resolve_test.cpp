@@ -77,7 +77,8 @@ std::string current() {
     return variable("SIM_DRIVER_CURRENT");
 }
 
-Found second(const char *symbol, int version, cuuint64_t flags = 0) {
+// cuGetProcAddress_v2 came with CUDA 12.0.
+[[maybe_unused]] Found second(const char *symbol, int version, cuuint64_t flags = 0) {
     return second(current(), symbol, version, flags);
 }
 

@@ -276,7 +276,10 @@ TEST_CASE("an executable graph is changed and updated", "[runtime_graph]") {
         CHECK(info.result == cudaGraphExecUpdateSuccess);
 #else
         cudaGraphExecUpdateResult result = cudaGraphExecUpdateError;
-        CHECK(r.cudaGraphExecUpdate(executable, graph.get(), &node, &result) == cudaSuccess);
+        cudaGraphNode_t wrong = node;
+        CHECK(r.cudaGraphExecUpdate(executable, graph.get(), &wrong, &result) == cudaSuccess);
+        CHECK(result == cudaGraphExecUpdateSuccess);
+        CHECK(wrong == nullptr);
 #endif
         CHECK(launched() == 3);
         CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);

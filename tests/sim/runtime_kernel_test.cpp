@@ -23,6 +23,13 @@ Function runtime_function(const char *name) {
     return found;
 }
 
+// After a call with what is no kernel. A runtime of CUDA 12 takes it for a handle, and asks the driver.
+void expect_unknown_kernel() {
+#if CUDART_VERSION >= 12000
+    expect_misuse("is no handle of a kernel");
+#endif
+}
+
 // What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names of its
 // functions and variables are the addresses of these members.
 class Registered {
@@ -138,7 +145,7 @@ TEST_CASE("launches that are refused", "[runtime_kernel]") {
     };
     CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidDeviceFunction);
     CHECK(launch(&arguments, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidDeviceFunction);
-    expect_misuse("is no handle of a kernel");
+    expect_unknown_kernel();
     CHECK(launch(&program.add, {0, 1, 1}, {1, 1, 1}, arguments, 0) ==
           cudaErrorInvalidConfiguration);
     CHECK(launch(&program.add, {1, 1, 1}, {1, 0, 1}, arguments, 0) ==
@@ -173,7 +180,7 @@ TEST_CASE("attributes of a function", "[runtime_kernel]") {
     CHECK(found.maxDynamicSharedSizeBytes == 4096);
     CHECK(r.cudaFuncSetCacheConfig(&program.mixed, cudaFuncCachePreferShared) == cudaSuccess);
     CHECK(r.cudaFuncGetAttributes(&found, &found) == cudaErrorInvalidDeviceFunction);
-    expect_misuse("is no handle of a kernel");
+    expect_unknown_kernel();
     CHECK(r.cudaFuncGetAttributes(nullptr, &program.mixed) == cudaErrorInvalidValue);
     int blocks = 0;
     CHECK(r.cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &program.mixed, 128, 0) ==
@@ -306,7 +313,7 @@ TEST_CASE("an image that is none is refused at its first use", "[runtime_kernel]
     runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle);
     CHECK(r.cudaLaunchKernel(&function, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) ==
           cudaErrorInvalidDeviceFunction);
-    expect_misuse("is no handle of a kernel");
+    expect_unknown_kernel();
 }
 
 TEST_CASE("configurations of launches are a stack", "[runtime_kernel]") {

@@ -65,10 +65,10 @@ TEST_CASE("values are written in their width", "[stream_memory]") {
     start(GENERATE_COPY(from_range(all_modes())));
     Memory memory;
     memory.at<std::uint64_t>() = memory.at<std::uint64_t>(8) = 0x1111111111111111u;
-    CHECK(d().cuStreamWriteValue32(nullptr, memory.address, 0xdeadbeef, 0) == CUDA_SUCCESS);
-    CHECK(d().cuStreamWriteValue64(nullptr, memory.address + 8, 0x0123456789abcdefu, 0) ==
+    CHECK(d().cuStreamWriteValue32_v2(nullptr, memory.address, 0xdeadbeef, 0) == CUDA_SUCCESS);
+    CHECK(d().cuStreamWriteValue64_v2(nullptr, memory.address + 8, 0x0123456789abcdefu, 0) ==
           CUDA_SUCCESS);
-    CHECK(d().cuStreamWriteValue32(nullptr, memory.address + 20, 5, 0) == CUDA_SUCCESS);
+    CHECK(d().cuStreamWriteValue32_v2(nullptr, memory.address + 20, 5, 0) == CUDA_SUCCESS);
     CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
     CHECK(memory.at<std::uint64_t>() == 0x11111111deadbeefu);
     CHECK(memory.at<std::uint64_t>(8) == 0x0123456789abcdefu);
@@ -107,11 +107,11 @@ TEST_CASE("a wait compares as its flags say", "[stream_memory]") {
                     continue; // its sign is another one there
                 }
                 memory.at<std::uint64_t>() = extended(one.found);
-                REQUIRE(d().cuStreamWaitValue64(stream, memory.address, extended(one.wanted),
-                                                one.flags) == CUDA_SUCCESS);
+                REQUIRE(d().cuStreamWaitValue64_v2(stream, memory.address, extended(one.wanted),
+                                                   one.flags) == CUDA_SUCCESS);
             } else {
                 memory.at<std::uint32_t>() = one.found;
-                REQUIRE(d().cuStreamWaitValue32(stream, memory.address, one.wanted, one.flags) ==
+                REQUIRE(d().cuStreamWaitValue32_v2(stream, memory.address, one.wanted, one.flags) ==
                         CUDA_SUCCESS);
             }
             CHECK(d().cuStreamQuery(stream) == (one.goes_on ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY));
@@ -129,11 +129,11 @@ TEST_CASE("one stream hands over to another and back", "[stream_memory]") {
     for (std::uint32_t i = 0; i < 20; ++i) {
         const auto number = static_cast<int>(2 * i);
         REQUIRE(order.launch(one, number) == CUDA_SUCCESS);
-        REQUIRE(d().cuStreamWriteValue32(one, memory.address, i + 1, 0) == CUDA_SUCCESS);
-        REQUIRE(d().cuStreamWaitValue32(one, memory.address + 4, i + 1, geq) == CUDA_SUCCESS);
-        REQUIRE(d().cuStreamWaitValue32(two, memory.address, i + 1, geq) == CUDA_SUCCESS);
+        REQUIRE(d().cuStreamWriteValue32_v2(one, memory.address, i + 1, 0) == CUDA_SUCCESS);
+        REQUIRE(d().cuStreamWaitValue32_v2(one, memory.address + 4, i + 1, geq) == CUDA_SUCCESS);
+        REQUIRE(d().cuStreamWaitValue32_v2(two, memory.address, i + 1, geq) == CUDA_SUCCESS);
         REQUIRE(order.launch(two, number + 1) == CUDA_SUCCESS);
-        REQUIRE(d().cuStreamWriteValue32(two, memory.address + 4, i + 1, 0) == CUDA_SUCCESS);
+        REQUIRE(d().cuStreamWriteValue32_v2(two, memory.address + 4, i + 1, 0) == CUDA_SUCCESS);
         expected.push_back(number);
         expected.push_back(number + 1);
     }
@@ -157,7 +157,7 @@ TEST_CASE("a batch waits in its middle, and its part is done by then", "[stream_
         write_operation(memory.address, 1),         barrier,
         wait_operation(memory.address + 8, 1, eq),  write_operation(memory.address + 16, 1),
         wait_operation(memory.address + 24, 1, eq), write_operation(memory.address + 32, 1)};
-    REQUIRE(d().cuStreamBatchMemOp(stream, 6, operations, 0) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamBatchMemOp_v2(stream, 6, operations, 0) == CUDA_SUCCESS);
     for (auto &operation : operations) {
         operation = {}; // the call has copied them
     }
@@ -165,11 +165,11 @@ TEST_CASE("a batch waits in its middle, and its part is done by then", "[stream_
     CHECK(sim_control().drain() == 2);
     CHECK(memory.at<std::uint64_t>() == 1);
     CHECK(memory.at<std::uint64_t>(16) == 0);
-    REQUIRE(d().cuStreamWriteValue32(other, memory.address + 8, 1, 0) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamWriteValue32_v2(other, memory.address + 8, 1, 0) == CUDA_SUCCESS);
     CHECK(sim_control().drain() == 2);
     CHECK(memory.at<std::uint64_t>(16) == 1);
     CHECK(memory.at<std::uint64_t>(32) == 0);
-    REQUIRE(d().cuStreamWriteValue32(other, memory.address + 24, 1, 0) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamWriteValue32_v2(other, memory.address + 24, 1, 0) == CUDA_SUCCESS);
     CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
     CHECK(memory.at<std::uint64_t>(32) == 1);
     CHECK(order.has(1));
@@ -182,42 +182,42 @@ TEST_CASE("addresses, flags and counts are checked at once", "[stream_memory]") 
     start("attribute.98=0"); // cannot flush remote writes
     Memory memory;
     const CUdeviceptr a = memory.address;
-    CHECK(d().cuStreamWaitValue32(nullptr, a + 2, 0, eq) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWaitValue64(nullptr, a + 4, 0, eq) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWriteValue32(nullptr, a + 1, 0, 0) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWriteValue64(nullptr, a + 4, 0, 0) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWaitValue32(nullptr, 0, 0, eq) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWriteValue64(nullptr, a + 64, 0, 0) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWriteValue64(nullptr, ~CUdeviceptr(7), 0, 0) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWaitValue32(nullptr, a, 0, 4) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWaitValue32(nullptr, a, 0, 0x80000000u) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWaitValue32(nullptr, a, 0, eq | CU_STREAM_WAIT_VALUE_FLUSH) ==
+    CHECK(d().cuStreamWaitValue32_v2(nullptr, a + 2, 0, eq) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWaitValue64_v2(nullptr, a + 4, 0, eq) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWriteValue32_v2(nullptr, a + 1, 0, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWriteValue64_v2(nullptr, a + 4, 0, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWaitValue32_v2(nullptr, 0, 0, eq) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWriteValue64_v2(nullptr, a + 64, 0, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWriteValue64_v2(nullptr, ~CUdeviceptr(7), 0, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWaitValue32_v2(nullptr, a, 0, 4) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWaitValue32_v2(nullptr, a, 0, 0x80000000u) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWaitValue32_v2(nullptr, a, 0, eq | CU_STREAM_WAIT_VALUE_FLUSH) ==
           CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(d().cuStreamWriteValue32(nullptr, a, 0, 2) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamWriteValue32(nullptr, a, 0, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) ==
+    CHECK(d().cuStreamWriteValue32_v2(nullptr, a, 0, 2) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWriteValue32_v2(nullptr, a, 0, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) ==
           CUDA_ERROR_INVALID_VALUE);
 
     CUstreamBatchMemOpParams one = write_operation(a, 1);
-    CHECK(d().cuStreamBatchMemOp(nullptr, 1, nullptr, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamBatchMemOp_v2(nullptr, 1, nullptr, 0) == CUDA_ERROR_INVALID_VALUE);
     expect_misuse("cuStreamBatchMemOp of a null list");
-    CHECK(d().cuStreamBatchMemOp(nullptr, 1, &one, 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamBatchMemOp_v2(nullptr, 1, &one, 1) == CUDA_ERROR_INVALID_VALUE);
     std::vector<CUstreamBatchMemOpParams> many(257, one);
-    CHECK(d().cuStreamBatchMemOp(nullptr, 257, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamBatchMemOp(nullptr, 256, many.data(), 0) == CUDA_SUCCESS);
+    CHECK(d().cuStreamBatchMemOp_v2(nullptr, 257, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamBatchMemOp_v2(nullptr, 256, many.data(), 0) == CUDA_SUCCESS);
     many[255].operation = static_cast<CUstreamBatchMemOpType>(99);
-    CHECK(d().cuStreamBatchMemOp(nullptr, 256, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamBatchMemOp_v2(nullptr, 256, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);
     many[255] = {};
     many[255].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
     many[255].memoryBarrier.flags = 2;
-    CHECK(d().cuStreamBatchMemOp(nullptr, 256, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamBatchMemOp_v2(nullptr, 256, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);
     many[255] = {};
     many[255].operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
-    CHECK(d().cuStreamBatchMemOp(nullptr, 256, many.data(), 0) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d().cuStreamBatchMemOp_v2(nullptr, 256, many.data(), 0) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(d().cuCtxSynchronize() == CUDA_SUCCESS);
 
     CUdeviceptr managed = 0;
     REQUIRE(d().cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
-    CHECK(d().cuStreamWriteValue32(nullptr, managed, 0, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuStreamWriteValue32_v2(nullptr, managed, 0, 0) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuMemFree(managed) == CUDA_SUCCESS);
     memory.free();
 }
@@ -225,7 +225,7 @@ TEST_CASE("addresses, flags and counts are checked at once", "[stream_memory]") 
 TEST_CASE("memory that is freed while a stream waits for it is a misuse", "[stream_memory]") {
     start(adversarial(1));
     Memory memory;
-    REQUIRE(d().cuStreamWaitValue32(nullptr, memory.address, 1, eq) == CUDA_SUCCESS);
+    REQUIRE(d().cuStreamWaitValue32_v2(nullptr, memory.address, 1, eq) == CUDA_SUCCESS);
     memory.free();
     CHECK_FALSE(misuses().empty());
     CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);

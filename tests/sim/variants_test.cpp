@@ -111,19 +111,24 @@ TEST_CASE("no version has more names than the drivers of its time, and none lose
         INFO(stub.version);
         CHECK(static_cast<std::size_t>(known) <= stub.names);
     }
-    std::vector<std::string> variants = {"11_2", "11_4", "12_0", "12_4", "CURRENT"};
-    std::erase_if(variants, [](const std::string &name) { return library(name).empty(); });
+    std::vector<Variant> variants = {{"11_2", 11020},
+                                     {"11_4", 11040},
+                                     {"12_0", 12000},
+                                     {"12_4", 12040},
+                                     {"CURRENT", CUDA_VERSION}};
+    std::erase_if(variants, [](const Variant &variant) { return library(variant.name).empty(); });
     for (std::size_t i = 1; i < variants.size(); ++i) {
         std::size_t more = 0;
         for (const Entry &entry : all_entries()) {
-            const bool before = exported(library(variants[i - 1]), entry.name.c_str()) != nullptr;
-            const bool after = exported(library(variants[i]), entry.name.c_str()) != nullptr;
-            INFO(entry.name << " of " << variants[i]);
+            const bool before =
+                exported(library(variants[i - 1].name), entry.name.c_str()) != nullptr;
+            const bool after = exported(library(variants[i].name), entry.name.c_str()) != nullptr;
+            INFO(entry.name << " of " << variants[i].name);
             CHECK((after || !before));
             more += after && !before;
         }
-        INFO(variants[i]);
-        CHECK(more > 0);
+        INFO(variants[i].name);
+        CHECK((more > 0) == (variants[i].version > variants[i - 1].version));
     }
 }
 

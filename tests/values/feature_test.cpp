@@ -109,10 +109,11 @@ constexpr Representative representatives[] = {
 };
 
 constexpr Feature enumerators_only[] = {
-    Feature::fabric_handles,   Feature::external_direct3d11,
-    Feature::external_nvsci,   Feature::external_timeline_semaphores,
-    Feature::external_dma_buf, Feature::graph_conditional_switch,
-    Feature::host_numa_memory,
+    Feature::fabric_handles,      Feature::external_direct3d11,
+    Feature::external_nvsci,      Feature::external_timeline_semaphores,
+    Feature::external_dma_buf,    Feature::graph_conditional_switch,
+    Feature::host_numa_memory,    Feature::graph_node_priorities,
+    Feature::graph_device_launch, Feature::graph_node_launch_attributes,
 };
 
 bool is_represented(Feature feature) {

@@ -6,9 +6,12 @@
 //         ...
 //     }
 //
+// GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both.
+//
 // Old drivers have no runtime library of the headers' major version, so there it is the driver API alone.
 #pragma once
 
+#include "device_code.hpp"
 #include "scenario.hpp"
 
 #include <cushim/runtime_graph.hpp>
@@ -23,11 +26,37 @@ inline cushim::Result<cushim::Graph> create_graph(cushim::Api api, const cushim:
                                        : cushim::Graph::create(context);
 }
 
+inline cushim::Result<void> begin_capture(cushim::Api api, const cushim::Stream &stream,
+                                          cushim::CaptureMode mode) {
+    return api == cushim::Api::runtime ? cushim::rt::begin_capture(stream, mode)
+                                       : stream.begin_capture(mode);
+}
+inline cushim::Result<cushim::Graph> end_capture(cushim::Api api, const cushim::Stream &stream) {
+    return api == cushim::Api::runtime ? cushim::rt::end_capture(stream) : stream.end_capture();
+}
+
 template <class F>
 cushim::Result<cushim::Graph> capture(cushim::Api api, const cushim::Stream &stream,
                                       cushim::CaptureMode mode, F &&f) {
     return api == cushim::Api::runtime ? cushim::rt::capture(stream, mode, f)
                                        : stream.capture(mode, f);
+}
+
+// A kernel that graphs of either API take: a library's; for the driver's, where there are none yet, a
+// module's.
+template <class Signature>
+cushim::Result<cushim::Kernel<Signature>>
+graph_kernel(Trial &trial, cushim::Api api, const cushim::Context &context, const char *name) {
+    register_kernels();
+    const auto libraries = cushim::required_version(cushim::Feature::graph_library_kernels);
+    if (api == cushim::Api::driver &&
+        std::min(cushim::driver_version(), cushim::headers_version()) < libraries) {
+        CUSHIM_TRY(const cushim::Module module, load_device_code(context));
+        return module.kernel<Signature>(name);
+    }
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const cushim::Library library, cushim::Library::load(device_code));
+    return library.kernel<Signature>(name);
 }
 
 // Whether it is so soon: CUDA tells on a thread of its own that nothing needs a thing any more.
@@ -42,6 +71,17 @@ bool soon(const Predicate &predicate) {
         cushim::wait_for_released_closures();
     }
     return true;
+}
+
+// In a scenario: that it was refused so is as it should be; anything else is the failure of another call.
+template <class T>
+cushim::Result<void> refused(const cushim::Result<T> &result, const std::string &why) {
+    if (result) {
+        FAIL_CHECK("not refused: " << why);
+        return {};
+    }
+    return result.error().message() == why ? cushim::Result<void>()
+                                           : cushim::Result<void>(result.error());
 }
 
 // Instantiates and launches it once, and waits.
@@ -70,3 +110,16 @@ inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::S
 #define GRAPH_SCENARIO_TEST(name, tags, ...)                                                       \
     GRAPH_SCENARIO_FUNCTION(API_TEST_JOIN(graph_scenario_, __LINE__), name,                        \
                             tags __VA_OPT__(, ) __VA_ARGS__)
+
+// The same for ordinary test cases: of what is refused, or ends in another way than a scenario can.
+#define GRAPH_TEST_FUNCTION(function, name, tags)                                                  \
+    static void function(::cushim::Api api);                                                       \
+    TEST_CASE(name, tags) {                                                                        \
+        function(::cushim::Api::driver);                                                           \
+    }                                                                                              \
+    TEST_CASE(name " (runtime)", tags "[runtime][current]") {                                      \
+        function(::cushim::Api::runtime);                                                          \
+    }                                                                                              \
+    static void function(::cushim::Api api)
+#define GRAPH_TEST_CASE(name, tags)                                                                \
+    GRAPH_TEST_FUNCTION(API_TEST_JOIN(graph_test_, __LINE__), name, tags)

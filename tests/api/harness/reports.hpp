@@ -3,6 +3,7 @@
 
 #include <cushim/teardown.hpp>
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -11,14 +12,22 @@ namespace api_test {
 class Reports {
   public:
     Reports()
-        : before_(cushim::set_teardown_sink(
-              {[](const cushim::TeardownFailure &failure, void *user) {
-                   static_cast<Reports *>(user)->failures.push_back(failure);
-               },
-               this})) {}
+        : before_(
+              cushim::set_teardown_sink({[](const cushim::TeardownFailure &failure, void *user) {
+                                             auto *const reports = static_cast<Reports *>(user);
+                                             const std::lock_guard lock(reports->mutex_);
+                                             reports->failures.push_back(failure);
+                                         },
+                                         this})) {}
     ~Reports() { cushim::set_teardown_sink(before_); }
     Reports(const Reports &) = delete;
     Reports &operator=(const Reports &) = delete;
+
+    // Also while other threads may report.
+    bool empty() const {
+        const std::lock_guard lock(mutex_);
+        return failures.empty();
+    }
 
     // The entry points that failed, in order.
     std::vector<std::string> names() const {
@@ -41,6 +50,7 @@ class Reports {
     std::vector<cushim::TeardownFailure> failures;
 
   private:
+    mutable std::mutex mutex_;
     cushim::TeardownSinkSetting before_;
 };
 

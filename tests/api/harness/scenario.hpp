@@ -22,6 +22,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,23 @@ class Trial {
     // Leaves the scenario where this machine cannot run it, saying why: on a real GPU only.
     void skip(const std::string &why) const;
 
+    // What it does came with this release of CUDA. Built with older headers it must say so: that it needs
+    // newer ones or, as the simulated driver is no newer than they are, a newer driver. The test then
+    // counts as skipped.
+    void needs_cuda(int major, int minor) {
+        needed_ = std::max(needed_, cushim::Version::of(major, minor));
+    }
+    cushim::Version needed() const { return needed_; }
+
     bool is_dispensable(const std::string &entry_point) const;
 
   private:
     std::vector<std::string> dispensable_;
+    cushim::Version needed_;
 };
+
+// Leaves an ordinary test case whose subject came with this release of CUDA, where the headers are older.
+void need_cuda(int major, int minor);
 
 using Scenario = cushim::Result<void> (*)(Trial &trial);
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -145,7 +146,9 @@ void destroy_node(Node &node) {
         erase_edges_to(edge.node->dependencies, node);
     }
     let_go(node);
-    std::erase(node.graph->nodes, &node);
+    // The last is found at once: a graph is destroyed from its end.
+    std::vector<Node *> &nodes = node.graph->nodes;
+    nodes.erase(std::next(std::find(nodes.rbegin(), nodes.rend(), &node)).base());
     Registry::get().destroy(&node);
 }
 

@@ -2,6 +2,7 @@
 #include "core/context.hpp"
 #include "core/graph_launch.hpp"
 #include "core/plan.hpp"
+#include "core/settings.hpp"
 #include "core/work.hpp"
 #include "driver_functions.hpp"
 
@@ -11,9 +12,14 @@
 namespace sim {
 namespace {
 
-// Flags, by number: the headers have them at different versions.
+// Flags, by number: the headers have them at different versions, and so have drivers.
 constexpr unsigned long long auto_free = 1, upload = 2, device_launch = 4, node_priority = 8;
-constexpr unsigned long long known_flags = auto_free | device_launch | node_priority;
+
+unsigned long long known_flags() {
+    const int version = driver_version();
+    return auto_free | (version >= 11070 ? node_priority : 0) |
+           (version >= 12000 ? device_launch : 0);
+}
 
 void add_references(References &references, const Graph &graph) {
     references.add(graph.references);
@@ -29,7 +35,7 @@ Exec &instantiate(CUgraph handle, unsigned long long flags) {
     potentially_unsafe_call();
     Context &context = current_context();
     Graph &graph = graph_of(handle);
-    require((flags & ~known_flags) == 0);
+    require((flags & ~known_flags()) == 0);
     require((flags & auto_free) == 0 || (flags & device_launch) == 0);
     auto plan = make_plan(graph, flags);
     const bool only = has_memory_nodes(graph);

@@ -14,6 +14,16 @@ std::map<std::uint64_t, std::weak_ptr<Conditional>> &handles() {
     return *map;
 }
 
+// Forgets those of graphs that are gone, whenever there are twice as many as were left the last time.
+[[maybe_unused]] void sweep_handles() {
+    constexpr std::size_t few = 64;
+    static std::size_t limit = few;
+    if (handles().size() >= limit) {
+        std::erase_if(handles(), [](const auto &entry) { return entry.second.expired(); });
+        limit = 2 * handles().size() + few;
+    }
+}
+
 } // namespace
 
 void add_bodies(Node &node) {
@@ -81,7 +91,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
     const bool assign_default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
     auto condition = std::make_shared<Conditional>(
         Conditional{handle, defaultLaunchValue, assign_default, 0, &graph});
-    std::erase_if(handles(), [](const auto &entry) { return entry.second.expired(); });
+    sweep_handles();
     handles()[handle] = condition;
     graph.conditions.push_back(std::move(condition));
     *pHandle_out = handle;

@@ -2,6 +2,7 @@
 #include "driver_api.hpp"
 #include "last_error.hpp"
 #include "locks.hpp"
+#include "registration.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -195,6 +196,7 @@ CUcontext primary_context(int device) {
 
 cudaError_t reset_device() {
     const int device = current_device();
+    CUcontext ended = nullptr;
     {
         Process &all = process();
         const std::lock_guard<std::mutex> held(locks().contexts);
@@ -207,10 +209,12 @@ cudaError_t reset_device() {
             demand(CU_ANY(cuCtxSetCurrent)(nullptr));
         }
         own.retained = false;
+        ended = own.context;
         all.resets.fetch_add(1, std::memory_order_release);
         (void)CU_ANY(cuDevicePrimaryCtxRelease_v2)(device);
     }
     const cudaError_t status = CU_ANY(cuDevicePrimaryCtxReset_v2)(device);
+    forget_loaded(ended);
     thread().device = device;
     forget_last_error();
     return status;

@@ -189,6 +189,16 @@ bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
     return true;
 }
 
+// Libraries do not end with a context.
+void forget_loaded([[maybe_unused]] CUcontext context) {
+#if CUDART_VERSION < 12000
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    for (const auto &image : registrations().images) {
+        image->loaded.erase(context);
+    }
+#endif
+}
+
 } // namespace sim::runtime
 
 // --- what the compiler's code calls: no header declares it

@@ -16,5 +16,7 @@ CUfunction registered_function(const void *host);
 // nobody registered it.
 const void *registered_host(CUfunction function);
 bool registered_variable(const void *host, CUdeviceptr &address, size_t &size);
+// The context ends, and with it what was loaded into it: its next incarnation may have the same handle.
+void forget_loaded(CUcontext context);
 
 } // namespace sim::runtime

@@ -1,0 +1,242 @@
+#include "graph_kernel_nodes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "graph_kernel_copy.hpp"
+#include "launch_config.hpp"
+#include "needs.hpp"
+
+namespace cushim::detail {
+namespace {
+
+// What LaunchConfig has members for. By their numbers, as headers have names for them at different versions.
+constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
+struct Member {
+    unsigned int id;
+    std::size_t words; // of its value
+    Feature needed;    // of the driver, to have it in a node
+};
+constexpr Member members[] = {
+    {cooperative, 1, Feature::graphs},
+    {cluster, 3, Feature::graph_node_launch_attributes},
+    {priority, 1, Feature::graph_node_priorities},
+};
+
+const Member *member(unsigned int id) noexcept {
+    const auto *const found =
+        std::find_if(std::begin(members), std::end(members),
+                     [id](const Member &candidate) { return candidate.id == id; });
+    return found != std::end(members) ? found : nullptr;
+}
+
+// What a configuration asks for.
+class Wanted {
+  public:
+    // requires_newer_driver where one has it not in nodes, requires_newer_headers where these have no names.
+    Result<void> fill(const LaunchConfig &config) noexcept {
+        if (!config.cooperative && !has_attributes(config)) {
+            return {};
+        }
+#if CUDA_VERSION >= 11080
+        CUSHIM_TRY_VOID(launch_.fill(config, nullptr));
+        for (const CUlaunchAttribute &attribute : attributes()) {
+            const Member *const known = member(attribute.id);
+            CUSHIM_TRY_VOID(need_feature(known != nullptr ? known->needed
+                                                          : Feature::graph_node_launch_attributes));
+        }
+        return {};
+#else
+        return Error::requires_newer_headers("CUlaunchAttribute", Version::of(11, 8));
+#endif
+    }
+
+#if CUDA_VERSION >= 11080
+    bool empty() const noexcept {
+        return attributes().empty();
+    }
+
+    // Calls use(id, value) for each until one fails.
+    template <class Use>
+    Result<void> each(const Use &use) const noexcept {
+        for (const CUlaunchAttribute &attribute : attributes()) {
+            if (attribute.id != CU_LAUNCH_ATTRIBUTE_IGNORE) {
+                CUSHIM_TRY_VOID(
+                    use(attribute.id, std::bit_cast<NodeAttributeValue>(attribute.value)));
+            }
+        }
+        return {};
+    }
+
+    bool asks_for(unsigned int id) const noexcept {
+        return std::any_of(attributes().begin(), attributes().end(),
+                           [id](const CUlaunchAttribute &each) { return each.id == id; });
+    }
+
+  private:
+    std::span<const CUlaunchAttribute> attributes() const noexcept {
+        return {launch_.get()->attrs, launch_.get()->numAttrs};
+    }
+
+    NativeLaunch launch_;
+#else
+    bool empty() const noexcept {
+        return true;
+    }
+    template <class Use>
+    Result<void> each(const Use &) const noexcept {
+        return {};
+    }
+    bool asks_for(unsigned int) const noexcept {
+        return false;
+    }
+#endif
+};
+
+bool is_same(const Member &of, const NodeAttributeValue &a, const NodeAttributeValue &b) noexcept {
+    return std::equal(a.words.begin(), a.words.begin() + of.words, b.words.begin());
+}
+
+// That there are no clusters is said with those of one block: CUDA takes no zeros.
+constexpr NodeAttributeValue no_clusters = {{1, 1, 1}};
+
+Result<NodeAttributeValue> get(const AttributeCalls &calls, CUgraphNode node,
+                               unsigned int id) noexcept {
+    NodeAttributeValue found;
+    CUSHIM_TRY_VOID(calls.get(node, id, &found));
+    return id == cluster && found.words[0] == 0 ? no_clusters : found;
+}
+
+// What a node has that nobody asked for: clusters only as its kernel was compiled.
+Result<NodeAttributeValue> default_of(const Member &of, const KernelChange &change) noexcept {
+    constexpr unsigned int required_cluster_width =
+        11; // CU_FUNC_ATTRIBUTE_..., then height and depth
+    NodeAttributeValue value;
+    for (unsigned int index = 0; of.id == cluster && index < of.words; ++index) {
+        const auto attribute = static_cast<CUfunction_attribute>(required_cluster_width + index);
+        CUSHIM_TRY(const int size,
+                   change.to.kernel.attribute(Context::borrow(change.context), attribute));
+        value.words[index] = size > 0 ? static_cast<unsigned int>(size) : 1;
+    }
+    return value;
+}
+
+// Calls use(id, default) for each that is not asked for, and that the node has.
+template <class Use>
+Result<void> each_unwanted(const AttributeCalls &calls, const KernelChange &change,
+                           const Wanted &wanted, const Use &use) noexcept {
+    for (const Member &candidate : members) {
+        if (wanted.asks_for(candidate.id) || !supports(driver_version(), candidate.needed)) {
+            continue;
+        }
+        CUSHIM_TRY(const NodeAttributeValue found, get(calls, change.node, candidate.id));
+        if (is_same(candidate, found,
+                    candidate.id == cluster ? no_clusters : NodeAttributeValue())) {
+            continue;
+        }
+        CUSHIM_TRY(const NodeAttributeValue usual, default_of(candidate, change));
+        if (!is_same(candidate, found, usual)) {
+            CUSHIM_TRY_VOID(use(candidate.id, usual));
+        }
+    }
+    return {};
+}
+
+// Changes attributes, and takes that back, last one first, unless it is kept.
+class Attributes {
+  public:
+    Attributes(const AttributeCalls &calls, CUgraphNode node) noexcept
+        : calls_(calls), node_(node) {}
+    Attributes(const Attributes &) = delete;
+    Attributes &operator=(const Attributes &) = delete;
+    ~Attributes() { take_back(); }
+
+    Result<void> set(unsigned int id, const NodeAttributeValue &to) noexcept {
+        CUSHIM_TRY(const NodeAttributeValue before, get(calls_, node_, id));
+        CUSHIM_TRY_VOID(calls_.set(node_, id, to));
+        before_[count_++] = {id, before};
+        return {};
+    }
+    void keep() noexcept { count_ = 0; }
+    void take_back() noexcept {
+        while (count_ != 0) {
+            const Before &last = before_[--count_];
+            (void)calls_.set(node_, last.id, last.value);
+        }
+    }
+
+  private:
+    struct Before {
+        unsigned int id;
+        NodeAttributeValue value;
+    };
+    static constexpr std::size_t most = 40; // more than a LaunchConfig can ask for
+
+    const AttributeCalls &calls_;
+    const CUgraphNode node_;
+    std::array<Before, most> before_;
+    std::size_t count_ = 0;
+};
+
+} // namespace
+
+Result<void> set_attributes(const AttributeCalls &calls, CUgraphNode node,
+                            const LaunchConfig &config) noexcept {
+    Wanted wanted;
+    CUSHIM_TRY_VOID(wanted.fill(config));
+    return wanted.each([&](unsigned int id, const NodeAttributeValue &value) noexcept {
+        return calls.set(node, id, value);
+    });
+}
+
+Result<void> need_same_attributes(const AttributeCalls &calls,
+                                  const KernelChange &change) noexcept {
+    const auto refused = [](auto &&...) noexcept -> Result<void> {
+        return Error::unsupported_platform(
+            "launch attributes of an executable graph's kernel cannot be changed");
+    };
+    Wanted wanted;
+    CUSHIM_TRY_VOID(wanted.fill(change.to.config));
+    CUSHIM_TRY_VOID(
+        wanted.each([&](unsigned int id, const NodeAttributeValue &value) noexcept -> Result<void> {
+            const Member *const known = member(id);
+            if (known == nullptr) {
+                return refused();
+            }
+            CUSHIM_TRY(const NodeAttributeValue found, get(calls, change.node, id));
+            return is_same(*known, found, value) ? Result<void>() : refused();
+        }));
+    return each_unwanted(calls, change, wanted, refused);
+}
+
+Result<void> change_kernel(const AttributeCalls &calls, const KernelChange &change,
+                           SetParameters set_parameters, const void *user) noexcept {
+    Wanted wanted;
+    CUSHIM_TRY_VOID(wanted.fill(change.to.config));
+    // What goes, the parameters, what comes: in an order in which they fit each other at every moment.
+    Attributes less(calls, change.node);
+    CUSHIM_TRY_VOID(each_unwanted(calls, change, wanted,
+                                  [&](unsigned int id, const NodeAttributeValue &usual) noexcept {
+                                      return less.set(id, usual);
+                                  }));
+    KernelCopy before;
+    if (!wanted.empty()) {
+        CUSHIM_TRY_VOID(before.take(change.node));
+    }
+    CUSHIM_TRY_VOID(set_parameters(user));
+    Attributes more(calls, change.node);
+    Result<void> done = wanted.each([&](unsigned int id, const NodeAttributeValue &value) noexcept {
+        return more.set(id, value);
+    });
+    if (done) {
+        more.keep();
+        less.keep();
+    } else {
+        more.take_back();
+        before.restore(change.node);
+    }
+    return done;
+}
+
+} // namespace cushim::detail

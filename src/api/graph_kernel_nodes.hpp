@@ -1,0 +1,53 @@
+// What kernel nodes have beyond their structs: launch attributes, which are set by calls of their own. Numbers and
+// values are the same in both APIs.
+#pragma once
+
+#include <array>
+
+#include "graph_api.hpp"
+
+namespace cushim::detail {
+
+// A CUlaunchAttributeValue, which older headers lack, or have smaller. What is not set is zeros.
+struct alignas(8) NodeAttributeValue {
+    std::array<unsigned int, 16> words = {};
+};
+
+// One API's.
+struct AttributeCalls {
+    Result<void> (*get)(CUgraphNode node, unsigned int id, NodeAttributeValue *value) noexcept;
+    Result<void> (*set)(CUgraphNode node, unsigned int id,
+                        const NodeAttributeValue &value) noexcept;
+};
+
+// For a node that was just added, and has none.
+Result<void> set_attributes(const AttributeCalls &calls, CUgraphNode node,
+                            const LaunchConfig &config) noexcept;
+
+// A node that is there, in a context that is current, and the launch that it is to become.
+struct KernelChange {
+    CUgraphNode node;
+    const KernelNode &to;
+    CUcontext context;
+};
+
+/* unsupported_platform unless the node has just the attributes that the configuration asks for: those of an
+ * executable graph's node stay what they are. */
+Result<void> need_same_attributes(const AttributeCalls &calls, const KernelChange &change) noexcept;
+
+/* Sets the node's parameters by set_parameters(), and its attributes to those of the configuration: what that does
+ * not ask for it does not have then; but attributes that only LaunchConfig::more has a name for stay. Where a call
+ * fails, the node becomes what it was. */
+using SetParameters = Result<void> (*)(const void *user) noexcept;
+Result<void> change_kernel(const AttributeCalls &calls, const KernelChange &change,
+                           SetParameters set_parameters, const void *user) noexcept;
+template <class Set>
+Result<void> change_kernel(const AttributeCalls &calls, const KernelChange &change,
+                           const Set &set_parameters) noexcept {
+    return change_kernel(
+        calls, change,
+        [](const void *user) noexcept { return (*static_cast<const Set *>(user))(); },
+        &set_parameters);
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,82 @@
+#include "graph_registry.hpp"
+
+#include <cstdint>
+#include <mutex>
+
+namespace cushim::detail {
+namespace {
+
+// Chained through the entries, so that none needs memory: a graph that is there cannot be left out.
+constexpr std::size_t chains = 1024;
+constinit KnownGraph *first[chains] = {};
+constinit std::size_t captures = 0; // of the entries
+std::mutex mutex;
+
+KnownGraph *&chain_of(CUgraph graph) noexcept {
+    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(graph));
+    return first[(address * 0x9e3779b97f4a7c15ULL) >> 54];
+}
+static_assert(chains == std::size_t(1) << (64 - 54));
+
+} // namespace
+
+void KnownGraph::know(CUgraph graph) noexcept {
+    const std::lock_guard lock(mutex);
+    graph_ = graph;
+    KnownGraph *&chain = chain_of(graph);
+    next_ = chain;
+    chain = this;
+}
+
+void KnownGraph::forget() noexcept {
+    // The child of a fork has no thread that would ever give back a lock that was held at that moment.
+    if (graph_ == nullptr || state_.generation != cushim_fork_generation()) {
+        return;
+    }
+    const std::lock_guard lock(mutex);
+    KnownGraph **at = &chain_of(graph_);
+    while (*at != this) {
+        at = &(*at)->next_;
+    }
+    *at = next_;
+    captures -= capturing_ != nullptr ? 1 : 0;
+    graph_ = nullptr;
+}
+
+void KnownGraph::capture_begins(CUstream stream) noexcept {
+    (void)capture_ends(stream); // of one that somebody else has ended
+    const std::lock_guard lock(mutex);
+    captures += capturing_ == nullptr ? 1 : 0;
+    capturing_ = stream;
+    capturing_in_ = std::this_thread::get_id();
+}
+
+CUgraph capture_ends(CUstream stream) noexcept {
+    const std::lock_guard lock(mutex);
+    for (std::size_t chain = 0; captures != 0 && chain < chains; ++chain) {
+        for (KnownGraph *known = first[chain]; known != nullptr; known = known->next_) {
+            const bool is_its_own = stream != CU_STREAM_PER_THREAD ||
+                                    known->capturing_in_ == std::this_thread::get_id();
+            if (known->capturing_ == stream && is_its_own) {
+                known->capturing_ = nullptr;
+                --captures;
+                return known->graph_;
+            }
+        }
+    }
+    return nullptr;
+}
+
+bool is_owned(CUgraph graph) noexcept {
+    const std::lock_guard lock(mutex);
+    for (const KnownGraph *known = chain_of(graph); known != nullptr; known = known->next_) {
+        const State &state = known->state_;
+        if (known->graph_ == graph && state.owned.load(std::memory_order_relaxed) &&
+            !state.is_gone()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace cushim::detail

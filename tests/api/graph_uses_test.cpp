@@ -1,0 +1,245 @@
+// How long what a node uses is kept: as long as something may run the node, and not longer.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/simulator.hpp"
+
+#include <algorithm>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <catch2/generators/catch_generators.hpp>
+
+using namespace cushim;
+using api_test::create_graph;
+using api_test::soon;
+
+namespace {
+
+// A closure that counts its calls, and whether it is still there.
+class Watched {
+  public:
+    auto closure() {
+        return [count = count_] { ++*count; };
+    }
+    bool is_gone() const { return count_.use_count() == 1; }
+    int calls() const { return *count_; }
+
+  private:
+    std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
+};
+
+// Holds a stream up until it is opened.
+class Gate {
+  public:
+    Result<void> close(const Stream &stream) const {
+        return stream.launch_host_function([open = open_] {
+            while (!*open) {
+                std::this_thread::yield();
+            }
+        });
+    }
+    void open() const { *open_ = true; }
+    ~Gate() { open(); }
+
+  private:
+    std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+struct Place {
+    Context context;
+    Stream stream;
+};
+
+Result<Place> make_place(const api_test::Trial &trial) {
+    CUSHIM_TRY(Context context, trial.context());
+    CUSHIM_TRY(Stream stream, Stream::create(context, {.non_blocking = true}));
+    return Place{std::move(context), std::move(stream)};
+}
+
+} // namespace
+
+GRAPH_SCENARIO_TEST("what a node of an executable graph used goes when it is set anew",
+                    "[graph][G23]") {
+    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    Watched first, second, third;
+    CUSHIM_TRY_VOID(exec.set_host_node(call, first.closure()));
+    CUSHIM_TRY_VOID(exec.set_host_node(call, second.closure()));
+    CHECK(soon([&] { return first.is_gone(); })); // was never launched
+    CUSHIM_TRY_VOID(exec.launch(at.stream));
+    CUSHIM_TRY_VOID(exec.set_host_node(call, third.closure()));
+    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CHECK(soon([&] { return second.is_gone(); }));
+    CHECK(second.calls() == 1);
+    CHECK_FALSE(third.is_gone());
+    CUSHIM_TRY_VOID(exec.launch(at.stream));
+    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CHECK(third.calls() == 1);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][G23]") {
+    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    Watched own, updated;
+    CUSHIM_TRY_VOID(exec.set_host_node(call, own.closure()));
+    {
+        CUSHIM_TRY(const Graph other, create_graph(api, at.context));
+        CUSHIM_TRY(const GraphNode same, other.add_host_node({}, updated.closure()));
+        (void)same;
+        CUSHIM_TRY(const GraphUpdate update, exec.update(other));
+        CHECK(update.result == GraphUpdateResult::success);
+    }
+    CHECK(soon([&] { return own.is_gone(); }));
+    CHECK_FALSE(updated.is_gone()); // the graph is gone, and the executable graph keeps it
+    CUSHIM_TRY_VOID(exec.launch(at.stream));
+    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CHECK(updated.calls() == 1);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("an executable graph keeps the child graph that it is set to", "[graph][G14]") {
+    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Graph inner, create_graph(api, at.context));
+    CUSHIM_TRY(const GraphNode nothing, inner.add_host_node({}, [] {}));
+    (void)nothing;
+    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    Watched watched;
+    {
+        CUSHIM_TRY(const Graph other, create_graph(api, at.context));
+        CUSHIM_TRY(const GraphNode call, other.add_host_node({}, watched.closure()));
+        (void)call;
+        CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
+    }
+    wait_for_released_closures();
+    CHECK_FALSE(watched.is_gone());
+    CUSHIM_TRY_VOID(exec.launch(at.stream));
+    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CHECK(watched.calls() == 1);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("launches in streams of another context are waited for, too", "[graph][G23]") {
+    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context other, Context::create(device));
+    CUSHIM_TRY(const Stream stream, Stream::create(other, {.non_blocking = true}));
+    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
+    Watched watched;
+    CUSHIM_TRY_VOID(exec.set_host_node(call, watched.closure()));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(exec.set_host_node(call, [] {}));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(watched.calls() == 1);
+    CHECK(soon([&] { return watched.is_gone(); }));
+    return {};
+}
+
+TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
+    api_test::restart("mode=threaded");
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    // An event tells of launches in streams of its own context only.
+    const Context other = Context::create(Device::get(0).value()).value();
+    const bool elsewhere = GENERATE(false, true);
+    const Stream stream =
+        Stream::create(elsewhere ? other : *context, {.non_blocking = true}).value();
+    const Graph graph = create_graph(api, *context).value();
+    const GraphNode call = graph.add_host_node({}, [] {}).value();
+    const GraphExec exec = graph.instantiate().value();
+    Watched watched;
+    REQUIRE(exec.set_host_node(call, watched.closure()).has_value());
+    const Gate gate;
+    REQUIRE(gate.close(stream).has_value());
+    REQUIRE(exec.launch(stream).has_value());
+    REQUIRE(exec.set_host_node(call, [] {}).has_value());
+    wait_for_released_closures(); // does not wait for the stream
+    CHECK_FALSE(watched.is_gone());
+    gate.open();
+    REQUIRE(stream.synchronize().has_value());
+    CHECK(soon([&] { return watched.is_gone(); }));
+    CHECK(watched.calls() == 1);
+}
+
+TEST_CASE("what was set in an executable graph that is released stays", "[graph][current]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    const Stream stream = Stream::create(*context).value();
+    // For ever: this test lets it go.
+    static Watched watched;
+    Graph graph = Graph::create(*context).value();
+    const GraphNode call = graph.add_host_node({}, [] {}).value();
+    GraphExec exec = graph.instantiate().value();
+    REQUIRE(exec.set_host_node(call, watched.closure()).has_value());
+    const CUgraphExec native = exec.release();
+    graph.reset();
+    wait_for_released_closures();
+    REQUIRE_FALSE(watched.is_gone());
+    CHECK(driver().cuGraphLaunch(native, stream.native()) == CUDA_SUCCESS);
+    CHECK(stream.synchronize().has_value());
+    CHECK(watched.calls() == 1);
+    CHECK(driver().cuGraphExecDestroy(native) == CUDA_SUCCESS);
+}
+
+TEST_CASE("what an executable graph lets go ruins no capture", "[graph][capture]") {
+    api_test::restart("mode=threaded");
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    const Stream stream = Stream::create(*context, {.non_blocking = true}).value();
+    const Stream captured = Stream::create(*context, {.non_blocking = true}).value();
+    const Graph graph = Graph::create(*context).value();
+    const GraphNode call = graph.add_host_node({}, [] {}).value();
+    GraphExec exec = graph.instantiate().value();
+    Watched watched;
+    REQUIRE(exec.set_host_node(call, watched.closure()).has_value());
+    const Gate gate;
+    REQUIRE(gate.close(stream).has_value());
+    REQUIRE(exec.launch(stream).has_value());
+    REQUIRE(captured.begin_capture(CaptureMode::global).has_value());
+    exec.reset();
+    for (int i = 0; i < 3; ++i) {
+        wait_for_released_closures();
+    }
+    CHECK_FALSE(watched.is_gone());
+    gate.open();
+    CHECK(soon([&] { return watched.is_gone(); }));
+    CHECK(watched.calls() == 1);
+    CHECK(*captured.capture_status() == CaptureStatus::active);
+    CHECK(captured.end_capture().has_value());
+    CHECK(stream.synchronize().has_value());
+}
+
+TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][current]") {
+    api_test::restart("");
+    if (api_test::simulator() == nullptr) {
+        SKIP("only the simulator counts the calls");
+    }
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    const Graph graph = create_graph(api, *context).value();
+    const Event event = Event::create(*context, {.timing = false}).value();
+    Watched watched;
+    const auto calls = api_test::calls_in([&] {
+        for (int i = 0; i < 100; ++i) {
+            REQUIRE(graph.add_event_record_node({}, event).has_value());
+            const auto call = graph.add_host_node({}, watched.closure());
+            REQUIRE(call.has_value());
+            REQUIRE(graph.set_host_node(*call, watched.closure()).has_value());
+        }
+    });
+    CHECK(std::ranges::count(calls, api == Api::driver ? "cuUserObjectCreate"
+                                                       : "cudaUserObjectCreate") == 1);
+}

@@ -1,0 +1,48 @@
+#include "failing_allocation.hpp"
+
+#ifdef API_TEST_ALLOCATIONS_FAIL
+
+#include <cstdlib>
+#include <new>
+
+namespace api_test {
+namespace {
+
+thread_local long left = 0; // 0: none fails
+
+bool fails() noexcept {
+    return left != 0 && --left == 0;
+}
+
+void *allocate(std::size_t size) noexcept {
+    return fails() ? nullptr : std::malloc(size != 0 ? size : 1);
+}
+
+} // namespace
+
+FailingAllocation::FailingAllocation(long nth) {
+    left = nth;
+}
+FailingAllocation::~FailingAllocation() {
+    left = 0;
+}
+
+} // namespace api_test
+
+void *operator new(std::size_t size) {
+    if (void *const memory = api_test::allocate(size)) {
+        return memory;
+    }
+    throw std::bad_alloc();
+}
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    return api_test::allocate(size);
+}
+void operator delete(void *memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void *memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+#endif

@@ -1,0 +1,137 @@
+// Captures what is queued in two streams as a CUDA graph, and replays it with new numbers each time: two
+// vectors go up side by side, the GPU adds them, and the sums come back.
+//
+// Without a GPU the program says why, and ends. With --without-kernels the graph passes on one of the vectors
+// in place of the sums, and the program says so: a simulated driver runs no device code.
+#include <cushim/capture.hpp>
+#include <cushim/copy.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/module.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+#include "vector_add.hpp"
+
+namespace {
+
+using cushim::Result;
+using Add = void(const float *, const float *, float *, unsigned int);
+
+constexpr unsigned int count = 100'000;
+constexpr int replays = 3;
+
+// Both sides of what is copied. Captured work keeps nothing alive: these live as long as the graph is replayed.
+template <class Buffer>
+struct Vectors {
+    Buffer a, b, sum;
+
+    static Result<Vectors> allocate(const cushim::Context &context) {
+        Vectors vectors;
+        for (Buffer *vector : {&vectors.a, &vectors.b, &vectors.sum}) {
+            CUSHIM_TRY(*vector, Buffer::allocate(context, count));
+        }
+        return vectors;
+    }
+};
+using OnHost = Vectors<cushim::PinnedBuffer<float>>;
+using OnDevice = Vectors<cushim::DeviceBuffer<float>>;
+
+// Null where no kernel can run.
+using Kernel = const cushim::Kernel<Add> *;
+
+Result<cushim::Graph> capture(const cushim::Context &context, const cushim::Stream &stream,
+                              const OnHost &host, const OnDevice &device, Kernel add) {
+    const cushim::EventOptions only_order{.timing = false};
+    CUSHIM_TRY(const auto other, cushim::Stream::create(context));
+    CUSHIM_TRY(const auto fork, cushim::Event::create(context, only_order));
+    CUSHIM_TRY(const auto join, cushim::Event::create(context, only_order));
+    return stream.capture([&]() -> Result<void> {
+        // The other stream is taken in by waiting for this one, and is waited for in turn.
+        CUSHIM_TRY_VOID(fork.record(stream));
+        CUSHIM_TRY_VOID(other.wait_event(fork));
+        CUSHIM_TRY_VOID(copy(stream, device.a.span(), host.a.span()));
+        CUSHIM_TRY_VOID(copy(other, device.b.span(), host.b.span()));
+        CUSHIM_TRY_VOID(join.record(other));
+        CUSHIM_TRY_VOID(stream.wait_event(join));
+        if (add != nullptr) {
+            const auto config = cushim::LaunchConfig::covering(count);
+            CUSHIM_TRY_VOID(add->launch(stream, config, device.a, device.b, device.sum, count));
+        } else {
+            CUSHIM_TRY_VOID(copy(stream, device.sum.span(), device.a.span()));
+        }
+        return copy(stream, host.sum.span(), device.sum.span());
+    });
+}
+
+// What the host writes before each replay: whole numbers, whose sums are exact.
+void number(const OnHost &host, int replay) {
+    std::iota(host.a.begin(), host.a.end(), 0.0F);
+    std::fill(host.b.begin(), host.b.end(), static_cast<float>(replay * 1000));
+}
+
+bool right(const OnHost &host, bool with_kernels) {
+    const auto a = host.a.span(), b = host.b.span(), sum = host.sum.span();
+    for (unsigned int i = 0; i != count; ++i) {
+        const float expected = with_kernels ? a[i] + b[i] : a[i];
+        if (sum[i] != expected) {
+            std::fprintf(stderr, "element %u is %g, not %g\n", i, static_cast<double>(sum[i]),
+                         static_cast<double>(expected));
+            return false;
+        }
+    }
+    return true;
+}
+
+Result<bool> run(cushim::Device device, bool with_kernels) {
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
+    CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
+    CUSHIM_TRY(const auto add, module.kernel<Add>("add"));
+    CUSHIM_TRY(const OnHost host, OnHost::allocate(context));
+    CUSHIM_TRY(const OnDevice there, OnDevice::allocate(context));
+    CUSHIM_TRY(const auto graph,
+               capture(context, stream, host, there, with_kernels ? &add : nullptr));
+    CUSHIM_TRY(const auto nodes, graph.node_count());
+    std::printf("captured %zu nodes\n", nodes);
+    CUSHIM_TRY(const auto exec, graph.instantiate());
+    for (int replay = 1; replay <= replays; ++replay) {
+        number(host, replay);
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        if (!right(host, with_kernels)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *const option = argc > 1 ? argv[1] : "";
+    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
+    // For tests on machines that must have a GPU.
+    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        std::printf("no GPU to use: %s\n", device.error().message());
+        return required ? 1 : 0;
+    }
+    const auto done = run(*device, with_kernels);
+    if (!done) {
+        std::fprintf(stderr, "%s\n", done.error().message());
+        return 1;
+    }
+    if (*done && with_kernels) {
+        std::printf("replayed %d times, each with %u sums: every one is right\n", replays, count);
+    } else if (*done) {
+        std::printf("replayed %d times: the GPU passed on %u floats\n"
+                    "skipped: adding them, which needs a GPU that runs the kernel\n",
+                    replays, count);
+    }
+    return *done ? 0 : 1;
+}

@@ -1,0 +1,184 @@
+// A loop that runs on the GPU until its result is good enough: square roots by Newton's iteration. The loop is a
+// conditional node of a CUDA graph, and its kernel decides whether there is another round; the host launches the
+// graph once for each root, and does not know how many rounds it takes.
+//
+// The kernel is linked at run time with CUDA's device runtime, libcudadevrt.a, which a CUDA toolkit has in its
+// folder: CUDA_PATH, CUDA_HOME, or /usr/local/cuda. Without that, without a GPU, or with a driver older than CUDA
+// 12.3 the program says so, and ends. With --without-kernels the loop has no rounds: a simulated driver runs no
+// device code.
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/library.hpp>
+#include <cushim/table.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "newton.hpp"
+
+namespace {
+
+using cushim::Error;
+using cushim::GraphNode;
+using cushim::Result;
+
+constexpr double bound = 1e-10;
+constexpr int cannot_run = 77; // what Meson takes for a test that this machine cannot run
+
+// --- the kernel, with the device runtime
+
+// The toolkit's; empty where there is none.
+std::string find_device_runtime() {
+#ifdef _WIN32
+    const std::string in_toolkit = "\\lib\\x64\\cudadevrt.lib";
+#else
+    const std::string in_toolkit = "/lib64/libcudadevrt.a";
+#endif
+    const char *const roots[] = {std::getenv("CUDA_PATH"), std::getenv("CUDA_HOME"),
+                                 "/usr/local/cuda"};
+    for (const char *root : roots) {
+        const std::string path = root != nullptr ? root + in_toolkit : "";
+        if (std::FILE *file = std::fopen(path.c_str(), "rb")) {
+            std::fclose(file);
+            return path;
+        }
+    }
+    return {};
+}
+
+Result<void> checked(CUresult status, const char *entry_point) {
+    if (status != CUDA_SUCCESS) {
+        return Error::status(cushim::Api::driver, status, entry_point);
+    }
+    return {};
+}
+
+// The driver's linker. What it has made lives as long as it.
+class Linker {
+  public:
+    Linker() = default;
+    Linker(const Linker &) = delete;
+    Linker &operator=(const Linker &) = delete;
+    ~Linker() {
+        if (state_ != nullptr) {
+            (void)cushim::driver().cuLinkDestroy(state_);
+        }
+    }
+
+    Result<cushim::CodeImage> link(const std::string &device_runtime) {
+        const auto cuda = cushim::driver();
+        CUSHIM_TRY_VOID(checked(cuda.cuLinkCreate(0, nullptr, nullptr, &state_), "cuLinkCreate"));
+        CUSHIM_TRY_VOID(
+            checked(cuda.cuLinkAddData(state_, CU_JIT_INPUT_PTX, const_cast<char *>(newton_ptx),
+                                       sizeof newton_ptx, "newton", 0, nullptr, nullptr),
+                    "cuLinkAddData"));
+        CUSHIM_TRY_VOID(checked(cuda.cuLinkAddFile(state_, CU_JIT_INPUT_LIBRARY,
+                                                   device_runtime.c_str(), 0, nullptr, nullptr),
+                                "cuLinkAddFile"));
+        void *code = nullptr;
+        std::size_t size = 0;
+        CUSHIM_TRY_VOID(checked(cuda.cuLinkComplete(state_, &code, &size), "cuLinkComplete"));
+        return cushim::CodeImage(code, size);
+    }
+
+  private:
+    CUlinkState state_ = nullptr;
+};
+
+// As it is where it will not run, and needs no device runtime.
+Result<cushim::Library> load(const cushim::Context &context, const std::string &device_runtime) {
+    if (device_runtime.empty()) {
+        return cushim::Library::load(newton_ptx);
+    }
+    CUSHIM_TRY(const auto scope, context.enter());
+    Linker linker;
+    CUSHIM_TRY(const auto image, linker.link(device_runtime));
+    return cushim::Library::load(image);
+}
+
+// --- the graph
+
+// Up, round and round, and back. The graph keeps the memory and the kernel.
+Result<cushim::Graph> describe(const cushim::Context &context, const cushim::Kernel<Newton> &newton,
+                               const cushim::PinnedBuffer<Root> &root, bool with_rounds) {
+    CUSHIM_TRY(const auto there, cushim::DeviceBuffer<Root>::allocate(context, 1));
+    CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
+    // Each launch begins with this value.
+    CUSHIM_TRY(const auto more, graph.create_condition({.initial = with_rounds ? 1U : 0U}));
+    CUSHIM_TRY(const GraphNode up, graph.add_memcpy_node({}, there, root));
+    CUSHIM_TRY(const cushim::GraphBody loop, graph.add_while_node(up, more));
+    CUSHIM_TRY_VOID(loop.body.add_kernel_node({}, newton, {}, there, bound, more.native()));
+    CUSHIM_TRY_VOID(graph.add_memcpy_node(loop.node, root, there));
+    return graph;
+}
+
+bool right(const Root &found, bool with_rounds) {
+    if (!with_rounds) {
+        return found.x == found.value && found.steps == 0;
+    }
+    std::printf("the square root of %g is %.10f, after %g rounds\n", found.value, found.x,
+                found.steps);
+    return std::abs(found.x - std::sqrt(found.value)) <= bound && found.steps > 1;
+}
+
+Result<bool> run(cushim::Device device, const std::string &device_runtime) {
+    const bool with_rounds = !device_runtime.empty();
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
+    CUSHIM_TRY(const auto library, load(context, device_runtime));
+    CUSHIM_TRY(const auto newton, library.kernel<Newton>("newton"));
+    CUSHIM_TRY(const auto root, cushim::PinnedBuffer<Root>::allocate(context, 1));
+    CUSHIM_TRY(const auto graph, describe(context, newton, root, with_rounds));
+    CUSHIM_TRY(const auto exec, graph.instantiate());
+    for (const double value : {2.0, 10.0, 12345.678}) {
+        *root.data() = {.x = value, .value = value, .steps = 0};
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        if (!right(*root.data(), with_rounds)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool is_too_old(const Error &error) {
+    return error.kind() == cushim::ErrorKind::requires_newer_driver ||
+           error.kind() == cushim::ErrorKind::requires_newer_headers;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *const option = argc > 1 ? argv[1] : "";
+    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
+    // For tests on machines that must have a GPU.
+    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        std::printf("no GPU to use: %s\n", device.error().message());
+        return required ? 1 : 0;
+    }
+    const std::string device_runtime = with_kernels ? find_device_runtime() : "";
+    if (with_kernels && device_runtime.empty()) {
+        std::printf("no device runtime to link with: libcudadevrt.a is part of the CUDA toolkit; "
+                    "set CUDA_PATH to its folder\n");
+        return required ? cannot_run : 0;
+    }
+    const auto done = run(*device, device_runtime);
+    if (!done) {
+        std::fprintf(stderr, "%s\n", done.error().message());
+        return !is_too_old(done.error()) ? 1 : required ? cannot_run : 0;
+    }
+    if (!*done) {
+        std::fprintf(stderr, "the numbers are wrong\n");
+    } else if (!with_kernels) {
+        std::printf("the graph carried the numbers there and back\n"
+                    "skipped: its loop, which needs a GPU that runs the kernel\n");
+    }
+    return *done ? 0 : 1;
+}

@@ -1,0 +1,180 @@
+// Changes what an executable graph does from one launch to the next, without building it anew: the arguments of a
+// kernel, the value of a fill, whether a node runs at all, and everything at once by another graph of the same
+// shape.
+//
+// Without a GPU the program says why, and ends. With --without-kernels the kernel's node is never enabled, and
+// the program says so: a simulated driver runs no device code.
+#include <cushim/copy.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/module.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "vector_add.hpp"
+
+namespace {
+
+using cushim::GraphNode;
+using cushim::LaunchConfig;
+using cushim::Result;
+using Add = void(const float *, const float *, float *, unsigned int);
+using Vector = cushim::DeviceBuffer<float>;
+
+constexpr unsigned int count = 1000, half = count / 2;
+
+struct Parts {
+    cushim::Stream stream;
+    cushim::Kernel<Add> kernel;
+    Vector ones, twos, tens, sum;
+    cushim::PinnedBuffer<float> out;
+};
+
+Result<Vector> filled_with(const cushim::Context &context, float value) {
+    CUSHIM_TRY(Vector vector, Vector::allocate(context, count));
+    CUSHIM_TRY_VOID(cushim::fill(context, vector.span(), value));
+    return vector;
+}
+
+Result<Parts> prepare(const cushim::Context &context) {
+    Parts parts;
+    CUSHIM_TRY(parts.stream, cushim::Stream::create(context));
+    CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
+    CUSHIM_TRY(parts.kernel, module.kernel<Add>("add")); // keeps its module
+    CUSHIM_TRY(parts.ones, filled_with(context, 1));
+    CUSHIM_TRY(parts.twos, filled_with(context, 2));
+    CUSHIM_TRY(parts.tens, filled_with(context, 10));
+    CUSHIM_TRY(parts.sum, Vector::allocate(context, count));
+    CUSHIM_TRY(parts.out, cushim::PinnedBuffer<float>::allocate(context, count));
+    return parts;
+}
+
+struct Description {
+    cushim::Graph graph;
+    GraphNode clear, add;
+};
+
+// The sums are cleared, added up, and fetched.
+Result<Description> describe(const cushim::Context &context, const Parts &parts, const Vector &a,
+                             const Vector &b) {
+    CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, parts.sum, 0));
+    CUSHIM_TRY(const GraphNode add,
+               graph.add_kernel_node(clear, parts.kernel, LaunchConfig::covering(count), a, b,
+                                     parts.sum, count));
+    CUSHIM_TRY_VOID(graph.add_memcpy_node(add, parts.out, parts.sum));
+    return Description{std::move(graph), clear, add};
+}
+
+// What is expected in each half: what the kernel writes, and what the fill has left.
+struct Expected {
+    float head, tail;
+    float fill = 0;
+};
+
+class Launches {
+  public:
+    Launches(const Parts &parts, const cushim::GraphExec &exec, bool with_kernels)
+        : parts_(parts), exec_(exec), with_kernels_(with_kernels) {}
+
+    // Whether the launch does that.
+    Result<bool> expect(const char *what, const Expected &expected) const {
+        CUSHIM_TRY_VOID(exec_.launch(parts_.stream));
+        CUSHIM_TRY_VOID(parts_.stream.synchronize());
+        const float head = with_kernels_ ? expected.head : expected.fill;
+        const float tail = with_kernels_ ? expected.tail : expected.fill;
+        const auto middle = parts_.out.begin() + half;
+        const bool right =
+            std::all_of(parts_.out.begin(), middle, [head](float n) { return n == head; }) &&
+            std::all_of(middle, parts_.out.end(), [tail](float n) { return n == tail; });
+        std::printf("%-42s %g and %g%s\n", what, static_cast<double>(head),
+                    static_cast<double>(tail), right ? "" : ": WRONG");
+        return right;
+    }
+
+  private:
+    const Parts &parts_;
+    const cushim::GraphExec &exec_;
+    const bool with_kernels_;
+};
+
+// Node by node.
+Result<bool> change_nodes(const Parts &parts, const Description &description,
+                          const cushim::GraphExec &exec, const Launches &launches,
+                          bool with_kernels) {
+    CUSHIM_TRY(bool right, launches.expect("as it was described:", {3, 3}));
+
+    CUSHIM_TRY_VOID(exec.set_kernel_node(description.add, parts.kernel,
+                                         LaunchConfig::covering(count), parts.ones, parts.tens,
+                                         parts.sum, count));
+    CUSHIM_TRY(const bool summed, launches.expect("with another vector:", {11, 11}));
+
+    CUSHIM_TRY_VOID(exec.set_memset_node(description.clear, parts.sum, -1));
+    CUSHIM_TRY_VOID(exec.set_kernel_node(description.add, parts.kernel,
+                                         LaunchConfig::covering(half), parts.ones, parts.tens,
+                                         parts.sum, half));
+    CUSHIM_TRY(const bool halved, launches.expect("half of it, and another fill:", {11, -1, -1}));
+
+    CUSHIM_TRY_VOID(exec.set_enabled(description.add, false));
+    CUSHIM_TRY(const bool filled, launches.expect("without the kernel:", {-1, -1, -1}));
+    CUSHIM_TRY_VOID(exec.set_enabled(description.add, with_kernels));
+    return right && summed && halved && filled;
+}
+
+// All at once, by another graph: if it has the same shape.
+Result<bool> change_whole(const cushim::Context &context, const Parts &parts,
+                          const Description &description, const cushim::GraphExec &exec,
+                          const Launches &launches, bool with_kernels) {
+    CUSHIM_TRY(const Description other, describe(context, parts, parts.twos, parts.tens));
+    CUSHIM_TRY(const cushim::GraphUpdate same_shape, exec.update(other.graph));
+    CUSHIM_TRY_VOID(exec.set_enabled(description.add, with_kernels));
+    CUSHIM_TRY(const bool updated, launches.expect("by another graph:", {12, 12}));
+
+    // It does not fit: that is no error, and nothing has changed.
+    CUSHIM_TRY_VOID(other.graph.add_empty_node(other.add));
+    CUSHIM_TRY(const cushim::GraphUpdate more_nodes, exec.update(other.graph));
+    CUSHIM_TRY(const bool unchanged, launches.expect("after one that has more nodes:", {12, 12}));
+    return same_shape.is_success() && updated && unchanged &&
+           more_nodes.result == cushim::GraphUpdateResult::topology_changed;
+}
+
+Result<bool> run(cushim::Device device, bool with_kernels) {
+    CUSHIM_TRY(const auto context, cushim::Context::primary(device));
+    CUSHIM_TRY(const Parts parts, prepare(context));
+    CUSHIM_TRY(const Description description, describe(context, parts, parts.ones, parts.twos));
+    CUSHIM_TRY(const cushim::GraphExec exec, description.graph.instantiate());
+    if (!with_kernels) {
+        std::printf("skipped: adding, which needs a GPU that runs the kernel\n");
+        CUSHIM_TRY_VOID(exec.set_enabled(description.add, false));
+    }
+    const Launches launches(parts, exec, with_kernels);
+    CUSHIM_TRY(const bool by_nodes, change_nodes(parts, description, exec, launches, with_kernels));
+    CUSHIM_TRY(const bool as_whole,
+               change_whole(context, parts, description, exec, launches, with_kernels));
+    return by_nodes && as_whole;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *const option = argc > 1 ? argv[1] : "";
+    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
+    // For tests on machines that must have a GPU.
+    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        std::printf("no GPU to use: %s\n", device.error().message());
+        return required ? 1 : 0;
+    }
+    const auto done = run(*device, with_kernels);
+    if (!done) {
+        std::fprintf(stderr, "%s\n", done.error().message());
+        return 1;
+    }
+    std::printf("%s\n", *done ? "every number is right" : "something is wrong");
+    return *done ? 0 : 1;
+}

@@ -1,0 +1,150 @@
+// Measures what a wrapper costs beyond the raw calls that it makes, on a real GPU.
+//
+// The same work is done by raw table calls and by wrappers, in short blocks by turns. Two blocks that
+// follow each other make a pair, and what the wrapper took more in it is one measurement: whatever slows
+// the machine down for longer than a pair slows both. The order within a pair changes from one to the
+// next, so that neither side profits from being second. What is told and checked is the median over a
+// number of pairs that is fixed beforehand: half of them may be disturbed by other work of the host, and
+// no lucky one counts more than its neighbours.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cushim/cushim.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cost {
+
+// --- calls that must succeed
+
+inline void ok(CUresult status) {
+    if (status != CUDA_SUCCESS) {
+        FAIL("status " << status);
+    }
+}
+template <class T>
+T ok(cushim::Result<T> result) {
+    if (!result) {
+        FAIL(result.error().message());
+    }
+    return std::move(*result);
+}
+inline void ok(const cushim::Result<void> &result) {
+    if (!result) {
+        FAIL(result.error().message());
+    }
+}
+
+// Raw calls need it current; wrappers are measured with it current, as most programs have it.
+struct Gpu {
+    cushim::Device device = ok(cushim::Device::get(0));
+    cushim::Context context = ok(cushim::Context::primary(device));
+    cushim::ContextScope scope = ok(context.enter());
+    cushim::Stream stream = ok(cushim::Stream::create(context));
+
+    void wait() const { ok(stream.synchronize()); }
+};
+
+// --- times
+
+// In nanoseconds.
+template <class Work>
+double time_of(Work &&work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin)
+        .count();
+}
+
+// The value that this part of them does not exceed.
+inline double quantile(std::vector<double> values, double part) {
+    const auto nth =
+        values.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), nth, values.end());
+    return *nth;
+}
+
+// Medians, and between which two the half of the pairs lies, in nanoseconds.
+struct Difference {
+    double raw = 0;
+    double more = 0; // of the wrapper
+    double more_low = 0;
+    double more_high = 0;
+
+    Difference per(double count) const {
+        return {raw / count, more / count, more_low / count, more_high / count};
+    }
+};
+
+inline void print(const char *name, const Difference &found) {
+    std::printf("%-34s raw %10.1f ns   wrapper %+8.1f ns, %+.2f %%   (half of the pairs: %+.1f to "
+                "%+.1f ns)\n",
+                name, found.raw, found.more, found.more / found.raw * 100, found.more_low,
+                found.more_high);
+}
+
+// Runs both by turns; each returns the times of its phases as a std::array. A Difference for each phase.
+template <class Raw, class Wrapped>
+auto take_turns(int pairs, Raw &&raw, Wrapped &&wrapped) {
+    using Times = std::invoke_result_t<Raw &>;
+    constexpr std::size_t phases = std::tuple_size_v<Times>;
+    std::array<std::vector<double>, phases> raw_times, more;
+    for (int pair = 0; pair < pairs; ++pair) {
+        Times of_raw, of_wrapped;
+        if (pair % 2 == 0) {
+            of_raw = raw();
+            of_wrapped = wrapped();
+        } else {
+            of_wrapped = wrapped();
+            of_raw = raw();
+        }
+        for (std::size_t phase = 0; phase < phases; ++phase) {
+            raw_times[phase].push_back(of_raw[phase]);
+            more[phase].push_back(of_wrapped[phase] - of_raw[phase]);
+        }
+    }
+    std::array<Difference, phases> found;
+    for (std::size_t phase = 0; phase < phases; ++phase) {
+        found[phase] = {quantile(raw_times[phase], 0.5), quantile(more[phase], 0.5),
+                        quantile(more[phase], 0.25), quantile(more[phase], 0.75)};
+    }
+    return found;
+}
+
+// One run of `count` by turns; `between` ends what was queued, and is not measured.
+template <class Raw, class Wrapped, class Between>
+Difference difference(int count, Raw &raw, Wrapped &wrapped, Between &between) {
+    constexpr int pairs = 1000;
+    const auto block = [count, &between](auto &work) {
+        const double passed = time_of([count, &work] {
+            for (int index = 0; index < count; ++index) {
+                work();
+            }
+        });
+        between();
+        return std::array{passed / count};
+    };
+    return take_turns(
+        pairs, [&] { return block(raw); }, [&] { return block(wrapped); })[0];
+}
+
+// The wrapper may cost 2 % or 100 ns more, whichever is larger.
+template <class Raw, class Wrapped, class Between>
+void compare(const char *name, int count, Raw raw, Wrapped wrapped, Between between) {
+    const Difference found = difference(count, raw, wrapped, between);
+    print(name, found);
+    CHECK(found.more <= std::max(100.0, found.raw * 0.02));
+}
+template <class Raw, class Wrapped>
+void compare(const char *name, int count, Raw raw, Wrapped wrapped) {
+    compare(name, count, raw, wrapped, [] {});
+}
+
+} // namespace cost

@@ -1,0 +1,202 @@
+// What graphs cost by the wrapper, on a real GPU, beyond the same calls through the table: at most 2 % or 100 ns
+// for a launch, and 10 % or 100 ns a node for a graph that is ready to launch, built and instantiated, although
+// the wrapper's graphs keep what their nodes use. That it grows with the number of nodes as the calls themselves
+// do. And what a graph is good for: the gain of a launch as one.
+#include "cost.hpp"
+
+#include <string>
+
+#include "../support/graph_chains.hpp"
+
+#if CUDA_VERSION >= 12000
+using namespace cushim;
+using chains::DriverCalls;
+using chains::NodeKind;
+using chains::Parts;
+using chains::RuntimeCalls;
+using cost::Difference;
+using cost::Gpu;
+using cost::ok;
+
+namespace {
+
+std::string row_name(Api api, NodeKind kind, const std::string &what) {
+    return std::string(chains::name(api)) + " " + chains::name(kind) + " " + what;
+}
+
+void need(Api api) {
+    if (api == Api::runtime && !load_runtime()) {
+        SKIP(load_report().runtime.explanation);
+    }
+}
+
+// --- launches
+
+template <class Calls>
+void compare_launches() {
+    need(Calls::api);
+    constexpr std::size_t nodes = 10;
+    const Gpu gpu;
+    const Parts parts(gpu.context);
+    const Graph graph = chains::build(Calls::api, NodeKind::kernel, nodes, parts);
+    const GraphExec exec = ok(graph.instantiate());
+    const auto raw_launch = [&] { Calls::launch(exec.native(), gpu.stream.native()); };
+    const auto launch = [&] { ok(exec.launch(gpu.stream)); };
+    const auto wait = [&] { gpu.wait(); };
+    cost::compare(row_name(Calls::api, NodeKind::kernel, "launch").c_str(), 50, raw_launch, launch,
+                  wait);
+    // Then each launch is followed by an event, for what the nodes use by now: told, and not limited.
+    const auto node = ok(graph.nodes()).front();
+    ok(exec.set_kernel_node(node, parts.kernel, {.grid = 1, .block = 32}, parts.memory, 2u));
+    cost::print(row_name(Calls::api, NodeKind::kernel, "launch, changed").c_str(),
+                cost::difference(50, raw_launch, launch, wait));
+    // What it costs the driver that the graph has something to keep: told, too.
+    const CUgraph bare = chains::build_raw<Calls>(NodeKind::kernel, nodes, parts);
+    const CUgraphExec bare_exec = Calls::instantiate(bare);
+    const GraphExec kept = ok(graph.instantiate());
+    const auto bare_launch = [&] { Calls::launch(bare_exec, gpu.stream.native()); };
+    const auto kept_launch = [&] { Calls::launch(kept.native(), gpu.stream.native()); };
+    cost::print(row_name(Calls::api, NodeKind::kernel, "launch, user object").c_str(),
+                cost::difference(50, bare_launch, kept_launch, wait));
+    Calls::destroy(bare_exec);
+    Calls::destroy(bare);
+}
+
+// --- building, and all that follows
+
+// The times of one graph's life, for each node. Where the wrapper's go, what they kept is let go on
+// another thread, which is waited for, but not measured.
+enum Phase { building, instantiating, destroying, phases };
+constexpr const char *phase_names[] = {"build", "instantiate", "destroy"};
+using Times = std::array<double, phases>;
+
+template <class Calls>
+Times raw_life(NodeKind kind, std::size_t nodes, const Parts &parts) {
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    Times times;
+    times[building] = cost::time_of([&] { graph = chains::build_raw<Calls>(kind, nodes, parts); });
+    times[instantiating] = cost::time_of([&] { exec = Calls::instantiate(graph); });
+    times[destroying] = cost::time_of([&] {
+        Calls::destroy(exec);
+        Calls::destroy(graph);
+    });
+    return times;
+}
+
+Times wrapped_life(Api api, NodeKind kind, std::size_t nodes, const Parts &parts) {
+    Graph graph;
+    GraphExec exec;
+    Times times;
+    times[building] = cost::time_of([&] { graph = chains::build(api, kind, nodes, parts); });
+    times[instantiating] = cost::time_of([&] { exec = ok(graph.instantiate()); });
+    times[destroying] = cost::time_of([&] {
+        exec.reset();
+        graph.reset();
+    });
+    wait_for_released_closures();
+    return times;
+}
+
+template <class Calls>
+std::array<Difference, phases> compare_lives(NodeKind kind, std::size_t nodes, int pairs,
+                                             const Parts &parts) {
+    auto found = cost::take_turns(
+        pairs, [&] { return raw_life<Calls>(kind, nodes, parts); },
+        [&] { return wrapped_life(Calls::api, kind, nodes, parts); });
+    for (int phase = 0; phase < phases; ++phase) {
+        found[phase] = found[phase].per(static_cast<double>(nodes));
+        const std::string what = std::string(phase_names[phase]) + " " + std::to_string(nodes);
+        cost::print(row_name(Calls::api, kind, what).c_str(), found[phase]);
+    }
+    return found;
+}
+
+// A graph that can be launched: 10 %, or 100 ns a node, as for other calls that take less than a microsecond.
+void check_ready(const std::array<Difference, phases> &found) {
+    CHECK(found[building].more + found[instantiating].more <=
+          std::max((found[building].raw + found[instantiating].raw) * 0.1, 100.0));
+}
+
+// What one node costs more may grow threefold, as what there is outgrows the caches. Up to a quarter of what the
+// calls take it is noise, in so few pairs; what grows with the square would be a hundredfold.
+void check_growth(const Difference &few, const Difference &many) {
+    CHECK(many.more <= std::max(3 * few.more, many.raw * 0.25));
+}
+
+template <class Calls>
+void compare_building(NodeKind kind) {
+    need(Calls::api);
+    const Gpu gpu;
+    const Parts parts(gpu.context);
+    (void)raw_life<Calls>(kind, 1000, parts); // what the first use loads
+    const auto few = compare_lives<Calls>(kind, 1'000, 101, parts);
+    check_ready(few);
+    const auto several = compare_lives<Calls>(kind, 10'000, 21, parts);
+    check_ready(several);
+    const auto many = compare_lives<Calls>(kind, 100'000, 7, parts);
+    for (int phase = 0; phase < phases; ++phase) {
+        INFO(phase_names[phase]);
+        check_growth(few[phase], many[phase]);
+    }
+}
+
+} // namespace
+
+TEST_CASE("what launching a graph costs") {
+    compare_launches<DriverCalls>();
+}
+TEST_CASE("what launching a graph costs (runtime)") {
+    compare_launches<RuntimeCalls>();
+}
+
+TEST_CASE("what graphs of kernels cost for each node") {
+    compare_building<DriverCalls>(NodeKind::kernel);
+}
+TEST_CASE("what graphs of kernels cost for each node (runtime)") {
+    compare_building<RuntimeCalls>(NodeKind::kernel);
+}
+TEST_CASE("what graphs of fills cost for each node") {
+    compare_building<DriverCalls>(NodeKind::memset);
+}
+TEST_CASE("what graphs of fills cost for each node (runtime)") {
+    compare_building<RuntimeCalls>(NodeKind::memset);
+}
+
+TEST_CASE("a thousand small kernels as one graph, and one by one") {
+    constexpr int kernels = 1000, rounds = 101;
+    const Gpu gpu;
+    const Parts parts(gpu.context);
+    const auto one_by_one = [&]() -> Result<void> {
+        for (int index = 0; index < kernels; ++index) {
+            CUSHIM_TRY_VOID(
+                parts.kernel.launch(gpu.stream, {.grid = 1, .block = 32}, parts.memory, 1u));
+        }
+        return {};
+    };
+    const Graph graph = ok(gpu.stream.capture(one_by_one));
+    const GraphExec exec = ok(graph.instantiate());
+    ok(exec.upload(gpu.stream));
+    // Until the last kernel has run.
+    const auto time = [&gpu](const auto &work) {
+        gpu.wait();
+        return cost::time_of([&] {
+            ok(work());
+            gpu.wait();
+        });
+    };
+    std::vector<double> single, replayed;
+    for (int round = 0; round < rounds; ++round) {
+        single.push_back(time(one_by_one));
+        replayed.push_back(time([&] { return exec.launch(gpu.stream); }));
+    }
+    const double before = cost::quantile(single, 0.5), after = cost::quantile(replayed, 0.5);
+    std::printf("%d small kernels: one by one %.1f us, as a graph %.1f us, gain %.2f\n", kernels,
+                before / 1000, after / 1000, before / after);
+    CHECK(after < before);
+}
+#else
+TEST_CASE("what graphs cost needs headers of CUDA 12.0") {
+    SKIP("these are older");
+}
+#endif
