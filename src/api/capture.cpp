@@ -4,26 +4,19 @@
 #include "call.hpp"
 #include "graph_node_handles.hpp"
 #include "graph_state.hpp"
-#include "in_context.hpp"
 #include "runtime_call.hpp"
+#include "stream_context.hpp"
 
 namespace cushim {
 namespace {
 
 static_assert(int(CUDA_ERROR_STREAM_CAPTURE_UNJOINED) == int(cudaErrorStreamCaptureUnjoined));
 
+using detail::context_of;
 using detail::GraphApi;
 using detail::GraphState;
 
 constexpr const char *empty = "the stream is empty";
-
-// That of the stream, kept by whatever keeps the stream's.
-Result<Context> context_of(const Stream &stream) noexcept {
-    if (detail::State *const state = detail::Access::state(stream)) {
-        return static_cast<detail::InContext *>(state)->shared_context();
-    }
-    return stream.context();
-}
 
 Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) noexcept {
     CUSHIM_TRY_VOID(detail::need(stream, empty));

@@ -1,12 +1,13 @@
 #include "graph_exec_state.hpp"
 
+#include "stream_context.hpp"
 #include "with_memory.hpp"
 
 namespace cushim::detail {
 
 ExecUses::~ExecUses() {
     for (auto &[node, kept] : by_node_) {
-        (void)kept.release();
+        release_never(kept.release());
     }
 }
 
@@ -45,7 +46,7 @@ void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
         return;
     }
     if (lost_a_launch_) {
-        (void)kept.release(); // left for ever: work that runs may use it
+        release_never(kept.release()); // work that runs may use it
         return;
     }
     if (was_launched_) {
@@ -71,7 +72,7 @@ void ExecUses::launched(const Stream &stream) noexcept {
 
 // An event is for streams of its own context.
 Result<void> ExecUses::record(const Stream &stream) noexcept {
-    CUSHIM_TRY(const Context context, stream.context());
+    CUSHIM_TRY(const Context context, context_of(stream));
     if (!last_launch_ || context.native() != launched_in_) {
         CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false}));
         launched_in_ = context.native();

@@ -17,6 +17,9 @@ struct Released {
 // that, so that nothing can fail here.
 void release_later(Released *released) noexcept;
 
+// Keeps `released` for as long as the process lives: for what nobody can tell the end of. Null is fine.
+void release_never(Released *released) noexcept;
+
 // Starts the thread, if it does not run in this process; false where that fails.
 bool prepare_release() noexcept;
 

@@ -44,5 +44,8 @@ void operator delete(void *memory) noexcept {
 void operator delete(void *memory, std::size_t) noexcept {
     std::free(memory);
 }
+void operator delete(void *memory, const std::nothrow_t &) noexcept {
+    std::free(memory);
+}
 
 #endif
