@@ -110,6 +110,7 @@ struct FatBinary {
     FatBinary *next;
     void *code;
     void **handle; // libcudart's, once it has taken the code
+    bool refused;  // libcudart gave none
     Queue<Call> calls;
 };
 
@@ -148,8 +149,10 @@ void discard_calls(FatBinary &fat_binary) {
 }
 
 void pass_on(FatBinary &fat_binary) {
-    if (fat_binary.handle == nullptr)
+    if (fat_binary.handle == nullptr && !fat_binary.refused) {
         fat_binary.handle = call<void **(void *)>(register_fat_binary, fat_binary.code);
+        fat_binary.refused = fat_binary.handle == nullptr;
+    }
     while (fat_binary.handle != nullptr && fat_binary.calls.first != nullptr) {
         Call *next = fat_binary.calls.take();
         next->pass_on(next, fat_binary.handle);
@@ -201,9 +204,9 @@ void pass_on_registrations(const LoadedLibrary &runtime) {
     find_functions(runtime);
     {
         const Lock lock;
-        waiting = false;
         for (FatBinary *each = fat_binaries.first; each != nullptr; each = each->next)
             pass_on(*each);
+        waiting = false; // last: the child of a fork goes on where this thread is
     }
     // libcudart has registered its exit handlers by now: this one runs before they do.
     if (atomics::exchange(&exit_watched, 1) == 0)
@@ -218,7 +221,7 @@ extern "C" void **cushim_register_fat_binary(void *code) noexcept {
     void *memory = malloc(sizeof(FatBinary));
     if (memory == nullptr)
         return nullptr;
-    auto *fat_binary = new (memory) FatBinary{nullptr, code, nullptr, {}};
+    auto *fat_binary = new (memory) FatBinary{nullptr, code, nullptr, false, {}};
     {
         const Lock lock;
         fat_binaries.append(fat_binary);
