@@ -2,6 +2,7 @@
 in its order, before the call that needs it."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,8 @@ import unittest
 
 PROGRAM, PLUGIN, RUNTIME, DRIVER, CORE = sys.argv[1:6]
 SHARED_CORE = CORE == 'shared'  # one loader for the program and its plugin, else one each
+# What runs programs of another machine.
+WRAPPER = shlex.split(os.environ.get('MESON_EXE_WRAPPER', ''))
 
 ALL_KINDS = [
     'RegisterFatBinary 0x100',
@@ -42,7 +45,7 @@ class Registration(unittest.TestCase):
             log = os.path.join(folder, 'log')
             variables = {'CUSHIM_RUNTIME': RUNTIME, 'CUSHIM_DRIVER': DRIVER, 'REGISTRATION_LOG': log}
             done = subprocess.run(
-                [PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
+                [*WRAPPER, PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
                 env={**os.environ, 'CUSHIM_DISABLE': '', **variables, **environment})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             if not os.path.exists(log):
