@@ -171,10 +171,25 @@ const LoadedLibrary *loaded_runtime() {
     return record != nullptr && record->module != nullptr ? record : nullptr;
 }
 
+void pass_on_all(const LoadedLibrary &runtime) {
+    if (!anything_waits())
+        return;
+    find_functions(runtime);
+    {
+        const Lock lock;
+        for (FatBinary *each = fat_binaries.first; each != nullptr; each = each->next)
+            pass_on(*each);
+        waiting = false; // last: the child of a fork goes on where this thread is
+    }
+    // libcudart has registered its exit handlers by now: this one runs before they do.
+    if (atomics::exchange(&exit_watched, 1) == 0)
+        platform::at_exit([] { atomics::store(&exiting, 1); });
+}
+
 /* Now, if there is a libcudart: else the first call that finds one does it. */
 void pass_on_if_loaded() {
     if (const LoadedLibrary *runtime = loaded_runtime())
-        pass_on_registrations(*runtime);
+        pass_on_all(*runtime);
 }
 
 /* Keeps one registration: the closure, called with libcudart's handle of the fat binary. */
@@ -198,21 +213,6 @@ void submit(void **handle, Closure closure) {
 
 } // namespace
 
-void pass_on_registrations(const LoadedLibrary &runtime) {
-    if (!anything_waits())
-        return;
-    find_functions(runtime);
-    {
-        const Lock lock;
-        for (FatBinary *each = fat_binaries.first; each != nullptr; each = each->next)
-            pass_on(*each);
-        waiting = false; // last: the child of a fork goes on where this thread is
-    }
-    // libcudart has registered its exit handlers by now: this one runs before they do.
-    if (atomics::exchange(&exit_watched, 1) == 0)
-        platform::at_exit([] { atomics::store(&exiting, 1); });
-}
-
 } // namespace cushim
 
 using namespace cushim;
@@ -226,6 +226,7 @@ extern "C" void **cushim_register_fat_binary(void *code) noexcept {
         const Lock lock;
         fat_binaries.append(fat_binary);
         waiting = true;
+        atomics::store(&pass_on_registrations, &pass_on_all);
     }
     pass_on_if_loaded();
     return reinterpret_cast<void **>(fat_binary);
@@ -322,7 +323,7 @@ extern "C" char cushim_init_module(void **handle) noexcept {
     const LoadedLibrary *runtime = ensure_loaded(CUSHIM_LIBRARY_RUNTIME);
     if (handle == nullptr || runtime == nullptr || runtime->module == nullptr)
         return 0;
-    pass_on_registrations(*runtime);
+    pass_on_all(*runtime);
     void **real = fat_binary_of(handle)->handle;
     return real != nullptr ? call<char(void **)>(init_module, real) : char(0);
 }

@@ -5,8 +5,12 @@
 
 namespace cushim {
 
-/* Hands everything that waits to libcudart, which is loaded. When this returns, whatever was
- * registered before the call is known there, whichever thread handed it over. */
-void pass_on_registrations(const LoadedLibrary &runtime);
+/* Hands everything that waits to libcudart. When this returns, whatever was registered before the
+ * call is known there, whichever thread handed it over. */
+using PassOnRegistrations = void(const LoadedLibrary &runtime);
+
+/* nullptr until something registers; called before any function of libcudart is given out. A
+ * pointer, so that programs without device code of their own do without registration.cpp. */
+extern PassOnRegistrations *pass_on_registrations;
 
 } // namespace cushim

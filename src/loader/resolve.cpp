@@ -88,12 +88,16 @@ int absent_status(cushim_library library, const LoadedLibrary *record) {
 
 } // namespace
 
+PassOnRegistrations *pass_on_registrations;
+
 Resolved resolve(cushim_library library, const char *name, int introduced) {
     const LoadedLibrary *record = ensure_loaded(library);
     if (!is_loaded(record))
         return {nullptr, absent_status(library, record)};
-    if (library == CUSHIM_LIBRARY_RUNTIME)
-        pass_on_registrations(*record);
+    if (library == CUSHIM_LIBRARY_RUNTIME) {
+        if (PassOnRegistrations *pass_on = atomics::load(&pass_on_registrations))
+            pass_on(*record);
+    }
     if (void *symbol = platform::find_symbol(record->module, name))
         return {reinterpret_cast<cushim_function>(symbol), 0};
     if (cushim_function function = ask_driver(*record, name, introduced))
