@@ -10,11 +10,11 @@ readonly CROSS_SUITES=(loader forward values nodriver dropin)
 describe_stage() {
     case $1 in
     format) echo "sources are formatted" ;;
-    gcc) echo "g++, static, debug: every suite, package consumers included" ;;
-    clang) echo "clang++, static, debug: every suite but package" ;;
+    gcc) echo "g++, static: every suite, package consumers included" ;;
+    clang) echo "clang++, static, no precompiled headers: every suite but package" ;;
     asan) echo "address and undefined-behaviour sanitizers" ;;
     tsan) echo "thread sanitizer: loader, forward, values, dropin" ;;
-    shared) echo "shared libraries: every suite but package" ;;
+    shared) echo "shared libraries: every suite but package and headers" ;;
     both) echo "static and shared libraries from one build" ;;
     windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
     aarch64) echo "64-bit Arm, run under QEMU: ${CROSS_SUITES[*]}" ;;
@@ -61,11 +61,15 @@ check_counts() { # STAGE DIR OPTION...
         --failures "$FAILURES" ${UPDATE_COUNTS:+--update} "$@"
 }
 
+# Not optimised, with assertions; debug information, which takes long to write and to link, only as
+# far as a sanitizer's report needs it.
+readonly LINE_NUMBERS=(-Dcpp_args=-g1 -Dc_args=-g1)
+
 build_stage() { # STAGE OPTION...
     local dir=build/ci/$1 options=("${DEVELOPER_OPTIONS[@]}")
     shift
     [[ -z ${WITH_SIMULATOR:-} ]] || options=("${SIMULATOR_OPTIONS[@]}")
-    configure "$dir" --buildtype=debug --default-library=static "${options[@]}" "$@"
+    configure "$dir" --buildtype=debug -Ddebug=false --default-library=static "${options[@]}" "$@"
     compile "$dir"
 }
 
@@ -81,12 +85,14 @@ stage_gcc() {
 
 stage_clang() {
     need_toolchain clang++:clang
-    CXX=clang++ CC=clang build_stage clang -Dwerror=true
+    # Without precompiled headers each file must include what it needs.
+    CXX=clang++ CC=clang build_stage clang -Dwerror=true -Db_pch=false
     run_suites clang build/ci/clang -package
 }
 
 stage_asan() {
-    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage asan -Db_sanitize=address,undefined
+    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage asan -Db_sanitize=address,undefined \
+        "${LINE_NUMBERS[@]}"
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -headers
@@ -95,7 +101,7 @@ stage_asan() {
 # No suppressions. ThreadSanitizer stops at start-up where the kernel randomises addresses further
 # than it knows; a run without randomisation shows the same races.
 stage_tsan() {
-    CXX=g++ CC=gcc build_stage tsan -Db_sanitize=thread
+    CXX=g++ CC=gcc build_stage tsan -Db_sanitize=thread "${LINE_NUMBERS[@]}"
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     tsan_works || TEST_PREFIX=(setarch -R)
     TIMEOUT_FACTOR=6 run_suites tsan build/ci/tsan loader forward values dropin
@@ -108,12 +114,12 @@ tsan_works() {
 
 stage_shared() {
     CXX=g++ CC=gcc build_stage shared --default-library=shared
-    run_suites shared build/ci/shared -package
+    run_suites shared build/ci/shared -package -headers
 }
 
 stage_both() {
     CXX=g++ CC=gcc build_stage both --default-library=both
-    run_suites both build/ci/both loader package
+    run_suites both build/ci/both loader package-both
 }
 
 # Unity builds for subprojects only: that is Catch2, in a third of the time.
