@@ -36,7 +36,8 @@ Result<void> check(const PitchedCopy &copy) noexcept {
 
 Result<void> check(const PitchedFill &fill) noexcept {
     CUSHIM_TRY_VOID(check(fill.to, fill.element));
-    if (fill.to.address % fill.element.size != 0 || fill.to.pitch.row % fill.element.size != 0) {
+    const std::size_t within = fill.element.size - 1; // of 1, 2 or 4 bytes
+    if (((fill.to.address | fill.to.pitch.row) & within) != 0) {
         return invalid_argument(
             "a fill of %zu-byte elements from %#llx on, in rows %zu bytes apart, "
             "not both of which are multiples",

@@ -13,11 +13,16 @@ Result<GraphNode> add_keeping(GraphState &state, const GraphDependencies &depend
                               NewUses &&uses, const Add &add) noexcept {
     NodeHandles before;
     CUSHIM_TRY_VOID(before.fill(*state.book, dependencies.nodes()));
-    CUSHIM_TRY_VOID(state.uses.prepare(state.api(), state.graph, uses));
+    const bool is_new = !state.uses.has(uses);
+    if (is_new) {
+        CUSHIM_TRY_VOID(state.uses.prepare(state.api(), state.graph, uses));
+    }
     CUgraphNode node = nullptr;
     CUSHIM_TRY_VOID(
         add(NodePlace{&node, state.graph, before.data(), before.size(), state.context}));
-    state.uses.keep(std::move(uses));
+    if (is_new) {
+        state.uses.keep(std::move(uses));
+    }
     return state.book->node(node);
 }
 

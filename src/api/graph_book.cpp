@@ -15,21 +15,9 @@ unsigned long long next_number() noexcept {
 
 GraphBook::GraphBook(const GraphApi &of) noexcept : api(of), id(next_number()) {}
 
-unsigned long long GraphBook::gone_before(CUgraphNode node) const noexcept {
-    if (gone_.empty()) {
-        return 0;
-    }
+unsigned long long GraphBook::count_gone(CUgraphNode node) const noexcept {
     const auto found = gone_.find(node);
     return found == gone_.end() ? 0 : found->second;
-}
-
-GraphNode GraphBook::node(CUgraphNode native) const noexcept {
-    return native == nullptr ? GraphNode() : GraphAccess::node(native, id, gone_before(native));
-}
-
-bool GraphBook::has(const GraphNode &node) const noexcept {
-    return alive_ && GraphAccess::graph_of(node) == id &&
-           GraphAccess::before(node) == gone_before(node.native());
 }
 
 std::shared_ptr<GraphBook> GraphBook::inside(CUgraphNode node, CUgraph graph) {

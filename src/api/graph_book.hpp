@@ -43,9 +43,14 @@ class GraphBook {
     bool is_alive() const noexcept { return alive_; }
 
     // The name of a node of this graph's that CUDA told of.
-    GraphNode node(CUgraphNode native) const noexcept;
+    GraphNode node(CUgraphNode native) const noexcept {
+        return native == nullptr ? GraphNode() : GraphAccess::node(native, id, gone_before(native));
+    }
     // Whether it names a node that is there.
-    bool has(const GraphNode &node) const noexcept;
+    bool has(const GraphNode &node) const noexcept {
+        return alive_ && GraphAccess::graph_of(node) == id &&
+               GraphAccess::before(node) == gone_before(node.native());
+    }
 
     // The book of the graph that is inside this node.
     std::shared_ptr<GraphBook> inside(CUgraphNode node, CUgraph graph);
@@ -64,7 +69,10 @@ class GraphBook {
         std::shared_ptr<GraphBook> book;
     };
 
-    unsigned long long gone_before(CUgraphNode node) const noexcept;
+    unsigned long long gone_before(CUgraphNode node) const noexcept {
+        return gone_.empty() ? 0 : count_gone(node);
+    }
+    unsigned long long count_gone(CUgraphNode node) const noexcept;
 
     bool alive_ = true;
     std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle

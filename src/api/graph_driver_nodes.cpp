@@ -31,8 +31,7 @@ struct EmptyCalls {
 
 template <class Native>
 Native kernel_of(const KernelNode &node) noexcept {
-    LaunchSizes sizes;
-    (void)to_native(node.config, sizes); // checked before
+    const LaunchSizes sizes = native_sizes(node.config); // checked before
     Native native{};
     native.gridDimX = sizes.grid.x;
     native.gridDimY = sizes.grid.y;

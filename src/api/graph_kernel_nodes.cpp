@@ -36,7 +36,7 @@ class Wanted {
   public:
     // requires_newer_driver where one has it not in nodes, requires_newer_headers where these have no names.
     Result<void> fill(const LaunchConfig &config) noexcept {
-        if (!config.cooperative && !has_attributes(config)) {
+        if (!asks_for_attributes(config)) {
             return {};
         }
 #if CUDA_VERSION >= 11080
@@ -181,8 +181,8 @@ class Attributes {
 
 } // namespace
 
-Result<void> set_attributes(const AttributeCalls &calls, CUgraphNode node,
-                            const LaunchConfig &config) noexcept {
+Result<void> set_asked_attributes(const AttributeCalls &calls, CUgraphNode node,
+                                  const LaunchConfig &config) noexcept {
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(config));
     return wanted.each([&](unsigned int id, const NodeAttributeValue &value) noexcept {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "graph_api.hpp"
+#include "launch_config.hpp"
 
 namespace cushim::detail {
 
@@ -20,9 +21,17 @@ struct AttributeCalls {
                         const NodeAttributeValue &value) noexcept;
 };
 
+inline bool asks_for_attributes(const LaunchConfig &config) noexcept {
+    return config.cooperative || has_attributes(config);
+}
+
 // For a node that was just added, and has none.
-Result<void> set_attributes(const AttributeCalls &calls, CUgraphNode node,
-                            const LaunchConfig &config) noexcept;
+Result<void> set_asked_attributes(const AttributeCalls &calls, CUgraphNode node,
+                                  const LaunchConfig &config) noexcept;
+inline Result<void> set_attributes(const AttributeCalls &calls, CUgraphNode node,
+                                   const LaunchConfig &config) noexcept {
+    return asks_for_attributes(config) ? set_asked_attributes(calls, node, config) : Result<void>();
+}
 
 // A node that is there, in a context that is current, and the launch that it is to become.
 struct KernelChange {

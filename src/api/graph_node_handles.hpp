@@ -23,7 +23,9 @@ class NodeHandles {
             }
         }
         for (const GraphNode &node : nodes) {
-            CUSHIM_TRY_VOID(check_node(book, node));
+            if (!node || !book.has(node)) {
+                return check_node(book, node); // which says why
+            }
             to[count_++] = node.native();
         }
         return {};

@@ -47,8 +47,7 @@ Result<cudaKernelNodeParams> native_kernel(const KernelNode &node) noexcept {
             "the runtime API has no nodes of a module's kernels: load it as a library, or use a "
             "graph of the driver API");
     }
-    LaunchSizes sizes;
-    (void)to_native(node.config, sizes); // checked before
+    const LaunchSizes sizes = native_sizes(node.config); // checked before
     cudaKernelNodeParams native{};
     native.func = node.kernel.native();
     native.gridDim = {sizes.grid.x, sizes.grid.y, sizes.grid.z};

@@ -78,10 +78,6 @@ Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexc
     return kept ? give(api, graph, std::move(kept)) : Result<void>();
 }
 
-bool GraphUses::is_recent(const State *state) const noexcept {
-    return std::find(recent_.begin(), recent_.end(), state) != recent_.end();
-}
-
 Result<void> GraphUses::prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept {
     if (uses.empty()) {
         return {};

@@ -5,6 +5,7 @@
 #include <cushim/event.hpp>
 #include <cushim/graph_node.hpp>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <unordered_map>
@@ -72,6 +73,13 @@ Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexc
  * gone; what many nodes use is kept once. */
 class GraphUses {
   public:
+    // Whether it surely keeps all of that by now, as for most nodes: false also where it may.
+    bool has(const NewUses &uses) const noexcept {
+        return !uses.closure && std::all_of(uses.states.begin(), uses.states.end(),
+                                            [this](const State *state) noexcept {
+                                                return state == nullptr || is_recent(state);
+                                            });
+    }
     // Has room for them, so that nothing can fail once the node is there.
     Result<void> prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept;
     void keep(NewUses &&uses) noexcept;
@@ -82,7 +90,9 @@ class GraphUses {
         std::vector<OwnedClosure> closures;
     };
 
-    bool is_recent(const State *state) const noexcept;
+    bool is_recent(const State *state) const noexcept {
+        return std::find(recent_.begin(), recent_.end(), state) != recent_.end();
+    }
 
     Kept *kept_ = nullptr; // CUDA's, as long as the graph is there
     // Some that are kept: most nodes use what the ones before them used.

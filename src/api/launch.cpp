@@ -22,9 +22,7 @@ bool fits(long long number) noexcept {
 }
 
 bool to_native(const Dim3 &from, Dimensions &to) noexcept {
-    to.x = static_cast<unsigned int>(from.x);
-    to.y = static_cast<unsigned int>(from.y);
-    to.z = static_cast<unsigned int>(from.z);
+    to = native_sizes(from);
     return fits(from.x) && fits(from.y) && fits(from.z);
 }
 

@@ -16,6 +16,16 @@ struct LaunchSizes {
     unsigned int shared_bytes;
 };
 
+// Of sizes that are known to fit.
+constexpr Dimensions native_sizes(const Dim3 &from) noexcept {
+    return {static_cast<unsigned int>(from.x), static_cast<unsigned int>(from.y),
+            static_cast<unsigned int>(from.z)};
+}
+constexpr LaunchSizes native_sizes(const LaunchConfig &config) noexcept {
+    return {native_sizes(config.grid), native_sizes(config.block),
+            static_cast<unsigned int>(config.shared_bytes)};
+}
+
 // False where one is 0 or less, or does not fit. Every launch comes by here, so that it is no Result: the
 // copies of one cost more than all else that a wrapper does.
 bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept;
