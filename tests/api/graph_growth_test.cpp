@@ -14,8 +14,8 @@
 
 using namespace cushim;
 using chains::NodeKind;
-using chains::ok;
 using chains::Parts;
+using support::ok;
 
 namespace {
 

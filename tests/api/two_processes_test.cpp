@@ -1,6 +1,7 @@
 // What is shared between two processes that were started apart: the second one is this program again, with
 // one hidden test case.
 #include "../sim/child_process.hpp"
+#include "../support/ok.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 
@@ -11,6 +12,7 @@
 using namespace cushim;
 using sim_test::Channel;
 using sim_test::Child;
+using support::ok;
 
 namespace {
 
@@ -23,22 +25,8 @@ ExportBytes bytes_of(const IpcExport &exported) {
     return bytes;
 }
 
-// Stops the test case with the error's message.
-template <class T>
-T need(Result<T> result) {
-    if (!result) {
-        FAIL(result.error().message());
-    }
-    return std::move(*result);
-}
-void need(const Result<void> &result) {
-    if (!result) {
-        FAIL(result.error().message());
-    }
-}
-
 Context primary() {
-    return need(Context::primary(need(Device::get(0))));
+    return ok(Context::primary(ok(Device::get(0))));
 }
 
 CUcontext current_context() {
@@ -56,7 +44,7 @@ bool primary_is_active() {
 
 std::vector<int> contents(const Context &context, DeviceSpan<int> memory) {
     std::vector<int> values(memory.size());
-    need(copy(context, std::span(values), memory));
+    ok(copy(context, std::span(values), memory));
     return values;
 }
 
@@ -67,20 +55,20 @@ std::vector<int> contents(const Context &context, DeviceSpan<int> memory) {
 TEST_CASE("two processes share memory and wait for each other", "[ipc][P3][P4][P5][P6]") {
     api_test::restart("");
     const Context context = primary();
-    const Stream stream = need(Stream::create(context));
-    const auto buffer = need(DeviceBuffer<int>::allocate(context, 1000));
-    const auto part = need(buffer.span().subspan(100, 50));
-    const Event filled = need(Event::interprocess(context));
-    need(fill(stream, buffer.span(), 1));
-    need(filled.record(stream));
+    const Stream stream = ok(Stream::create(context));
+    const auto buffer = ok(DeviceBuffer<int>::allocate(context, 1000));
+    const auto part = ok(buffer.span().subspan(100, 50));
+    const Event filled = ok(Event::interprocess(context));
+    ok(fill(stream, buffer.span(), 1));
+    ok(filled.record(stream));
 
     Child child("child: opens memory");
-    child.channel().send(bytes_of(need(IpcExport::of(context, part))));
-    child.channel().send(need(export_event(context, filled)));
-    const Event written = need(open_event(context, child.channel().receive<IpcEventHandle>()));
+    child.channel().send(bytes_of(ok(IpcExport::of(context, part))));
+    child.channel().send(ok(export_event(context, filled)));
+    const Event written = ok(open_event(context, child.channel().receive<IpcEventHandle>()));
     child.channel().await(); // it has recorded the event
-    need(stream.wait_event(written));
-    need(stream.synchronize());
+    ok(stream.wait_event(written));
+    ok(stream.synchronize());
     const auto values = contents(context, buffer.span());
     child.channel().signal();
     CHECK(child.passed());
@@ -93,33 +81,33 @@ TEST_CASE("child: opens memory", "[.]") {
     Channel parent = Channel::of_parent();
     api_test::restart("");
     const Context context = primary();
-    const Stream stream = need(Stream::create(context));
+    const Stream stream = ok(Stream::create(context));
     const auto bytes = parent.receive<ExportBytes>();
-    const auto exported = need(IpcExport::from_bytes(std::span(bytes)));
-    const Event filled = need(open_event(context, parent.receive<IpcEventHandle>()));
-    const Event written = need(Event::interprocess(context));
-    auto memory = need(IpcMemory::open(context, exported));
-    const auto again = need(IpcMemory::open(context, exported)); // each closes its own
+    const auto exported = ok(IpcExport::from_bytes(std::span(bytes)));
+    const Event filled = ok(open_event(context, parent.receive<IpcEventHandle>()));
+    const Event written = ok(Event::interprocess(context));
+    auto memory = ok(IpcMemory::open(context, exported));
+    const auto again = ok(IpcMemory::open(context, exported)); // each closes its own
     REQUIRE(memory.size() == 200);
-    need(stream.wait_event(filled));
+    ok(stream.wait_event(filled));
     std::vector<int> values(50);
-    need(copy(stream, std::span(values), memory.span<int>()));
-    need(fill(stream, again.span<int>(), 2));
-    parent.send(need(export_event(context, written)));
-    need(written.record(stream));
+    ok(copy(stream, std::span(values), memory.span<int>()));
+    ok(fill(stream, again.span<int>(), 2));
+    parent.send(ok(export_event(context, written)));
+    ok(written.record(stream));
     parent.signal();
-    need(stream.synchronize());
+    ok(stream.synchronize());
     CHECK(values == std::vector<int>(50, 1));
-    need(memory.close());
+    ok(memory.close());
     parent.await();
 }
 
 TEST_CASE("opened memory keeps its context, and is closed in it", "[ipc][P3][P5]") {
     api_test::restart("");
     const Context context = primary();
-    const auto buffer = need(DeviceBuffer<int>::allocate(context, 16));
+    const auto buffer = ok(DeviceBuffer<int>::allocate(context, 16));
     Child child("child: closes memory without a context");
-    child.channel().send(bytes_of(need(IpcExport::of(context, buffer.span()))));
+    child.channel().send(bytes_of(ok(IpcExport::of(context, buffer.span()))));
     CHECK(child.passed());
 }
 
@@ -127,8 +115,8 @@ TEST_CASE("child: closes memory without a context", "[.]") {
     Channel parent = Channel::of_parent();
     api_test::restart("");
     const auto bytes = parent.receive<ExportBytes>();
-    const auto exported = need(IpcExport::from_bytes(std::span(bytes)));
-    auto memory = need(IpcMemory::open(primary(), exported)); // the context has no other owner
+    const auto exported = ok(IpcExport::from_bytes(std::span(bytes)));
+    auto memory = ok(IpcMemory::open(primary(), exported)); // the context has no other owner
     CHECK(primary_is_active());
     const DeviceSpan<int> span = memory.span<int>();
     CHECK(contents(primary(), span).size() == 16);
@@ -137,9 +125,9 @@ TEST_CASE("child: closes memory without a context", "[.]") {
     CHECK(current_context() == nullptr);
     CHECK_FALSE(primary_is_active());
 
-    memory = need(IpcMemory::open(primary(), exported));
-    const Context other = need(Context::create(need(Device::get(0))));
-    const auto scope = need(other.enter());
+    memory = ok(IpcMemory::open(primary(), exported));
+    const Context other = ok(Context::create(ok(Device::get(0))));
+    const auto scope = ok(other.enter());
     CHECK(memory.close());
     CHECK(current_context() == other.native());
     CHECK(api_test::leaks().size() <= 2); // the other context, current
@@ -148,9 +136,9 @@ TEST_CASE("child: closes memory without a context", "[.]") {
 TEST_CASE("opened memory is closed while streams are captured", "[ipc]") {
     api_test::restart("");
     const Context context = primary();
-    const auto buffer = need(DeviceBuffer<int>::allocate(context, 16));
+    const auto buffer = ok(DeviceBuffer<int>::allocate(context, 16));
     Child child("child: closes memory in a capture");
-    child.channel().send(bytes_of(need(IpcExport::of(context, buffer.span()))));
+    child.channel().send(bytes_of(ok(IpcExport::of(context, buffer.span()))));
     CHECK(child.passed());
 }
 
@@ -159,8 +147,8 @@ TEST_CASE("child: closes memory in a capture", "[.]") {
     api_test::restart("");
     const auto bytes = parent.receive<ExportBytes>();
     const Context context = primary();
-    auto memory = need(IpcMemory::open(context, need(IpcExport::from_bytes(std::span(bytes)))));
-    const Stream stream = need(Stream::create(context));
+    auto memory = ok(IpcMemory::open(context, ok(IpcExport::from_bytes(std::span(bytes)))));
+    const Stream stream = ok(Stream::create(context));
     REQUIRE(driver().cuStreamBeginCapture(stream.native(), CU_STREAM_CAPTURE_MODE_GLOBAL) ==
             CUDA_SUCCESS);
     CHECK(memory.close());
@@ -172,9 +160,9 @@ TEST_CASE("child: closes memory in a capture", "[.]") {
 TEST_CASE("an export that claims more than there is is refused", "[ipc][P3]") {
     api_test::restart("");
     const Context context = primary();
-    const auto buffer = need(DeviceBuffer<int>::allocate(context, 16));
+    const auto buffer = ok(DeviceBuffer<int>::allocate(context, 16));
     Child child("child: opens too much");
-    child.channel().send(bytes_of(need(IpcExport::of(context, buffer.span()))));
+    child.channel().send(bytes_of(ok(IpcExport::of(context, buffer.span()))));
     CHECK(child.passed());
 }
 
@@ -184,7 +172,7 @@ TEST_CASE("child: opens too much", "[.]") {
     const Context context = primary();
     auto bytes = parent.receive<ExportBytes>();
     bytes[72 + 5] = std::byte{1}; // a terabyte more
-    const auto exported = need(IpcExport::from_bytes(std::span(bytes)));
+    const auto exported = ok(IpcExport::from_bytes(std::span(bytes)));
     const auto opened = IpcMemory::open(context, exported);
     REQUIRE_FALSE(opened.has_value());
     CHECK(opened.error().kind() == ErrorKind::invalid_argument);
@@ -195,17 +183,17 @@ TEST_CASE("child: opens too much", "[.]") {
 TEST_CASE("two processes share a pool", "[pool]") {
     api_test::restart("");
     const Context context = primary();
-    const Stream stream = need(Stream::create(context));
+    const Stream stream = ok(Stream::create(context));
     const auto pool =
-        need(MemoryPool::create(need(Device::get(0)), {.exportable = {.posix_fd = true}}));
-    auto buffer = need(PoolBuffer<int>::allocate(pool, stream, 100));
-    need(fill(stream, buffer.span(), 5));
-    need(stream.synchronize());
+        ok(MemoryPool::create(ok(Device::get(0)), {.exportable = {.posix_fd = true}}));
+    auto buffer = ok(PoolBuffer<int>::allocate(pool, stream, 100));
+    ok(fill(stream, buffer.span(), 5));
+    ok(stream.synchronize());
 
     Child child("child: imports a pool through the wrappers");
-    const UniqueFd exported = need(pool.export_fd());
+    const UniqueFd exported = ok(pool.export_fd());
     child.channel().send_fd(exported.get());
-    child.channel().send(need(buffer.export_pointer()));
+    child.channel().send(ok(buffer.export_pointer()));
     CHECK(child.passed());
     CHECK(contents(context, buffer.span()) == std::vector<int>(100, 6));
 }
@@ -214,18 +202,18 @@ TEST_CASE("child: imports a pool through the wrappers", "[.]") {
     Channel parent = Channel::of_parent();
     api_test::restart("");
     const Context context = primary();
-    const Stream stream = need(Stream::create(context));
+    const Stream stream = ok(Stream::create(context));
     UniqueFd received(parent.receive_fd());
-    const auto pool = need(MemoryPool::import_fd(received.get()));
+    const auto pool = ok(MemoryPool::import_fd(received.get()));
     received.reset(); // stays ours: the import has its own
     const auto pointer = parent.receive<PoolPointer>();
     CHECK(PoolBuffer<int>::allocate(pool, stream, 1).error().kind() != ErrorKind::out_of_memory);
-    auto buffer = need(PoolBuffer<int>::import_from(pool, stream, pointer, 100));
+    auto buffer = ok(PoolBuffer<int>::import_from(pool, stream, pointer, 100));
     CHECK(contents(context, buffer.span()) == std::vector<int>(100, 5));
-    need(fill(stream, buffer.span(), 6));
-    need(stream.synchronize());
-    need(buffer.close());
-    need(stream.synchronize());
+    ok(fill(stream, buffer.span(), 6));
+    ok(stream.synchronize());
+    ok(buffer.close());
+    ok(stream.synchronize());
 }
 
 #else

@@ -1,6 +1,7 @@
 // Physical memory in two processes that were started apart: the second one is this program again, with one
 // hidden test case.
 #include "../sim/child_process.hpp"
+#include "../support/ok.hpp"
 #include "harness/mapped_memory.hpp"
 #include "harness/simulator.hpp"
 
@@ -15,21 +16,9 @@ using api_test::read;
 using api_test::write;
 using sim_test::Channel;
 using sim_test::Child;
+using support::ok;
 
 namespace {
-
-template <class T>
-T need(Result<T> result) {
-    if (!result) {
-        FAIL(result.error().message());
-    }
-    return std::move(*result);
-}
-void need(const Result<void> &result) {
-    if (!result) {
-        FAIL(result.error().message());
-    }
-}
 
 PhysicalMemoryOptions shareable() {
     PhysicalMemoryOptions options;
@@ -38,8 +27,8 @@ PhysicalMemoryOptions shareable() {
 }
 
 MappedRange map_all(const Place &place, const PhysicalMemory &memory) {
-    const auto range = need(AddressRange::reserve(place.device, memory.size()));
-    return need(MappedRange::map(range, 0, memory, place.access()));
+    const auto range = ok(AddressRange::reserve(place.device, memory.size()));
+    return ok(MappedRange::map(range, 0, memory, place.access()));
 }
 
 } // namespace
@@ -47,18 +36,18 @@ MappedRange map_all(const Place &place, const PhysicalMemory &memory) {
 TEST_CASE("two processes map the same memory", "[virtual_memory][share]") {
     api_test::restart("");
     {
-        const Place place = need(Place::make(shareable()));
-        const auto memory = need(PhysicalMemory::create(place.device, 2 * place.unit, shareable()));
+        const Place place = ok(Place::make(shareable()));
+        const auto memory = ok(PhysicalMemory::create(place.device, 2 * place.unit, shareable()));
         const auto mapped = map_all(place, memory);
-        need(write(place, mapped.native(), pattern(1000)));
+        ok(write(place, mapped.native(), pattern(1000)));
 
         Child child("child: maps the memory of a descriptor");
-        const UniqueFd descriptor = need(memory.export_fd());
+        const UniqueFd descriptor = ok(memory.export_fd());
         child.channel().send(memory.size());
         child.channel().send_fd(descriptor.get());
         child.channel().await(); // it has written
-        CHECK(need(read(place, mapped.native(), 1000)) == pattern(1000));
-        CHECK(need(read(place, mapped.native() + place.unit, 1000)) == pattern(1000, 7));
+        CHECK(ok(read(place, mapped.native(), 1000)) == pattern(1000));
+        CHECK(ok(read(place, mapped.native() + place.unit, 1000)) == pattern(1000, 7));
         CHECK(child.passed());
     }
     CHECK(api_test::leaks().empty());
@@ -69,25 +58,25 @@ TEST_CASE("child: maps the memory of a descriptor", "[.]") {
     Channel parent = Channel::of_parent();
     const auto size = parent.receive<std::size_t>();
     UniqueFd descriptor(parent.receive_fd());
-    const Place place = need(Place::make(shareable()));
-    const auto memory = need(PhysicalMemory::import_fd(descriptor.get(), size));
+    const Place place = ok(Place::make(shareable()));
+    const auto memory = ok(PhysicalMemory::import_fd(descriptor.get(), size));
     descriptor.reset(); // the memory needs it no longer
     const auto mapped = map_all(place, memory);
-    CHECK(need(read(place, mapped.native(), 1000)) == pattern(1000));
-    need(write(place, mapped.native() + place.unit, pattern(1000, 7)));
+    CHECK(ok(read(place, mapped.native(), 1000)) == pattern(1000));
+    ok(write(place, mapped.native() + place.unit, pattern(1000, 7)));
     parent.signal();
 }
 
 TEST_CASE("a descriptor keeps the memory of a process that has let go of it",
           "[virtual_memory][share]") {
     api_test::restart("");
-    const Place place = need(Place::make(shareable()));
+    const Place place = ok(Place::make(shareable()));
     Child child("child: maps memory that only the descriptor keeps");
     {
-        const auto memory = need(PhysicalMemory::create(place.device, place.unit, shareable()));
+        const auto memory = ok(PhysicalMemory::create(place.device, place.unit, shareable()));
         const auto mapped = map_all(place, memory);
-        need(write(place, mapped.native(), pattern(1000)));
-        const UniqueFd descriptor = need(memory.export_fd());
+        ok(write(place, mapped.native(), pattern(1000)));
+        const UniqueFd descriptor = ok(memory.export_fd());
         child.channel().send(memory.size());
         child.channel().send_fd(descriptor.get());
     }
@@ -100,21 +89,21 @@ TEST_CASE("child: maps memory that only the descriptor keeps", "[.]") {
     const auto size = parent.receive<std::size_t>();
     const UniqueFd descriptor(parent.receive_fd());
     parent.await();
-    const Place place = need(Place::make(shareable()));
-    const auto memory = need(PhysicalMemory::import_fd(descriptor.get(), size));
+    const Place place = ok(Place::make(shareable()));
+    const auto memory = ok(PhysicalMemory::import_fd(descriptor.get(), size));
     const auto mapped = map_all(place, memory);
-    CHECK(need(read(place, mapped.native(), 1000)) == pattern(1000));
+    CHECK(ok(read(place, mapped.native(), 1000)) == pattern(1000));
 }
 
 TEST_CASE("no descriptor is left open, whatever fails", "[virtual_memory][share]") {
     api_test::restart("");
-    const Place place = need(Place::make(shareable()));
+    const Place place = ok(Place::make(shareable()));
     const std::size_t before = sim_test::open_descriptors();
     {
-        const auto memory = need(PhysicalMemory::create(place.device, place.unit, shareable()));
-        const UniqueFd descriptor = need(memory.export_fd());
+        const auto memory = ok(PhysicalMemory::create(place.device, place.unit, shareable()));
+        const UniqueFd descriptor = ok(memory.export_fd());
         CHECK_FALSE(PhysicalMemory::import_fd(descriptor.get(), place.unit + 1));
-        const auto imported = need(PhysicalMemory::import_fd(descriptor.get(), place.unit));
+        const auto imported = ok(PhysicalMemory::import_fd(descriptor.get(), place.unit));
         CHECK(map_all(place, imported).size() == place.unit);
         CHECK(sim_test::is_open(descriptor.get()));
     }

@@ -17,30 +17,13 @@
 #include <cstdio>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
+
+#include "../support/ok.hpp"
 
 namespace cost {
 
-// --- calls that must succeed
-
-inline void ok(CUresult status) {
-    if (status != CUDA_SUCCESS) {
-        FAIL("status " << status);
-    }
-}
-template <class T>
-T ok(cushim::Result<T> result) {
-    if (!result) {
-        FAIL(result.error().message());
-    }
-    return std::move(*result);
-}
-inline void ok(const cushim::Result<void> &result) {
-    if (!result) {
-        FAIL(result.error().message());
-    }
-}
+using support::ok;
 
 // Raw calls need it current; wrappers are measured with it current, as most programs have it.
 struct Gpu {

@@ -16,7 +16,7 @@ using chains::Parts;
 using chains::RuntimeCalls;
 using cost::Difference;
 using cost::Gpu;
-using cost::ok;
+using support::ok;
 
 namespace {
 

@@ -9,7 +9,7 @@
 using namespace cushim;
 using cost::compare;
 using cost::Gpu;
-using cost::ok;
+using support::ok;
 
 TEST_CASE("what wrappers cost") {
     const Gpu gpu;

@@ -3,15 +3,17 @@
 // number.
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
 #include <cstddef>
 
 #include "nothing_ptx.hpp"
+#include "ok.hpp"
 
 #if CUDA_VERSION >= 12000 // has libraries
 namespace chains {
+
+using support::ok;
 
 enum class NodeKind { kernel, memset, mixed }; // mixed: one of each by turns
 
@@ -25,24 +27,6 @@ constexpr const char *name(NodeKind kind) {
 }
 constexpr const char *name(cushim::Api api) {
     return api == cushim::Api::driver ? "driver" : "runtime";
-}
-
-inline void ok(CUresult status) {
-    if (status != CUDA_SUCCESS) {
-        FAIL("CUresult " << status);
-    }
-}
-inline void ok(cudaError_t status) {
-    if (status != cudaSuccess) {
-        FAIL("cudaError_t " << status);
-    }
-}
-template <class T>
-T ok(cushim::Result<T> result) {
-    if (!result) {
-        FAIL(result.error().message());
-    }
-    return std::move(*result);
 }
 
 // What the nodes use.
