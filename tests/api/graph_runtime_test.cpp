@@ -1,10 +1,7 @@
-// Graphs of both APIs beside each other: what one makes the other reads, changes and launches; and what the
-// runtime API lacks. That graphs of either API do what they are to do is shown by the other tests of graphs,
-// which are run for both.
+// Graphs of both APIs beside each other: what one makes the other reads, changes and launches. That graphs of
+// either API do what they are to do is shown by the other tests of graphs, which are run for both.
 #include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
-#include "harness/memory.hpp"
-#include "harness/reports.hpp"
 #include "harness/simulator.hpp"
 
 #ifndef _WIN32
@@ -13,7 +10,6 @@
 #include <dlfcn.h>
 #endif
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -21,7 +17,10 @@
 
 using namespace cushim;
 using api_test::create_graph;
+using api_test::make_graph;
+using api_test::read;
 using api_test::run_once;
+using support::ok;
 
 namespace {
 
@@ -73,12 +72,6 @@ class TheirObject {
     Destroy destroy_;
 };
 
-Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &from) {
-    std::vector<int> values(from.size());
-    CUSHIM_TRY_VOID(copy(context, std::span(values), from.span()));
-    return values;
-}
-
 // The node as another Graph names it.
 Result<GraphNode> node_in(const Graph &graph, const GraphNode &node) {
     CUSHIM_TRY(const auto nodes, graph.nodes());
@@ -89,25 +82,6 @@ Result<GraphNode> node_in(const Graph &graph, const GraphNode &node) {
     }
     FAIL("the node is not there");
     return GraphNode();
-}
-
-template <class T>
-T need(Result<T> result) {
-    INFO((result ? "" : result.error().message()));
-    REQUIRE(result.has_value());
-    return *std::move(result);
-}
-
-// A graph of the runtime API, on a simulator that begins anew.
-struct Made {
-    Context context;
-    Graph graph;
-};
-Made make_graph(const std::string &settings = "") {
-    api_test::restart(settings);
-    Context context = need(api_test::Trial::context());
-    Graph graph = need(rt::create_graph(context));
-    return {std::move(context), std::move(graph)};
 }
 
 #if CUDART_VERSION >= 12030 && !defined(_WIN32)
@@ -150,15 +124,6 @@ class Registered {
     void **handle_ = nullptr;
 };
 #endif
-
-// Whether it is said that there is no such thing, and of what.
-template <class T>
-bool is_lacking(const Result<T> &result, const std::string &what) {
-    REQUIRE_FALSE(result.has_value());
-    INFO(result.error().message());
-    CHECK(result.error().kind() == ErrorKind::unsupported_platform);
-    return std::string(result.error().message()).find(what) != std::string::npos;
-}
 
 } // namespace
 
@@ -301,18 +266,18 @@ TEST_CASE("a kernel that a compiler has registered is read as the driver has it"
     if (api_test::simulator() == nullptr) {
         SKIP("registers what no compiler has made");
     }
-    const auto [context, graph] = make_graph();
+    const auto [context, graph] = make_graph(Api::runtime);
     const Registered idle("idle");
-    const Stream stream = need(Stream::create(context));
-    const Graph captured = need(rt::capture(stream, [&, &in = context]() -> Result<void> {
+    const Stream stream = ok(Stream::create(context));
+    const Graph captured = ok(rt::capture(stream, [&, &in = context]() -> Result<void> {
         CUSHIM_TRY(const ContextScope scope, in.enter());
         return answer(runtime().cudaLaunchKernel(idle.symbol(), {1, 2, 3}, {32, 1, 1}, nullptr, 0,
                                                  stream.native()),
                       "cudaLaunchKernel");
     }));
-    const auto nodes = need(captured.nodes());
+    const auto nodes = ok(captured.nodes());
     REQUIRE(nodes.size() == 1);
-    const KernelNodeParams params = need(captured.kernel_node_params(nodes[0]));
+    const KernelNodeParams params = ok(captured.kernel_node_params(nodes[0]));
     CHECK(params.grid == Dim3(1, 2, 3));
     CHECK(reinterpret_cast<const void *>(params.function) != idle.symbol());
     const char *name = nullptr;
@@ -325,18 +290,18 @@ TEST_CASE("a kernel that a compiler has registered is read as the driver has it"
 #if CUDART_VERSION >= 12000
 TEST_CASE("what libcudart does not tell of nodes is no thread's last error",
           "[graph][current][G22]") {
-    const auto [context, graph] = make_graph();
+    const auto [context, graph] = make_graph(Api::runtime);
     api_test::register_kernels();
-    const Library library = need(Library::load(api_test::device_code));
-    const auto idle = need(library.kernel<void()>("idle"));
-    const auto memory = need(DeviceBuffer<int>::allocate(context, 8));
-    const auto host = need(PinnedBuffer<int>::allocate(context, 8));
-    const Graph drivers = need(Graph::create(context));
-    const GraphNode launch = need(drivers.add_kernel_node({}, idle, {}));
-    const GraphNode move = need(drivers.add_memcpy_node({}, memory, host));
-    const Graph same = need(rt::borrow_graph(context, drivers.native()));
-    CHECK(need(same.kernel_node_params(need(node_in(same, launch)))).function == idle.native());
-    CHECK(need(same.memcpy_node_params(need(node_in(same, move)))).to.address == memory.native());
+    const Library library = ok(Library::load(api_test::device_code));
+    const auto idle = ok(library.kernel<void()>("idle"));
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const auto host = ok(PinnedBuffer<int>::allocate(context, 8));
+    const Graph drivers = ok(Graph::create(context));
+    const GraphNode launch = ok(drivers.add_kernel_node({}, idle, {}));
+    const GraphNode move = ok(drivers.add_memcpy_node({}, memory, host));
+    const Graph same = ok(rt::borrow_graph(context, drivers.native()));
+    CHECK(ok(same.kernel_node_params(ok(node_in(same, launch)))).function == idle.native());
+    CHECK(ok(same.memcpy_node_params(ok(node_in(same, move)))).to.address == memory.native());
     CHECK(runtime().cudaGetLastError() == cudaSuccess);
 }
 #endif
@@ -556,248 +521,3 @@ SCENARIO_TEST("a node of any kind by the runtime's own parameters", "[graph][cur
     return {};
 }
 #endif
-
-// --- what the runtime API lacks, or another API's graph would have to be
-
-TEST_CASE("a module's kernel is none for the runtime API", "[graph][current][G11]") {
-    const auto [context, graph] = make_graph();
-    const Module module = need(api_test::load_device_code(context));
-    const auto kernel = need(module.kernel<void()>("idle"));
-    const LaunchConfig config = LaunchConfig::covering(1);
-    const GraphNode empty = need(graph.add_empty_node({}));
-    const GraphExec exec = need(graph.instantiate());
-    CHECK(is_lacking(graph.add_kernel_node({}, kernel, config), "kernels"));
-    CHECK(is_lacking(graph.set_kernel_node(empty, kernel, config), "kernels"));
-    CHECK(is_lacking(exec.set_kernel_node(empty, kernel, config), "kernels"));
-    CHECK(need(graph.node_count()) == 1);
-}
-
-#if CUDART_VERSION < 12000
-TEST_CASE("a library's kernel is none for the runtime API of CUDA 11", "[graph][current][G11]") {
-    const auto [context, graph] = make_graph();
-    const auto kernel = need(AnyKernel::borrow(reinterpret_cast<CUkern_st *>(16)).as<void()>());
-    CHECK(is_lacking(graph.add_kernel_node({}, kernel, LaunchConfig::covering(1)), "kernels"));
-}
-#endif
-
-TEST_CASE("the runtime API has no memory operations", "[graph][current]") {
-    const auto [context, graph] = make_graph();
-    const GraphNode empty = need(graph.add_empty_node({}));
-    const GraphExec exec = need(graph.instantiate());
-    const CUstreamBatchMemOpParams operations[1] = {};
-    CHECK(is_lacking(graph.add_batch_mem_op_node({}, operations), "memory operations"));
-    CHECK(is_lacking(graph.set_batch_mem_op_node(empty, operations), "memory operations"));
-    CHECK(is_lacking(exec.set_batch_mem_op_node(empty, operations), "memory operations"));
-}
-
-TEST_CASE("a graph of one API is not put into one of the other", "[graph][current][G14][G25]") {
-    const auto [context, graph] = make_graph();
-    const Graph drivers = need(Graph::create(context));
-    CHECK(is_lacking(graph.add_child_graph_node({}, drivers), "other API"));
-    CHECK(is_lacking(drivers.add_child_graph_node({}, graph), "other API"));
-    const GraphNode child = need(graph.add_child_graph_node({}, need(rt::create_graph(context))));
-    const GraphExec exec = need(graph.instantiate());
-    CHECK(is_lacking(exec.update(drivers), "other API"));
-    CHECK(is_lacking(exec.set_child_graph_node(child, drivers), "other API"));
-}
-
-TEST_CASE("an executable graph of somebody else's is updated by a graph of the runtime API",
-          "[graph][current][G23][G25]") {
-    const auto [context, graph] = make_graph();
-    const auto memory = need(DeviceBuffer<int>::allocate(context, 8));
-    const GraphNode set = need(graph.add_memset_node({}, memory, 1));
-    const Stream stream = need(Stream::create(context));
-    CUgraphExec theirs = need(graph.instantiate()).release();
-    REQUIRE(graph.set_memset_node(set, memory, 2).has_value());
-    CHECK(is_lacking(need(GraphExec::borrow(context, theirs)).update(graph), "other API"));
-    const GraphExec lent = need(rt::borrow_exec(context, theirs));
-    CHECK(lent.api() == Api::runtime);
-    CHECK(need(lent.update(graph)).is_success());
-    const GraphExec owned = need(rt::adopt_exec(context, theirs));
-    CHECK(owned.launch(stream).has_value());
-    CHECK(stream.synchronize().has_value());
-    CHECK(need(read(context, memory)) == std::vector<int>(8, 2));
-    CHECK(api_test::refusal(owned.set_enabled(set, false)) ==
-          "invalid argument: the nodes of an executable graph that was adopted are not known");
-    CHECK(api_test::refusal(rt::adopt_exec(context, nullptr)) ==
-          "invalid argument: the handle is null");
-    CHECK(api_test::refusal(rt::borrow_exec(Context(), theirs)) ==
-          "invalid argument: the context is empty");
-}
-
-// --- errors
-
-TEST_CASE("the runtime tells why a graph cannot be instantiated", "[graph][current][G8]") {
-    const auto [context, graph] = make_graph();
-    const GraphNode a = need(graph.add_empty_node({}));
-    const GraphNode b = need(graph.add_empty_node(a));
-    const GraphNode from[] = {b}, to[] = {a};
-    REQUIRE(graph.add_dependencies(from, to).has_value());
-    InstantiateFailure failure;
-    const auto exec = graph.instantiate({}, &failure);
-    REQUIRE_FALSE(exec.has_value());
-    CHECK(exec.error().api() == Api::runtime);
-    CHECK(exec.error().status() == cudaErrorInvalidValue);
-#if CUDART_VERSION >= 12000
-    CHECK(failure.result == InstantiateResult::invalid_structure);
-#else
-    CHECK(failure.result == InstantiateResult::error);
-#endif
-}
-
-TEST_CASE("an instantiation that does not begin says no more than the error",
-          "[graph][current][G8]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
-    }
-#if CUDART_VERSION >= 12000
-    const auto [context, graph] = make_graph("fault=cudaGraphInstantiateWithParams:1:999:instead");
-#else
-    const auto [context, graph] = make_graph("fault=cudaGraphInstantiate:1:999:instead");
-#endif
-    InstantiateFailure failure;
-    CHECK_FALSE(graph.instantiate({}, &failure).has_value());
-    CHECK(failure.result == InstantiateResult::error);
-}
-
-TEST_CASE("an update that is refused is not the thread's last error", "[graph][current][G25]") {
-    const auto [context, graph] = make_graph();
-    const Graph another = need(rt::create_graph(context));
-    const GraphNode empty = need(another.add_empty_node({}));
-    CHECK(empty);
-    const GraphExec exec = need(graph.instantiate());
-    CHECK_FALSE(need(exec.update(another)).is_success());
-    CHECK(runtime().cudaGetLastError() == cudaSuccess);
-}
-
-TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
-    }
-    const api_test::Reports reports;
-    SECTION("a graph") {
-        auto [context, graph] = make_graph("fault=cudaGraphDestroy:1:999:after");
-        const auto closed = graph.close();
-        REQUIRE_FALSE(closed.has_value());
-        CHECK(closed.error().api() == Api::runtime);
-        CHECK(closed.error().status() == cudaErrorUnknown);
-        CHECK(std::string(closed.error().entry_point()) == "cudaGraphDestroy");
-    }
-    SECTION("an executable graph") {
-        const auto [context, graph] = make_graph("fault=cudaGraphExecDestroy:1:999:after");
-        GraphExec exec = need(graph.instantiate());
-        const auto closed = exec.close();
-        REQUIRE_FALSE(closed.has_value());
-        CHECK(closed.error().api() == Api::runtime);
-        CHECK(std::string(closed.error().entry_point()) == "cudaGraphExecDestroy");
-    }
-    CHECK(reports.failures.empty());
-}
-
-TEST_CASE("destructors tell the sink, but not of a runtime that is gone",
-          "[graph][current][G6][G23]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
-    }
-    const api_test::Reports reports;
-    SECTION("any failure") {
-        (void)make_graph("fault=cudaGraphDestroy:1:999:after");
-        REQUIRE(reports.failures.size() == 1);
-        CHECK(std::string(reports.failures[0].entry_point) == "cudaGraphDestroy");
-        CHECK(reports.failures[0].status == cudaErrorUnknown);
-    }
-    SECTION("cudaErrorCudartUnloading") {
-        auto [context, graph] = make_graph("fault=cudaGraphDestroy:1:4:after");
-        CHECK(graph.close().has_value());
-    }
-    SECTION("cudaErrorContextIsDestroyed") {
-        (void)make_graph("fault=cudaGraphDestroy:1:709:after");
-        CHECK(reports.failures.empty());
-    }
-}
-
-// --- drivers that are older than the runtime: on every driver
-
-namespace {
-
-template <class T>
-void check_too_old(const Result<T> &result, const char *entry_point, Version required) {
-    REQUIRE_FALSE(result.has_value());
-    const Error &error = result.error();
-    INFO(error.message());
-    CHECK(error.kind() == ErrorKind::requires_newer_driver);
-    CHECK(std::string(error.entry_point()) == entry_point);
-    CHECK(error.required() == required);
-    CHECK(error.installed() == driver_version());
-}
-
-template <class T>
-void check_needs(const Result<T> &result, const char *entry_point, Feature feature) {
-    if (!supports(headers_version(), feature)) {
-        REQUIRE_FALSE(result.has_value());
-        INFO(result.error().message());
-        CHECK(result.error().kind() == ErrorKind::requires_newer_headers);
-        CHECK(std::string(result.error().entry_point()) == entry_point);
-        CHECK(result.error().required() == required_version(feature));
-        CHECK(result.error().installed() == headers_version());
-    } else if (supports(driver_version(), feature)) {
-        INFO((result ? "" : result.error().message()));
-        CHECK(result.has_value());
-    } else {
-        check_too_old(result, entry_point, required_version(feature));
-    }
-}
-
-} // namespace
-
-TEST_CASE("a driver of an older major version is too old for the runtime", "[graph]") {
-    api_test::restart("");
-    const Context context = need(api_test::Trial::context());
-    const auto graph = rt::create_graph(context);
-    constexpr Version needed = Version::of(CUDART_VERSION / 1000, 0);
-    if (driver_version() >= needed) {
-        CHECK(graph.has_value());
-    } else {
-        check_too_old(graph, "cudaGraphCreate", needed);
-    }
-}
-
-TEST_CASE("what the runtime's headers or its driver have not says which it needs", "[graph][G18]") {
-    api_test::restart("");
-    const Context context = need(api_test::Trial::context());
-    const auto memory = need(DeviceBuffer<int>::allocate(context, 16));
-    const auto made = rt::create_graph(context);
-    if (!made) {
-        CHECK(made.error().kind() == ErrorKind::requires_newer_driver); // in all, as said above
-        return;
-    }
-    const Graph &graph = *made;
-    const GraphNode set = need(graph.add_memset_node({}, memory, 1));
-    const GraphExec exec = need(graph.instantiate());
-    check_needs(exec.set_enabled(set, false), "cudaGraphNodeSetEnabled",
-                Feature::graph_node_enable);
-    check_needs(exec.is_enabled(set), "cudaGraphNodeGetEnabled", Feature::graph_node_enable);
-    check_needs(graph.instantiate({.use_node_priority = true}),
-                "cudaGraphInstantiateFlagUseNodePriority", Feature::graph_node_priorities);
-    check_needs(graph.instantiate({.device_launch = true}), "cudaGraphInstantiateFlagDeviceLaunch",
-                Feature::graph_device_launch);
-#if CUDART_VERSION >= 12020
-    cudaGraphNodeParams parameters{};
-    parameters.type = cudaGraphNodeTypeEmpty;
-#else
-    int parameters = 0; // nobody looks at them
-#endif
-    check_needs(graph.add_node_raw({}, &parameters), "cudaGraphAddNode",
-                Feature::graph_generic_nodes);
-    check_needs(graph.create_condition({}), "cudaGraphConditionalHandleCreate",
-                Feature::graph_conditional_nodes);
-    const Stream stream = need(Stream::create(context));
-    const auto begun = stream.begin_capture_to(graph, {});
-    check_needs(begun, "cudaStreamBeginCaptureToGraph", Feature::capture_to_graph);
-    if (begun) {
-        CHECK(stream.end_capture_to(graph).has_value());
-    }
-    // Reading needs nothing of it.
-    CHECK(need(graph.edges()).empty());
-    CHECK(need(graph.dependencies(set)).empty());
-}

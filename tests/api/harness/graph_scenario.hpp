@@ -6,24 +6,40 @@
 //         ...
 //     }
 //
-// GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both.
+// GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a beginning for such.
 //
 // Old drivers have no runtime library of the headers' major version, so there it is the driver API alone.
 #pragma once
 
+#include "../../support/ok.hpp"
 #include "device_code.hpp"
 #include "scenario.hpp"
+#include "simulator.hpp"
 
 #include <cushim/runtime_graph.hpp>
 
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace api_test {
 
 inline cushim::Result<cushim::Graph> create_graph(cushim::Api api, const cushim::Context &context) {
     return api == cushim::Api::runtime ? cushim::rt::create_graph(context)
                                        : cushim::Graph::create(context);
+}
+
+// A graph, where a simulator begins anew with these settings.
+struct Made {
+    cushim::Context context;
+    cushim::Graph graph;
+};
+inline Made make_graph(cushim::Api api, const std::string &settings = "") {
+    restart(settings);
+    cushim::Context context = support::ok(Trial::context());
+    cushim::Graph graph = support::ok(create_graph(api, context));
+    return {std::move(context), std::move(graph)};
 }
 
 inline cushim::Result<void> begin_capture(cushim::Api api, const cushim::Stream &stream,
@@ -89,6 +105,14 @@ inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::S
     CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(stream));
     return stream.synchronize();
+}
+
+// What work that was waited for has left in the memory.
+inline cushim::Result<std::vector<int>> read(const cushim::Context &context,
+                                             const cushim::DeviceBuffer<int> &from) {
+    std::vector<int> values(from.size());
+    CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), from.span()));
+    return values;
 }
 
 } // namespace api_test
