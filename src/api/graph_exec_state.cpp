@@ -60,6 +60,7 @@ void ExecUses::launched(const Stream &stream) noexcept {
     const Result<void> recorded = record(stream);
     if (recorded) {
         was_launched_ = true;
+        lost_a_launch_ = false; // it is through before this one
         return;
     }
     // Then it is waited for at once, if that can be had.

@@ -45,7 +45,7 @@ class ExecUses {
     Event last_launch_;
     CUcontext launched_in_ = nullptr; // whose event that is
     bool was_launched_ = false;
-    bool lost_a_launch_ = false; // which ends nobody knows when
+    bool lost_a_launch_ = false; // the last one, and nobody knows when it ends
 };
 
 struct GraphExecState final : InContext {

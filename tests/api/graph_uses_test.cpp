@@ -1,10 +1,10 @@
 // How long what a node uses is kept: as long as something may run the node, and not longer.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
+#include "harness/reports.hpp"
 #include "harness/simulator.hpp"
 
 #include <algorithm>
-
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -14,6 +14,7 @@
 using namespace cushim;
 using api_test::create_graph;
 using api_test::soon;
+using support::ok;
 
 namespace {
 
@@ -170,6 +171,35 @@ TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
     REQUIRE(stream.synchronize().has_value());
     CHECK(soon([&] { return watched.is_gone(); }));
     CHECK(watched.calls() == 1);
+}
+
+TEST_CASE("a launch whose end could not be learned is through when a later one is",
+          "[graph][G23][current]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs calls that fail");
+    }
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const auto [context, graph] = api_test::make_graph(
+        api, "mode=threaded;fault=cuEventRecord:1:999:instead;fault=cuStreamSynchronize:1:999");
+    const api_test::Reports reports;
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    const Stream another = ok(Stream::create(context, {.non_blocking = true}));
+    const GraphNode call = ok(graph.add_host_node({}, [] {}));
+    const GraphExec exec = ok(graph.instantiate());
+    Watched watched;
+    ok(exec.set_host_node(call, watched.closure()));
+    const Gate gate;
+    ok(gate.close(stream));
+    ok(exec.launch(stream)); // neither recorded nor waited for
+    CHECK(reports.names() == std::vector<std::string>{"cuEventRecord"});
+    ok(exec.launch(another)); // comes after it all the same
+    ok(exec.set_host_node(call, [] {}));
+    wait_for_released_closures();
+    CHECK_FALSE(watched.is_gone());
+    gate.open();
+    ok(another.synchronize());
+    CHECK(soon([&] { return watched.is_gone(); }));
+    CHECK(watched.calls() == 2);
 }
 
 TEST_CASE("what was set in an executable graph that is released stays", "[graph][current]") {
