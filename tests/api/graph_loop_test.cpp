@@ -1,12 +1,12 @@
 // A while loop that its own kernel ends, by CUDA's device runtime, which the driver links to the kernel. The
 // simulator's kernel runs on the host and says it to the simulator.
+#include "../examples/device_runtime.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/simulator.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #if CUDA_VERSION >= 12030
 using namespace cushim;
@@ -71,81 +71,71 @@ int run_count_down(const cushim_sim_launch *launch, void *) {
     return api_test::simulator()->set_conditional(parameters[2], --*left > 0 ? 1 : 0);
 }
 
-// The toolkit's, or an empty name.
-std::string device_runtime() {
-    for (const char *variable : {"CUDA_PATH", "CUDA_HOME", "no such variable"}) {
-        const char *root = std::getenv(variable);
-        const std::string path =
-            std::string(root != nullptr ? root : "/usr/local/cuda") + "/lib64/libcudadevrt.a";
-        if (std::FILE *file = std::fopen(path.c_str(), "rb")) {
-            std::fclose(file);
-            return path;
-        }
-    }
-    return {};
-}
-
-// What the driver's linker makes of PTX and the device runtime.
-class Linked {
-  public:
-    Linked(const Linked &) = delete;
-    Linked &operator=(const Linked &) = delete;
-    explicit Linked(const std::string &runtime) {
-        CHECK(driver().cuLinkCreate(0, nullptr, nullptr, &state_) == CUDA_SUCCESS);
-        CHECK(driver().cuLinkAddData(state_, CU_JIT_INPUT_PTX, const_cast<char *>(loop_code),
-                                     sizeof loop_code, "count_down", 0, nullptr,
-                                     nullptr) == CUDA_SUCCESS);
-        CHECK(driver().cuLinkAddFile(state_, CU_JIT_INPUT_LIBRARY, runtime.c_str(), 0, nullptr,
-                                     nullptr) == CUDA_SUCCESS);
-        CHECK(driver().cuLinkComplete(state_, &code_, &size_) == CUDA_SUCCESS);
-    }
-    ~Linked() { CHECK(driver().cuLinkDestroy(state_) == CUDA_SUCCESS); }
-
-    CodeImage image() const { return {code_, size_}; }
-
-  private:
-    CUlinkState state_ = nullptr;
-    void *code_ = nullptr;
-    std::size_t size_ = 0;
-};
-
 Result<Library> load_loop(api_test::Trial &trial, const Context &context) {
     if (api_test::simulator() != nullptr) {
         api_test::simulator()->register_kernel("count_down", run_count_down, nullptr);
         return Library::load(loop_code);
     }
-    const std::string runtime = device_runtime();
+    const std::string runtime = example::find_device_runtime();
     if (runtime.empty()) {
         trial.skip("there is no libcudadevrt.a: set CUDA_PATH to a toolkit");
     }
     CUSHIM_TRY(const auto scope, context.enter());
-    const Linked linked(runtime);
-    return Library::load(linked.image());
+    example::Linker linker;
+    CUSHIM_TRY(const CodeImage image, linker.link(loop_code, runtime));
+    CUSHIM_TRY(Library library, Library::load(image));
+    CUSHIM_TRY_VOID(linker.close());
+    return library;
 }
+
+// A kernel that counts down what is left, and its rounds.
+struct Parts {
+    Context context;
+    Stream stream;
+    Kernel<CountDown> step;
+    DeviceBuffer<int> left, rounds;
+
+    static Result<Parts> make(api_test::Trial &trial) {
+        Parts parts;
+        CUSHIM_TRY(parts.context, trial.context());
+        CUSHIM_TRY(parts.stream, Stream::create(parts.context));
+        CUSHIM_TRY(const Library library, load_loop(trial, parts.context));
+        CUSHIM_TRY(parts.step, library.kernel<CountDown>("count_down"));
+        CUSHIM_TRY(parts.left, DeviceBuffer<int>::allocate(parts.context, 1));
+        CUSHIM_TRY(parts.rounds, DeviceBuffer<int>::allocate(parts.context, 1));
+        return parts;
+    }
+
+    // The node after which `more` is what the kernel makes of what is left.
+    Result<GraphNode> add_step(const Graph &graph, const GraphDependencies &after,
+                               const GraphCondition &more) const {
+        return graph.add_kernel_node(after, step, {}, left, rounds, more.native());
+    }
+
+    // Launches it once, and returns what it leaves in `from`.
+    Result<int> launch(const GraphExec &exec, const DeviceBuffer<int> &from) const {
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        int found = -1;
+        CUSHIM_TRY_VOID(copy(stream, std::span(&found, 1), from.span()));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        return found;
+    }
+};
 
 } // namespace
 
 GRAPH_SCENARIO_TEST("a while loop runs until its kernel ends it", "[graph][conditional][G18]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
-    CUSHIM_TRY(const Library library, load_loop(trial, context));
-    CUSHIM_TRY(const auto step, library.kernel<CountDown>("count_down"));
-    CUSHIM_TRY(const auto left, DeviceBuffer<int>::allocate(context, 1));
-    CUSHIM_TRY(const auto rounds, DeviceBuffer<int>::allocate(context, 1));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const Parts parts, Parts::make(trial));
+    CUSHIM_TRY(const Graph graph, create_graph(api, parts.context));
     CUSHIM_TRY(const auto more, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const GraphNode start, graph.add_memset_node({}, left, 5));
-    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(start, rounds, 0));
+    CUSHIM_TRY(const GraphNode start, graph.add_memset_node({}, parts.left, 5));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(start, parts.rounds, 0));
     CUSHIM_TRY(const GraphBody loop, graph.add_while_node(clear, more));
-    CUSHIM_TRY(const GraphNode body,
-               loop.body.add_kernel_node({}, step, {}, left, rounds, more.native()));
+    CUSHIM_TRY(const GraphNode body, parts.add_step(loop.body, {}, more));
     (void)body;
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     for (int launch = 0; launch < 2; ++launch) { // each begins with the condition's initial value
-        CUSHIM_TRY_VOID(exec.launch(stream));
-        int found = 0;
-        CUSHIM_TRY_VOID(copy(stream, std::span(&found, 1), rounds.span()));
-        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY(const int found, parts.launch(exec, parts.rounds));
         CHECK(found == 5);
     }
     return {};
@@ -153,30 +143,21 @@ GRAPH_SCENARIO_TEST("a while loop runs until its kernel ends it", "[graph][condi
 
 GRAPH_SCENARIO_TEST("a condition without an initial value keeps that of the launch before",
                     "[graph][conditional][G18]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
-    CUSHIM_TRY(const Library library, load_loop(trial, context));
-    CUSHIM_TRY(const auto step, library.kernel<CountDown>("count_down"));
-    CUSHIM_TRY(const auto left, DeviceBuffer<int>::allocate(context, 1));
-    CUSHIM_TRY(const auto rounds, DeviceBuffer<int>::allocate(context, 1));
-    CUSHIM_TRY(const auto mark, DeviceBuffer<int>::allocate(context, 1));
-    CUSHIM_TRY_VOID(fill(context, left.span(), 3));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const Parts parts, Parts::make(trial));
+    CUSHIM_TRY(const auto mark, DeviceBuffer<int>::allocate(parts.context, 1));
+    CUSHIM_TRY_VOID(fill(parts.context, parts.left.span(), 3));
+    CUSHIM_TRY(const Graph graph, create_graph(api, parts.context));
     // Not applied: the first of these launches begins with whatever value.
     CUSHIM_TRY(const auto more, graph.create_condition({.initial = 1, .assign_initial = false}));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, mark, 0));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node(clear, more));
     CUSHIM_TRY(const GraphNode set, branch.body.add_memset_node({}, mark, 7));
-    CUSHIM_TRY(const GraphNode last,
-               graph.add_kernel_node(branch.node, step, {}, left, rounds, more.native()));
+    CUSHIM_TRY(const GraphNode last, parts.add_step(graph, branch.node, more));
     CHECK((set && last));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(exec.launch(parts.stream));
     for (const int expected : {7, 7, 0, 0}) {
-        CUSHIM_TRY_VOID(exec.launch(stream));
-        int found = -1;
-        CUSHIM_TRY_VOID(copy(stream, std::span(&found, 1), mark.span()));
-        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY(const int found, parts.launch(exec, mark));
         CHECK(found == expected);
     }
     return {};

@@ -11,9 +11,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <numeric>
 
+#include "example.hpp"
 #include "vector_add.hpp"
 
 namespace {
@@ -106,32 +106,23 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
             return false;
         }
     }
+    if (with_kernels) {
+        std::printf("replayed %d times, each with %u sums: every one is right\n", replays, count);
+    } else {
+        std::printf("replayed %d times: the GPU passed on %u floats\n"
+                    "skipped: adding them, which needs a GPU that runs the kernel\n",
+                    replays, count);
+    }
     return true;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-    const char *const option = argc > 1 ? argv[1] : "";
-    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
-    // For tests on machines that must have a GPU.
-    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const example::Options options(argc, argv);
     const auto device = cushim::Device::get(0);
     if (!device) {
-        std::printf("no GPU to use: %s\n", device.error().message());
-        return required ? 1 : 0;
+        return example::without_gpu(device.error(), options);
     }
-    const auto done = run(*device, with_kernels);
-    if (!done) {
-        std::fprintf(stderr, "%s\n", done.error().message());
-        return 1;
-    }
-    if (*done && with_kernels) {
-        std::printf("replayed %d times, each with %u sums: every one is right\n", replays, count);
-    } else if (*done) {
-        std::printf("replayed %d times: the GPU passed on %u floats\n"
-                    "skipped: adding them, which needs a GPU that runs the kernel\n",
-                    replays, count);
-    }
-    return *done ? 0 : 1;
+    return example::status(run(*device, options.with_kernels));
 }

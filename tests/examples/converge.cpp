@@ -11,14 +11,13 @@
 #include <cushim/graph_conditional.hpp>
 #include <cushim/host_buffer.hpp>
 #include <cushim/library.hpp>
-#include <cushim/table.hpp>
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
+#include "device_runtime.hpp"
+#include "example.hpp"
 #include "newton.hpp"
 
 namespace {
@@ -32,72 +31,14 @@ constexpr int cannot_run = 77; // what Meson takes for a test that this machine 
 
 // --- the kernel, with the device runtime
 
-// The toolkit's; empty where there is none.
-std::string find_device_runtime() {
-#ifdef _WIN32
-    const std::string in_toolkit = "\\lib\\x64\\cudadevrt.lib";
-#else
-    const std::string in_toolkit = "/lib64/libcudadevrt.a";
-#endif
-    const char *const roots[] = {std::getenv("CUDA_PATH"), std::getenv("CUDA_HOME"),
-                                 "/usr/local/cuda"};
-    for (const char *root : roots) {
-        const std::string path = root != nullptr ? root + in_toolkit : "";
-        if (std::FILE *file = std::fopen(path.c_str(), "rb")) {
-            std::fclose(file);
-            return path;
-        }
-    }
-    return {};
-}
-
-Result<void> checked(CUresult status, const char *entry_point) {
-    if (status != CUDA_SUCCESS) {
-        return Error::status(cushim::Api::driver, status, entry_point);
-    }
-    return {};
-}
-
-// The driver's linker. What it has made lives as long as it.
-class Linker {
-  public:
-    Linker() = default;
-    Linker(const Linker &) = delete;
-    Linker &operator=(const Linker &) = delete;
-    ~Linker() {
-        if (state_ != nullptr) {
-            (void)cushim::driver().cuLinkDestroy(state_);
-        }
-    }
-
-    Result<cushim::CodeImage> link(const std::string &device_runtime) {
-        const auto cuda = cushim::driver();
-        CUSHIM_TRY_VOID(checked(cuda.cuLinkCreate(0, nullptr, nullptr, &state_), "cuLinkCreate"));
-        CUSHIM_TRY_VOID(
-            checked(cuda.cuLinkAddData(state_, CU_JIT_INPUT_PTX, const_cast<char *>(newton_ptx),
-                                       sizeof newton_ptx, "newton", 0, nullptr, nullptr),
-                    "cuLinkAddData"));
-        CUSHIM_TRY_VOID(checked(cuda.cuLinkAddFile(state_, CU_JIT_INPUT_LIBRARY,
-                                                   device_runtime.c_str(), 0, nullptr, nullptr),
-                                "cuLinkAddFile"));
-        void *code = nullptr;
-        std::size_t size = 0;
-        CUSHIM_TRY_VOID(checked(cuda.cuLinkComplete(state_, &code, &size), "cuLinkComplete"));
-        return cushim::CodeImage(code, size);
-    }
-
-  private:
-    CUlinkState state_ = nullptr;
-};
-
 // As it is where it will not run, and needs no device runtime.
 Result<cushim::Library> load(const cushim::Context &context, const std::string &device_runtime) {
     if (device_runtime.empty()) {
         return cushim::Library::load(newton_ptx);
     }
     CUSHIM_TRY(const auto scope, context.enter());
-    Linker linker;
-    CUSHIM_TRY(const auto image, linker.link(device_runtime));
+    example::Linker linker;
+    CUSHIM_TRY(const auto image, linker.link(newton_ptx, device_runtime));
     return cushim::Library::load(image);
 }
 
@@ -143,6 +84,10 @@ Result<bool> run(cushim::Device device, const std::string &device_runtime) {
             return false;
         }
     }
+    if (!with_rounds) {
+        std::printf("the graph carried the numbers there and back\n"
+                    "skipped: its loop, which needs a GPU that runs the kernel\n");
+    }
     return true;
 }
 
@@ -151,34 +96,28 @@ bool is_too_old(const Error &error) {
            error.kind() == cushim::ErrorKind::requires_newer_headers;
 }
 
+int not_here(const char *why, const example::Options &options) {
+    std::printf("%s\n", why);
+    return options.gpu_is_required ? cannot_run : 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-    const char *const option = argc > 1 ? argv[1] : "";
-    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
-    // For tests on machines that must have a GPU.
-    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const example::Options options(argc, argv);
     const auto device = cushim::Device::get(0);
     if (!device) {
-        std::printf("no GPU to use: %s\n", device.error().message());
-        return required ? 1 : 0;
+        return example::without_gpu(device.error(), options);
     }
-    const std::string device_runtime = with_kernels ? find_device_runtime() : "";
-    if (with_kernels && device_runtime.empty()) {
-        std::printf("no device runtime to link with: libcudadevrt.a is part of the CUDA toolkit; "
-                    "set CUDA_PATH to its folder\n");
-        return required ? cannot_run : 0;
+    const std::string device_runtime = options.with_kernels ? example::find_device_runtime() : "";
+    if (options.with_kernels && device_runtime.empty()) {
+        return not_here("no device runtime to link with: libcudadevrt.a is part of the CUDA "
+                        "toolkit; set CUDA_PATH to its folder",
+                        options);
     }
     const auto done = run(*device, device_runtime);
-    if (!done) {
-        std::fprintf(stderr, "%s\n", done.error().message());
-        return !is_too_old(done.error()) ? 1 : required ? cannot_run : 0;
+    if (!done && is_too_old(done.error())) {
+        return not_here(done.error().message(), options);
     }
-    if (!*done) {
-        std::fprintf(stderr, "the numbers are wrong\n");
-    } else if (!with_kernels) {
-        std::printf("the graph carried the numbers there and back\n"
-                    "skipped: its loop, which needs a GPU that runs the kernel\n");
-    }
-    return *done ? 0 : 1;
+    return example::status(done);
 }

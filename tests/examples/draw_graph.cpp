@@ -10,9 +10,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <utility>
+
+#include "example.hpp"
 
 namespace {
 
@@ -96,17 +97,10 @@ Result<bool> run(cushim::Device device) {
 } // namespace
 
 int main(int argc, char **argv) {
-    // For tests on machines that must have a GPU.
-    const bool required = argc > 1 && std::strcmp(argv[1], "--require-gpu") == 0;
+    const example::Options options(argc, argv);
     const auto device = cushim::Device::get(0);
     if (!device) {
-        std::printf("no GPU to use: %s\n", device.error().message());
-        return required ? EXIT_FAILURE : EXIT_SUCCESS;
+        return example::without_gpu(device.error(), options);
     }
-    const auto done = run(*device);
-    if (!done) {
-        std::fprintf(stderr, "error: %s\n", done.error().message());
-        return EXIT_FAILURE;
-    }
-    return *done ? EXIT_SUCCESS : EXIT_FAILURE;
+    return example::status(run(*device));
 }

@@ -7,9 +7,10 @@
 #include <cushim/growable_buffer.hpp>
 
 #include <cstdio>
-#include <cstring>
 #include <numeric>
 #include <vector>
+
+#include "example.hpp"
 
 namespace {
 
@@ -62,18 +63,10 @@ Result<bool> run(const cushim::Device device) {
 } // namespace
 
 int main(int argc, char **argv) {
-    // For tests on machines that must have a GPU.
-    const bool required = argc > 1 && std::strcmp(argv[1], "--require-gpu") == 0;
+    const example::Options options(argc, argv);
     const auto device = cushim::Device::get(0);
     if (!device) {
-        std::printf("no GPU to use: %s\n", device.error().message());
-        return required ? 1 : 0;
+        return example::without_gpu(device.error(), options);
     }
-    const auto right = run(*device);
-    if (!right) {
-        std::fprintf(stderr, "%s\n", right.error().message());
-        return 1;
-    }
-    std::printf("%s\n", *right ? "every element is what it was" : "something is wrong");
-    return *right ? 0 : 1;
+    return example::status(run(*device), "every element is what it was");
 }

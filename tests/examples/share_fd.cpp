@@ -8,12 +8,13 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "example.hpp"
 
 namespace {
 
@@ -76,15 +77,6 @@ Result<bool> share(cushim::Device device, const UniqueFd &socket, pid_t second) 
     return status == 0 && answered;
 }
 
-int report(const Result<bool> &result, const char *good) {
-    if (!result) {
-        std::fprintf(stderr, "share_fd: %s\n", result.error().message());
-        return 1;
-    }
-    std::printf("%s\n", *result ? good : "the numbers are wrong");
-    return *result ? 0 : 1;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -101,15 +93,15 @@ int main(int argc, char **argv) {
     }
     if (second == 0) {
         here.reset();
-        return report(import_and_answer(there), "second process: the ones are there; twos go back");
+        return example::status(import_and_answer(there),
+                               "second process: the ones are there; twos go back");
     }
     there.reset();
     const auto device = cushim::Device::get(0);
     if (!device) {
         kill(second, SIGTERM);
         waitpid(second, nullptr, 0);
-        std::printf("no GPU: %s\n", device.error().message());
-        return argc == 2 && std::strcmp(argv[1], "--require-gpu") == 0 ? 1 : 0;
+        return example::without_gpu(device.error(), example::Options(argc, argv));
     }
-    return report(share(*device, here, second), "first process: the twos have come");
+    return example::status(share(*device, here, second), "first process: the twos have come");
 }

@@ -6,9 +6,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
+
+#include "example.hpp"
 
 namespace {
 
@@ -70,25 +71,16 @@ cushim::Result<bool> share(const char *program) {
     return opened && answered;
 }
 
-int report(const cushim::Result<bool> &result, const char *good) {
-    if (!result) {
-        std::fprintf(stderr, "share_ipc: %s\n", result.error().message());
-        return 1;
-    }
-    std::printf("%s\n", *result ? good : "the numbers are wrong");
-    return *result ? 0 : 1;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc == 3 && std::strcmp(argv[1], "--open") == 0) {
-        return report(open_and_answer(argv[2]), "second process: the ones are there; twos go back");
+    const example::Options options(argc, argv);
+    if (options.option == "--open" && argc == 3) {
+        return example::status(open_and_answer(argv[2]),
+                               "second process: the ones are there; twos go back");
     }
-    const bool require_gpu = argc == 2 && std::strcmp(argv[1], "--require-gpu") == 0;
-    if (const auto device = cushim::Device::get(0); !device && !require_gpu) {
-        std::printf("no GPU: %s\n", device.error().message());
-        return 0;
+    if (const auto device = cushim::Device::get(0); !device) {
+        return example::without_gpu(device.error(), options);
     }
-    return report(share(argv[0]), "first process: the twos have come");
+    return example::status(share(argv[0]), "first process: the twos have come");
 }

@@ -12,9 +12,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
+#include "example.hpp"
 #include "vector_add.hpp"
 
 namespace {
@@ -161,20 +161,10 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const char *const option = argc > 1 ? argv[1] : "";
-    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
-    // For tests on machines that must have a GPU.
-    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const example::Options options(argc, argv);
     const auto device = cushim::Device::get(0);
     if (!device) {
-        std::printf("no GPU to use: %s\n", device.error().message());
-        return required ? 1 : 0;
+        return example::without_gpu(device.error(), options);
     }
-    const auto done = run(*device, with_kernels);
-    if (!done) {
-        std::fprintf(stderr, "%s\n", done.error().message());
-        return 1;
-    }
-    std::printf("%s\n", *done ? "every number is right" : "something is wrong");
-    return *done ? 0 : 1;
+    return example::status(run(*device, options.with_kernels), "every number is right");
 }

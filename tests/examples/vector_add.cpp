@@ -7,9 +7,9 @@
 #include <cushim/module.hpp>
 
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
+#include "example.hpp"
 #include "vector_add.hpp"
 
 namespace {
@@ -43,6 +43,7 @@ bool right(const std::vector<float> &a, const std::vector<float> &b,
             return false;
         }
     }
+    std::printf("added %u pairs of floats: every sum is right\n", count);
     return true;
 }
 
@@ -71,22 +72,10 @@ Result<bool> add(cushim::Device device, bool with_kernels) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const char *const option = argc > 1 ? argv[1] : "";
-    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
-    // For tests on machines that must have a GPU.
-    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const example::Options options(argc, argv);
     const auto device = cushim::Device::get(0);
     if (!device) {
-        std::printf("no GPU to use: %s\n", device.error().message());
-        return required ? 1 : 0;
+        return example::without_gpu(device.error(), options);
     }
-    const auto done = add(*device, with_kernels);
-    if (!done) {
-        std::fprintf(stderr, "%s\n", done.error().message());
-        return 1;
-    }
-    if (*done && with_kernels) {
-        std::printf("added %u pairs of floats: every sum is right\n", count);
-    }
-    return *done ? 0 : 1;
+    return example::status(add(*device, options.with_kernels));
 }

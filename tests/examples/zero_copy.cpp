@@ -8,8 +8,8 @@
 #include <cushim/module.hpp>
 
 #include <cstdio>
-#include <cstring>
 
+#include "example.hpp"
 #include "vector_add.hpp"
 
 namespace {
@@ -60,32 +60,23 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
             return false;
         }
     }
+    if (with_kernels) {
+        std::printf("the GPU added %u pairs of floats in host memory: every sum is right\n", count);
+    } else {
+        std::printf("the GPU passed on %u floats in host memory\n"
+                    "skipped: adding them, which needs a GPU that runs the kernel\n",
+                    count);
+    }
     return true;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-    const char *const option = argc > 1 ? argv[1] : "";
-    const bool with_kernels = std::strcmp(option, "--without-kernels") != 0;
-    // For tests on machines that must have a GPU.
-    const bool required = std::strcmp(option, "--require-gpu") == 0 || !with_kernels;
+    const example::Options options(argc, argv);
     const auto device = cushim::Device::get(0);
     if (!device) {
-        std::printf("no GPU to use: %s\n", device.error().message());
-        return required ? 1 : 0;
+        return example::without_gpu(device.error(), options);
     }
-    const auto right = run(*device, with_kernels);
-    if (!right) {
-        std::fprintf(stderr, "%s\n", right.error().message());
-        return 1;
-    }
-    if (*right && with_kernels) {
-        std::printf("the GPU added %u pairs of floats in host memory: every sum is right\n", count);
-    } else if (*right) {
-        std::printf("the GPU passed on %u floats in host memory\n"
-                    "skipped: adding them, which needs a GPU that runs the kernel\n",
-                    count);
-    }
-    return *right ? 0 : 1;
+    return example::status(run(*device, options.with_kernels));
 }

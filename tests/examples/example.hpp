@@ -1,0 +1,46 @@
+// What the examples' main functions have in common: options, and how a program ends.
+#pragma once
+
+#include <cushim/result.hpp>
+
+#include <cstdio>
+#include <string_view>
+
+namespace example {
+
+// For tests. --without-kernels: do everything but run kernels, as a simulated driver runs no device code.
+// --require-gpu: this machine must have a GPU, so that it is a failure if there is none.
+struct Options {
+    Options(int argc, char **argv)
+        : option(argc > 1 ? argv[1] : ""), with_kernels(option != "--without-kernels"),
+          gpu_is_required(!with_kernels || option == "--require-gpu") {}
+
+    const std::string_view option;
+    const bool with_kernels;
+    const bool gpu_is_required;
+};
+
+// Each is what main() returns.
+
+inline int without_gpu(const cushim::Error &why, const Options &options) {
+    std::printf("no GPU to use: %s\n", why.message());
+    return options.gpu_is_required ? 1 : 0;
+}
+
+inline int status(const cushim::Result<bool> &right) {
+    if (!right) {
+        std::fprintf(stderr, "%s\n", right.error().message());
+    } else if (!*right) {
+        std::fprintf(stderr, "something is wrong\n");
+    }
+    return right && *right ? 0 : 1;
+}
+
+inline int status(const cushim::Result<bool> &right, const char *good) {
+    if (right && *right) {
+        std::printf("%s\n", good);
+    }
+    return status(right);
+}
+
+} // namespace example
