@@ -40,6 +40,8 @@ class Channel {
     void await() { receive<char>(); }
 
     void adopt(int socket) noexcept { socket_ = socket; }
+    // For those who send and receive in other ways; stays the channel's.
+    int socket() const noexcept { return socket_; }
 
   private:
     void send_bytes(const void *bytes, std::size_t size, int fd);

@@ -1,0 +1,74 @@
+// What tests of several devices and several processes have in common.
+#pragma once
+
+#include "../../support/ok.hpp"
+#include "device_code.hpp"
+#include "scenario.hpp"
+#include "simulator.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace api_test {
+
+// All that there are. Leaves the test case where they are fewer: not on the simulator, which has as many as
+// it was told.
+inline std::vector<cushim::Device> need_devices(int least) {
+    const int count = support::ok(cushim::Device::count());
+    if (count < least) {
+        if (simulator() != nullptr) {
+            FAIL("the simulator has " << count << " devices");
+        }
+        SKIP("needs " << least << " devices, and there are " << count);
+    }
+    std::vector<cushim::Device> devices;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        devices.push_back(support::ok(cushim::Device::get(ordinal)));
+    }
+    return devices;
+}
+
+// A device at work.
+struct Worker {
+    cushim::Device device;
+    cushim::Context context;
+    cushim::Stream stream;
+    cushim::Module code;
+
+    static cushim::Result<Worker> on(cushim::Device device) {
+        CUSHIM_TRY(auto context, cushim::Context::primary(device));
+        CUSHIM_TRY(auto stream, cushim::Stream::create(context));
+        CUSHIM_TRY(auto code, load_device_code(context));
+        return Worker{device, std::move(context), std::move(stream), std::move(code)};
+    }
+
+    // By a kernel, and waits for it.
+    cushim::Result<void> fill(cushim::DeviceSpan<int> memory, int value) const {
+        const auto count = static_cast<unsigned int>(memory.size());
+        CUSHIM_TRY(const auto kernel, code.kernel<Fill>("fill"));
+        CUSHIM_TRY_VOID(
+            kernel.launch(stream, cushim::LaunchConfig::covering(count), memory, value, count));
+        return stream.synchronize();
+    }
+
+    // What a kernel reads there, added to itself.
+    cushim::Result<std::vector<float>> doubled(cushim::DeviceSpan<const float> memory) const {
+        const auto count = static_cast<unsigned int>(memory.size());
+        CUSHIM_TRY(const auto kernel, code.kernel<Add>("add"));
+        CUSHIM_TRY(const auto sums, cushim::DeviceBuffer<float>::allocate(context, count));
+        CUSHIM_TRY_VOID(kernel.launch(stream, cushim::LaunchConfig::covering(count), memory, memory,
+                                      sums, count));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        std::vector<float> values(count);
+        CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), sums.span()));
+        return values;
+    }
+
+    cushim::Result<std::vector<int>> read(cushim::DeviceSpan<const int> memory) const {
+        std::vector<int> values(memory.size());
+        CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), memory));
+        return values;
+    }
+};
+
+} // namespace api_test

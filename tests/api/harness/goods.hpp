@@ -1,0 +1,72 @@
+// What one process makes and others open: memory and an event by IPC handles, memory of a pool, and mapped memory
+// by descriptors. They travel by fd_channel.hpp.
+#pragma once
+
+#ifndef _WIN32
+
+#include "devices.hpp"
+
+#include <cstddef>
+
+namespace api_test {
+
+// All words of goods are so tagged, by whoever writes them.
+inline constexpr int goods_tag = 0x5a000000, goods_tag_mask = 0x7f000000;
+inline constexpr std::size_t goods_count = 50'000; // words of each kind
+
+// What the others are told.
+struct Package {
+    cushim::IpcExport::Bytes memory;
+    cushim::IpcEventHandle event;
+    cushim::PoolPointer pointer;
+    std::size_t mapped_size; // bytes
+};
+
+// What has arrived, and can be passed on.
+struct Parcel {
+    Package package;
+    cushim::UniqueFd mapped;
+    cushim::UniqueFd pool;
+
+    cushim::Result<void> send(int socket) const;
+    static cushim::Result<Parcel> receive(int socket);
+};
+
+// The maker's.
+class Goods {
+  public:
+    static cushim::Result<Goods> make(const Worker &worker);
+    cushim::Result<Parcel> pack(const Worker &worker) const;
+    // Writes all of them anew, and waits.
+    cushim::Result<void> write(const Worker &worker, int value) const;
+
+  private:
+    cushim::DeviceBuffer<int> memory_;
+    cushim::Event written_;
+    cushim::MemoryPool pool_;
+    cushim::PoolBuffer<int> from_pool_;
+    cushim::PhysicalMemory physical_;
+    cushim::MappedRange mapped_;
+};
+
+// Those of another process. Its memory must last until these are gone; if that process dies, CUDA keeps it.
+class OpenedGoods {
+  public:
+    static cushim::Result<OpenedGoods> open(const Worker &worker, const Parcel &parcel);
+    // Reads and writes all of them. Never waits for the event, which nobody records any more once its
+    // maker is dead: asks for it.
+    cushim::Result<void> use(const Worker &worker, int value) const;
+    // All of it; the first failure.
+    cushim::Result<void> close(const Worker &worker);
+
+  private:
+    cushim::IpcMemory memory_;
+    cushim::Event written_;
+    cushim::MemoryPool pool_;
+    cushim::PoolBuffer<int> from_pool_;
+    cushim::MappedRange mapped_;
+};
+
+} // namespace api_test
+
+#endif

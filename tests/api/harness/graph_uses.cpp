@@ -1,0 +1,131 @@
+// Graphs and captures, of the driver's and of the runtime's API.
+#include "device_code.hpp"
+#include "uses.hpp"
+
+#include <atomic>
+#include <memory>
+
+#include <cushim/runtime_graph.hpp>
+
+namespace api_test {
+namespace {
+
+using namespace cushim;
+
+constexpr unsigned int count = 1000;
+
+Result<Graph> new_graph(Api api, const Context &context) {
+    return api == Api::runtime ? rt::create_graph(context) : Graph::create(context);
+}
+
+Result<void> launch_twice(const Graph &graph, const Stream &stream) {
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    return stream.synchronize();
+}
+
+// What nodes use is kept by the graph alone.
+Result<Graph> build(Api api, const Workplace &place, const DeviceBuffer<int> &to,
+                    const std::shared_ptr<std::atomic<int>> &called) {
+    CUSHIM_TRY(Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(const auto from, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(const Event event, Event::create(place.context));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, from, 31));
+    CUSHIM_TRY(const GraphNode copied, graph.add_memcpy_node(clear, to, from));
+    CUSHIM_TRY(const GraphNode counted, graph.add_host_node(copied, [called] { ++*called; }));
+    CUSHIM_TRY(const GraphNode marked, graph.add_event_record_node(counted, event));
+    CUSHIM_TRY_VOID(graph.add_empty_node(marked));
+    return graph;
+}
+
+Result<void> use_graph(Api api, const Workplace &place) {
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    const auto called = std::make_shared<std::atomic<int>>(0);
+    CUSHIM_TRY(Graph graph, build(api, place, memory, called));
+    CUSHIM_TRY(const Graph clone, graph.clone());
+    CUSHIM_TRY_VOID(graph.close());
+    CUSHIM_TRY_VOID(launch_twice(clone, stream));
+    CUSHIM_TRY_VOID(must(*called == 2, "the closure was not called in each launch"));
+    return must_be_filled(place.context, memory.span(), 31);
+}
+
+Result<void> use_kernels_in_graph(Api api, const Workplace &place) {
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(const Library library, Library::load(device_code));
+    CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
+    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    const auto config = LaunchConfig::covering(count);
+    CUSHIM_TRY(const GraphNode node, graph.add_kernel_node({}, kernel, config, memory, 32, count));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 32));
+    CUSHIM_TRY_VOID(exec.set_kernel_node(node, kernel, config, memory, 33, count));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    return must_be_filled(place.context, memory.span(), 33);
+}
+
+Result<void> use_memory_of_graph(Api api, const Workplace &place) {
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
+    CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, place.device, count));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(memory.node(), memory.span(), 34));
+    CUSHIM_TRY(const GraphNode copied, graph.add_memcpy_node(clear, out, memory.span()));
+    CUSHIM_TRY_VOID(graph.add_mem_free_node(copied, memory));
+    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+    CUSHIM_TRY_VOID(must_be_filled(place.context, out.span(), 34));
+    return trim_graph_memory(place.device);
+}
+
+template <class F>
+Result<Graph> captured(Api api, const Stream &stream, F &&f) {
+    return api == Api::runtime ? rt::capture(stream, CaptureMode::per_thread, f)
+                               : stream.capture(f);
+}
+
+Result<void> use_capture(Api api, const Workplace &place) {
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(const Graph graph,
+               captured(api, stream, [&] { return fill(stream, memory.span(), 35); }));
+    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+    CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 35));
+    // One that is given up in its middle.
+    const auto given_up = captured(api, stream, [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(fill(stream, memory.span(), 36));
+        return Error::invalid_argument("given up");
+    });
+    CUSHIM_TRY_VOID(must(!given_up, "a capture went well that was given up"));
+    CUSHIM_TRY_VOID(fill(stream, memory.span(), 37));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    return must_be_filled(place.context, memory.span(), 37);
+}
+
+template <Result<void> (*use)(Api, const Workplace &), Api api>
+Result<void> by(const Workplace &place) {
+    return use(api, place);
+}
+
+constexpr Use uses[] = {
+    {"graphs", by<use_graph, Api::driver>},
+    {"graphs of the runtime API", by<use_graph, Api::runtime>},
+    {"kernels in graphs", by<use_kernels_in_graph, Api::driver>},
+    {"kernels in graphs of the runtime API", by<use_kernels_in_graph, Api::runtime>},
+    {"memory of graphs", by<use_memory_of_graph, Api::driver>},
+    {"memory of graphs of the runtime API", by<use_memory_of_graph, Api::runtime>},
+    {"captures", by<use_capture, Api::driver>},
+    {"captures by the runtime API", by<use_capture, Api::runtime>},
+};
+
+} // namespace
+
+std::span<const Use> graph_uses() {
+    return uses;
+}
+
+} // namespace api_test

@@ -1,0 +1,193 @@
+// Wrappers work on the device that they were told, whatever is current: every kind of them is used on one device
+// while the others hold sentinels, and while they are used by nobody.
+#include "../sim/child_process.hpp"
+#include "harness/devices.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
+#include "harness/uses.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+using namespace cushim;
+using api_test::need_devices;
+using api_test::Use;
+using api_test::Workplace;
+using support::ok;
+
+namespace {
+
+constexpr const char *three_devices = "devices=3";
+
+// Another device's memory, and what it holds.
+class Sentinel {
+  public:
+    explicit Sentinel(Device device)
+        : device_(device), context_(ok(Context::primary(device))),
+          memory_(ok(DeviceBuffer<std::uint32_t>::allocate(context_, 100'000))) {
+        ok(fill(context_, memory_.span(), pattern()));
+    }
+
+    const Context &context() const { return context_; }
+
+    // In bytes.
+    std::size_t free_memory() const { return ok(context_.memory_info()).free; }
+
+    bool is_untouched() const {
+        std::vector<std::uint32_t> values(memory_.size());
+        ok(copy(context_, std::span(values), memory_.span()));
+        return values == std::vector<std::uint32_t>(memory_.size(), pattern());
+    }
+
+  private:
+    std::uint32_t pattern() const {
+        return 0xa5a50000u + static_cast<std::uint32_t>(device_.native());
+    }
+
+    Device device_;
+    Context context_;
+    DeviceBuffer<std::uint32_t> memory_;
+};
+
+// Whether the machine has what it takes.
+bool run(const Use &use, const Workplace &place) {
+    INFO(use.name);
+    const Result<void> used = use.run(place);
+    if (used) {
+        return true;
+    }
+    INFO(used.error().message());
+    CHECK(api_test::is_lack(used.error()));
+    return false;
+}
+
+std::vector<Use> uses_with_own_context() {
+    auto uses = api_test::all_uses();
+    uses.push_back(api_test::own_context_use());
+    return uses;
+}
+
+[[maybe_unused]] bool is_active(Device device) {
+    unsigned int flags = 0;
+    int active = -1;
+    REQUIRE(driver().cuDevicePrimaryCtxGetState(device.native(), &flags, &active) == CUDA_SUCCESS);
+    return active != 0;
+}
+
+// That of CUDA: the simulated one goes with its owners.
+[[maybe_unused]] bool is_runtime_used() {
+    return api_test::simulator() == nullptr && load_runtime().has_value();
+}
+
+// Device by device, each in turn current while `place` is worked in; and none of them current.
+void use_beside(const Workplace &place, const std::vector<std::unique_ptr<Sentinel>> &sentinels) {
+    for (const Use &use : uses_with_own_context()) {
+        INFO(use.name);
+        for (const auto &sentinel : sentinels) {
+            const ContextScope scope = ok(sentinel->context().enter());
+            run(use, place);
+            CHECK(api_test::current_context() == sentinel->context().native());
+        }
+        run(use, place);
+        CHECK(api_test::current_context() == nullptr);
+    }
+    wait_for_released_closures();
+}
+
+} // namespace
+
+TEST_CASE("wrappers leave the memory and the contexts of other devices alone", "[wrong_device]") {
+    api_test::restart(three_devices);
+    const auto devices = need_devices(2);
+    api_test::register_kernels();
+    for (const Device device : devices) {
+        INFO("working on device " << device.native());
+        const Workplace place = ok(Workplace::on(device));
+        std::vector<std::unique_ptr<Sentinel>> sentinels;
+        for (const Device other : devices) {
+            if (other != device) {
+                sentinels.push_back(std::make_unique<Sentinel>(other));
+            }
+        }
+        const api_test::Reports reports;
+        use_beside(place, sentinels); // drivers set some things up at the first use of them
+        std::vector<std::size_t> before;
+        for (const auto &sentinel : sentinels) {
+            before.push_back(sentinel->free_memory());
+        }
+        use_beside(place, sentinels);
+        for (std::size_t index = 0; index < sentinels.size(); ++index) {
+            CHECK(sentinels[index]->is_untouched());
+            CHECK(sentinels[index]->free_memory() == before[index]);
+        }
+        CHECK(reports.lines().empty());
+    }
+    CHECK(api_test::misuses().empty());
+}
+
+#ifndef _WIN32
+
+// In a process of its own, in which nobody has used the other devices before.
+TEST_CASE("wrappers make no other device's context active", "[wrong_device]") {
+    api_test::restart(three_devices);
+    const auto devices = need_devices(2);
+    for (const Device device : devices) {
+        INFO("working on device " << device.native());
+        sim_test::Child child("child: works on one device", three_devices);
+        child.channel().send(device.native());
+        CHECK(child.passed());
+    }
+}
+
+TEST_CASE("child: works on one device", "[.]") {
+    sim_test::Channel parent = sim_test::Channel::of_parent();
+    const auto ordinal = parent.receive<CUdevice>();
+    const auto devices = need_devices(2);
+    api_test::register_kernels();
+    const auto check_others = [&] {
+        for (const Device other : devices) {
+            INFO("device " << other.native());
+            CHECK((other.native() == ordinal || !is_active(other)));
+        }
+    };
+    check_others();
+    {
+        const Workplace place = ok(Workplace::on(ok(Device::get(ordinal))));
+        for (const Use &use : uses_with_own_context()) {
+            INFO(use.name);
+            run(use, place);
+            CHECK(api_test::current_context() == nullptr);
+            check_others();
+        }
+        wait_for_released_closures();
+        CHECK(is_active(place.device));
+    }
+    if (!is_runtime_used()) { // which retains what it has worked in
+        CHECK_FALSE(is_active(ok(Device::get(ordinal))));
+    }
+    check_others();
+    CHECK(api_test::leaks().empty());
+    CHECK(api_test::misuses().empty());
+}
+
+#endif
+
+// Everything of which the tests above say something is there: nothing is left out unseen.
+TEST_CASE("every kind of wrapper is used, or its lack is told", "[wrong_device][uses]") {
+    api_test::restart("");
+    const Workplace place = ok(Workplace::on(ok(Device::get(0))));
+    api_test::register_kernels();
+    const bool is_old = std::min(headers_version(), driver_version()) < Version::of(12, 3);
+    for (const Use &use : uses_with_own_context()) {
+        INFO(use.name);
+        const Result<void> used = use.run(place);
+        if (!used) {
+            WARN(use.name << " left out: " << used.error().message());
+            CHECK(api_test::is_lack(used.error()));
+            CHECK((api_test::simulator() == nullptr || is_old));
+        }
+    }
+    wait_for_released_closures();
+    CHECK(api_test::misuses().empty());
+}

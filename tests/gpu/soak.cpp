@@ -1,0 +1,266 @@
+// Makes, uses and destroys every kind of wrapper for a time, and looks at what the process holds: host memory,
+// device memory, descriptors, threads. All of that is to be flat after a fifth of the time. Status 0 where it was.
+//
+//     soak [--seconds N] [--leak descriptor|memory]
+//
+// Eight minutes where nothing is said. With --leak it leaves something behind in each round, and status 0 says that
+// it noticed just that.
+#include "../api/harness/device_code.hpp"
+#include "../api/harness/simulator.hpp"
+#include "../api/harness/uses.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace cushim;
+using api_test::Use;
+using api_test::Workplace;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+    double seconds = 480;
+    std::string_view leak;
+};
+
+// --- what the process holds
+
+struct Figures {
+    std::size_t rss = 0;           // bytes
+    std::size_t device_memory = 0; // bytes in use on the device, by whomever
+    std::size_t descriptors = 0;
+    std::size_t threads = 0;
+};
+
+std::size_t resident_bytes() {
+    std::ifstream file("/proc/self/statm");
+    std::size_t all = 0, resident = 0;
+    file >> all >> resident;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::size_t entries_of(const char *folder) {
+    const std::filesystem::directory_iterator all(folder);
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+Result<Figures> look(const Workplace &place) {
+    wait_for_released_closures();
+    CUSHIM_TRY(const MemoryInfo memory, place.context.memory_info());
+    return Figures{resident_bytes(), memory.total - memory.free, entries_of("/proc/self/fd"),
+                   entries_of("/proc/self/task")};
+}
+
+void print(double seconds, unsigned long rounds, const Figures &now) {
+    constexpr double mebi = 1 << 20;
+    std::printf("%8.1f s  %9lu rounds  host %8.1f MiB  device %9.1f MiB  %zu descriptors  %zu "
+                "threads\n",
+                seconds, rounds, static_cast<double>(now.rss) / mebi,
+                static_cast<double>(now.device_memory) / mebi, now.descriptors, now.threads);
+    std::fflush(stdout);
+}
+
+// --- the uses
+
+// Without those that this machine cannot do, which are told.
+Result<std::vector<Use>> possible_uses(const Workplace &place) {
+    std::vector<Use> possible;
+    for (const Use &use : api_test::all_uses()) {
+        const Result<void> used = use.run(place);
+        if (used) {
+            possible.push_back(use);
+        } else if (api_test::is_lack(used.error())) {
+            std::printf("left out: %s: %s\n", use.name, used.error().message());
+        } else {
+            std::printf("%s:\n", use.name);
+            return used.error();
+        }
+    }
+    return possible;
+}
+
+Result<void> leave_behind(std::string_view what, const Workplace &place) {
+    if (what == "descriptor") {
+        (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+    } else if (what == "memory") {
+        CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(place.context, 1 << 20));
+        (void)buffer.release();
+    }
+    return {};
+}
+
+std::atomic<unsigned long> teardown_failures = 0;
+
+void count_teardown_failures() {
+    set_teardown_sink({[](const TeardownFailure &failure, void *) {
+                           ++teardown_failures;
+                           std::fprintf(stderr, "destructor: %s answered %d\n", failure.entry_point,
+                                        failure.status);
+                       },
+                       nullptr});
+}
+
+class Soak {
+  public:
+    Soak(const Workplace &place, const Options &options) : place_(place), options_(options) {}
+
+    // The figures after a fifth of the time, and at the end.
+    Result<std::pair<Figures, Figures>> run() {
+        CUSHIM_TRY(uses_, possible_uses(place_));
+        CUSHIM_TRY(const Figures settled, run_until(options_.seconds / 5));
+        CUSHIM_TRY(const Figures last, run_until(options_.seconds));
+        return std::pair(settled, last);
+    }
+
+  private:
+    Result<Figures> run_until(double end) {
+        while (seconds() < end) {
+            CUSHIM_TRY_VOID(run_once());
+            if (seconds() >= next_line_) {
+                next_line_ += 10;
+                CUSHIM_TRY(const Figures now, look(place_));
+                print(seconds(), rounds_, now);
+            }
+        }
+        // Drivers keep some things of what was last: the same each time.
+        CUSHIM_TRY_VOID(api_test::own_context_use().run(place_));
+        CUSHIM_TRY_VOID(run_once());
+        CUSHIM_TRY(const Figures now, look(place_));
+        print(seconds(), rounds_, now);
+        return now;
+    }
+
+    Result<void> run_once() {
+        for (const Use &use : uses_) {
+            CUSHIM_TRY_VOID(told(use));
+        }
+        constexpr unsigned long rarely = 50;
+        if (++rounds_ % rarely == 0) {
+            CUSHIM_TRY_VOID(told(api_test::own_context_use()));
+        }
+        return leave_behind(options_.leak, place_);
+    }
+
+    Result<void> told(const Use &use) const {
+        auto used = use.run(place_);
+        if (!used) {
+            std::printf("%s, in round %lu:\n", use.name, rounds_);
+        }
+        return used;
+    }
+
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+    const Workplace &place_;
+    const Options options_;
+    std::vector<Use> uses_;
+    const Clock::time_point begin_ = Clock::now();
+    double next_line_ = 0;
+    unsigned long rounds_ = 0;
+};
+
+// --- the verdict
+
+std::vector<std::string> findings;
+
+void require(bool holds, const std::string &otherwise) {
+    if (!holds) {
+        findings.push_back(otherwise);
+    }
+}
+
+bool is_as_wanted(std::string_view leak) {
+    const std::string_view wanted =
+        leak == "descriptor" ? "open descriptors" : "bytes of the device";
+    return leak.empty() ? findings.empty()
+                        : !findings.empty() && findings.front().starts_with(wanted);
+}
+
+void require_equal(const char *what, std::size_t settled, std::size_t last) {
+    require(settled == last, std::string(what) + " were " + std::to_string(settled) + ", and are " +
+                                 std::to_string(last));
+}
+
+void judge(const Figures &settled, const Figures &last) {
+    require_equal("bytes of the device in use", settled.device_memory, last.device_memory);
+    require_equal("open descriptors", settled.descriptors, last.descriptors);
+    require_equal("threads", settled.threads, last.threads);
+    // The simulator remembers what is gone, so that it can tell of later uses.
+    const std::size_t allowed = settled.rss + (2u << 20) + settled.rss / 100;
+    require(api_test::simulator() != nullptr || last.rss <= allowed,
+            "host memory has grown from " + std::to_string(settled.rss) + " to " +
+                std::to_string(last.rss) + " bytes");
+    require(teardown_failures == 0, "destructors have failed");
+}
+
+void judge_simulator() {
+    for (const std::string &line : api_test::leaks()) {
+        require(false, "left behind: " + line);
+    }
+    for (const std::string &line : api_test::misuses()) {
+        require(false, "misused: " + line);
+    }
+}
+
+Result<void> soak(const Options &options) {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const auto name, device.name());
+    std::printf("%s, driver %d, %.0f s\n", name.c_str(), driver_version().packed(),
+                options.seconds);
+    {
+        CUSHIM_TRY(const Workplace place, Workplace::on(device));
+        CUSHIM_TRY(const auto figures, Soak(place, options).run());
+        judge(figures.first, figures.second);
+    }
+    judge_simulator();
+    return {};
+}
+
+std::optional<Options> parse(int argc, char **argv) {
+    Options options;
+    for (int index = 1; index + 1 < argc; index += 2) {
+        const std::string_view name = argv[index], value = argv[index + 1];
+        if (name == "--seconds") {
+            options.seconds = std::atof(argv[index + 1]);
+        } else if (name == "--leak" && (value == "descriptor" || value == "memory")) {
+            options.leak = value;
+        } else {
+            return std::nullopt;
+        }
+    }
+    const bool paired = argc % 2 == 1;
+    return paired && options.seconds > 0 ? std::optional(options) : std::nullopt;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const std::optional<Options> options = parse(argc, argv);
+    if (!options) {
+        std::fprintf(stderr, "usage: %s [--seconds N] [--leak descriptor|memory]\n", argv[0]);
+        return 2;
+    }
+    count_teardown_failures();
+    api_test::register_kernels();
+    const Result<void> done = soak(*options);
+    require(done.has_value(), done ? "" : done.error().message());
+    const bool good = is_as_wanted(options->leak);
+    for (const std::string &finding : findings) {
+        std::printf("%s%s\n", good ? "as wanted: " : "FAILED: ", finding.c_str());
+    }
+    std::puts(findings.empty() ? "flat" : "not flat");
+    return good ? 0 : 1;
+}
