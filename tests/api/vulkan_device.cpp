@@ -18,6 +18,7 @@ using GetInstanceProcAddr = VoidFunction (*)(Instance, const char *);
 
 constexpr const char *device_extensions[] = {"VK_KHR_external_memory_fd",
                                              "VK_KHR_external_semaphore_fd"};
+constexpr std::uint32_t memory_extensions = 1; // of them, from the first on
 
 // Vulkan's loader, or where that is not installed, NVIDIA's implementation itself.
 GetInstanceProcAddr entry_of_vulkan() {
@@ -89,8 +90,25 @@ std::unique_ptr<VulkanDevice> VulkanDevice::find(const cushim::DeviceUuid &uuid,
                                                  std::string &why_not) {
     std::unique_ptr<VulkanDevice> device(new VulkanDevice);
     const bool found = device->load(why_not) && device->make_instance(why_not) &&
-                       device->choose(uuid, why_not) && device->make_device(why_not);
+                       device->choose(&uuid, why_not) &&
+                       device->make_device(std::size(device_extensions), why_not);
     return found ? std::move(device) : nullptr;
+}
+
+std::unique_ptr<VulkanDevice> VulkanDevice::any(std::string &why_not) {
+    std::unique_ptr<VulkanDevice> device(new VulkanDevice);
+    const bool found = device->load(why_not) && device->make_instance(why_not) &&
+                       device->choose(nullptr, why_not) &&
+                       device->make_device(memory_extensions, why_not);
+    return found ? std::move(device) : nullptr;
+}
+
+VulkanDevice::Native VulkanDevice::native() const {
+    return {owned_->physical, owned_->device, owned_->queue, owned_->family};
+}
+
+VulkanDevice::VoidFunction VulkanDevice::function(const char *name) const {
+    return call_->get(owned_->instance, name);
 }
 
 bool VulkanDevice::load(std::string &why_not) {
@@ -120,7 +138,7 @@ bool VulkanDevice::make_instance(std::string &why_not) {
     return complete;
 }
 
-bool VulkanDevice::choose(const cushim::DeviceUuid &uuid, std::string &why_not) {
+bool VulkanDevice::choose(const cushim::DeviceUuid *uuid, std::string &why_not) {
     std::uint32_t count = 0;
     call_->EnumeratePhysicalDevices(owned_->instance, &count, nullptr);
     std::vector<PhysicalDevice> devices(count);
@@ -130,7 +148,10 @@ bool VulkanDevice::choose(const cushim::DeviceUuid &uuid, std::string &why_not) 
         PhysicalDeviceProperties2 properties;
         properties.next = &id;
         call_->GetPhysicalDeviceProperties2(device, &properties);
-        if (std::memcmp(id.device_uuid, uuid.bytes, sizeof uuid.bytes) == 0) {
+        const bool wanted = uuid != nullptr
+                                ? std::memcmp(id.device_uuid, uuid->bytes, sizeof uuid->bytes) == 0
+                                : owned_->physical == nullptr;
+        if (wanted) {
             owned_->physical = device;
         }
     }
@@ -138,7 +159,7 @@ bool VulkanDevice::choose(const cushim::DeviceUuid &uuid, std::string &why_not) 
     return owned_->physical != nullptr;
 }
 
-bool VulkanDevice::make_device(std::string &why_not) {
+bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_not) {
     std::uint32_t count = 0;
     call_->GetPhysicalDeviceQueueFamilyProperties(owned_->physical, &count, nullptr);
     std::vector<QueueFamilyProperties> families(count);
@@ -156,7 +177,7 @@ bool VulkanDevice::make_device(std::string &why_not) {
     DeviceCreateInfo info;
     info.next = &timeline;
     info.queues = &queue;
-    info.extension_count = std::size(device_extensions);
+    info.extension_count = extension_count;
     info.extensions = device_extensions;
     const Result made = call_->CreateDevice(owned_->physical, &info, nullptr, &owned_->device);
     if (made != 0) {

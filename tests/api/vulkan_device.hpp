@@ -19,9 +19,24 @@ class VulkanDevice {
     // Null where Vulkan is not there, or knows no such device, or cannot export what the tests need: and
     // then says why.
     static std::unique_ptr<VulkanDevice> find(const cushim::DeviceUuid &uuid, std::string &why_not);
+    // The first device there is, whatever it is, which may not be able to export semaphores: for what Vulkan
+    // does by itself.
+    static std::unique_ptr<VulkanDevice> any(std::string &why_not);
     ~VulkanDevice();
     VulkanDevice(const VulkanDevice &) = delete;
     VulkanDevice &operator=(const VulkanDevice &) = delete;
+
+    // For work of other kinds than the functions below do. They are valid as long as this is.
+    struct Native {
+        vulkan::PhysicalDevice physical = nullptr;
+        vulkan::Device device = nullptr;
+        vulkan::Queue queue = nullptr;
+        std::uint32_t family = 0;
+    };
+    Native native() const;
+    // Null where there is no function of that name.
+    using VoidFunction = void (*)();
+    VoidFunction function(const char *name) const;
 
     struct ExportedBuffer {
         vulkan::Buffer buffer = 0;
@@ -57,8 +72,9 @@ class VulkanDevice {
 
     bool load(std::string &why_not);
     bool make_instance(std::string &why_not);
-    bool choose(const cushim::DeviceUuid &uuid, std::string &why_not);
-    bool make_device(std::string &why_not);
+    // With this UUID, or the first one where there is none.
+    bool choose(const cushim::DeviceUuid *uuid, std::string &why_not);
+    bool make_device(std::uint32_t extension_count, std::string &why_not);
     ExportedSemaphore export_semaphore(bool timeline);
     std::uint32_t memory_type(std::uint32_t allowed) const;
     vulkan::CommandBuffer begin();

@@ -1,0 +1,215 @@
+// cushim in a process with others that use CUDA: a library that is linked to libcudart, or opens it, and a
+// second copy of cushim. Who comes first must not matter, so each test case wants a process of its own;
+// coexistence_test.py gives it one. The libraries are named by COEXISTENCE_NEIGHBOUR and COEXISTENCE_PLUGIN.
+#include <catch2/catch_test_macros.hpp>
+
+#include "../support/ok.hpp"
+#include "neighbour.h"
+#include "plugin.h"
+
+#include <cushim/cushim.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+constexpr std::size_t count = 100'003;
+
+// Functions of a library that a variable of the environment names.
+void *open_named(const char *variable) {
+    const char *const file = std::getenv(variable);
+    if (file == nullptr) {
+        SKIP(variable << " names no library");
+    }
+    void *const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        FAIL(dlerror());
+    }
+    return library;
+}
+
+#define DECLARE(type, name, parameters) type(*name) parameters = nullptr;
+#define LOAD(type, name, parameters)                                                               \
+    name = reinterpret_cast<type(*) parameters>(dlsym(library, #name));                            \
+    REQUIRE(name != nullptr);
+
+struct Neighbour {
+    Neighbour() {
+        void *const library = open_named("COEXISTENCE_NEIGHBOUR");
+        NEIGHBOUR_FUNCTIONS(LOAD)
+    }
+    NEIGHBOUR_FUNCTIONS(DECLARE)
+};
+
+struct Plugin {
+    Plugin() {
+        void *const library = open_named("COEXISTENCE_PLUGIN");
+        PLUGIN_FUNCTIONS(LOAD)
+    }
+    PLUGIN_FUNCTIONS(DECLARE)
+};
+
+std::vector<int> numbers_from(int first) {
+    std::vector<int> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), first);
+    return numbers;
+}
+
+Context primary() {
+    return ok(Context::primary(ok(Device::get(0))));
+}
+
+CUcontext current() {
+    CUcontext context = nullptr;
+    ok(driver().cuCtxGetCurrent(&context));
+    return context;
+}
+
+std::vector<int> read(const Context &context, DeviceSpan<const int> span) {
+    std::vector<int> values(span.size());
+    ok(copy(context, std::span(values), span));
+    return values;
+}
+
+DeviceSpan<int> span_of(int *memory) {
+    return {reinterpret_cast<CUdeviceptr>(memory), count};
+}
+
+// Files of libcudart's that the process has in its address space.
+std::set<std::string> mapped_runtimes() {
+    std::set<std::string> files;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        const std::size_t name = line.rfind('/');
+        if (name != std::string::npos && line.compare(name + 1, 12, "libcudart.so") == 0) {
+            files.insert(line.substr(line.find('/')));
+        }
+    }
+    return files;
+}
+
+void check_one_runtime(const void *their_malloc) {
+    ok(load_runtime());
+    const auto own = ok(runtime().pfn<entry::cudaMalloc>());
+    CHECK(reinterpret_cast<void *>(own) == their_malloc);
+    for (const std::string &file : mapped_runtimes()) {
+        UNSCOPED_INFO(file);
+    }
+    CHECK(mapped_runtimes().size() == 1);
+}
+
+// Memory of either goes to the other.
+void exchange(const Context &context, const Neighbour &neighbour) {
+    const auto first = numbers_from(1), second = numbers_from(-7), third = numbers_from(1000);
+    int *theirs = nullptr;
+    REQUIRE(neighbour.neighbour_make(&theirs, first.data(), count) == 0);
+    CHECK(current() == context.native());
+    CHECK(read(context, span_of(theirs)) == first);
+    ok(copy(context, span_of(theirs), second));
+    std::vector<int> values(count);
+    REQUIRE(neighbour.neighbour_read(theirs, values.data(), count) == 0);
+    CHECK(values == second);
+
+    const auto ours = ok(DeviceBuffer<int>::copy_of(context, first));
+    REQUIRE(neighbour.neighbour_read(ours.data(), values.data(), count) == 0);
+    CHECK(values == first);
+    REQUIRE(neighbour.neighbour_write(ours.data(), third.data(), count) == 0);
+    CHECK(read(context, ours) == third);
+    CHECK(neighbour.neighbour_free(theirs) == 0);
+}
+
+void exchange(const Context &context, const Plugin &plugin) {
+    const auto first = numbers_from(3), second = numbers_from(-9);
+    const auto ours = ok(DeviceBuffer<int>::copy_of(context, first));
+    std::vector<int> values(count);
+    REQUIRE(plugin.plugin_read(ours.native(), values.data(), count) == 0);
+    CHECK(values == first);
+    REQUIRE(plugin.plugin_write(ours.native(), second.data(), count) == 0);
+    CHECK(read(context, ours) == second);
+
+    const DeviceSpan<int> theirs(plugin.plugin_allocate(count), count);
+    REQUIRE(theirs.address() != 0);
+    ok(copy(context, theirs, first));
+    REQUIRE(plugin.plugin_read(theirs.address(), values.data(), count) == 0);
+    CHECK(values == first);
+    const Stream stream = ok(Stream::create(context));
+    REQUIRE(plugin.plugin_fill_in(stream.native(), theirs.address(), 5, count) == 0);
+    ok(stream.synchronize());
+    CHECK(read(context, theirs) == std::vector<int>(count, 5));
+    plugin.plugin_release();
+}
+
+} // namespace
+
+TEST_CASE("a user of libcudart was there first", "[neighbour]") {
+    const Neighbour neighbour;
+    int *memory = nullptr;
+    const auto values = numbers_from(1);
+    REQUIRE(neighbour.neighbour_make(&memory, values.data(), count) == 0);
+    const CUcontext theirs = current();
+    CHECK(theirs != nullptr);
+    const Context context = primary();
+    CHECK(context.native() == theirs);
+    exchange(context, neighbour);
+    check_one_runtime(neighbour.neighbour_malloc());
+    CHECK(read(context, span_of(memory)) == values);
+    CHECK(neighbour.neighbour_free(memory) == 0);
+}
+
+TEST_CASE("cushim was there before a user of libcudart", "[neighbour]") {
+    const Context context = primary();
+    const auto ours = ok(DeviceBuffer<int>::copy_of(context, numbers_from(2)));
+    ok(load_runtime());
+    const Neighbour neighbour;
+    exchange(context, neighbour);
+    check_one_runtime(neighbour.neighbour_malloc());
+    CHECK(read(context, ours) == numbers_from(2));
+}
+
+TEST_CASE("a plugin has a copy of cushim of its own", "[plugin]") {
+    const Context context = primary();
+    const Plugin plugin;
+    CHECK(plugin.plugin_row() != static_cast<void *>(entry::cuInit::slot()));
+    CHECK(plugin.plugin_primary() == context.native());
+    exchange(context, plugin);
+    check_one_runtime(plugin.plugin_malloc());
+}
+
+TEST_CASE("the plugin's copy was there first", "[plugin]") {
+    const Plugin plugin;
+    CHECK(plugin.plugin_malloc() != nullptr);
+    REQUIRE(plugin.plugin_allocate(count) != 0);
+    const Context context = primary();
+    CHECK(plugin.plugin_primary() == context.native());
+    exchange(context, plugin);
+    check_one_runtime(plugin.plugin_malloc());
+}
+
+TEST_CASE("all three in one process", "[neighbour][plugin]") {
+    const Neighbour neighbour;
+    const Plugin plugin;
+    const auto first = numbers_from(11);
+    int *memory = nullptr;
+    REQUIRE(neighbour.neighbour_make(&memory, first.data(), count) == 0);
+    std::vector<int> values(count);
+    REQUIRE(plugin.plugin_read(span_of(memory).address(), values.data(), count) == 0);
+    CHECK(values == first);
+    const Context context = primary();
+    CHECK(plugin.plugin_primary() == context.native());
+    CHECK(plugin.plugin_current() == current());
+    exchange(context, neighbour);
+    exchange(context, plugin);
+    check_one_runtime(neighbour.neighbour_malloc());
+    CHECK(plugin.plugin_malloc() == neighbour.neighbour_malloc());
+    CHECK(neighbour.neighbour_free(memory) == 0);
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Runs each test case of coexistence_test.cpp in a process of its own: with a neighbour that opens libcudart,
+with one that is linked to it, and with a plugin that has a copy of cushim.
+
+libcudart is the one given by --runtime, else GPU_TEST_CUDART, else one of the right major version that the
+dynamic linker, a toolkit, or a Python environment has (GPU_TEST_PYTHON names another Python). Status 77, and
+the reason, where there is none.
+"""
+
+import argparse
+import glob
+import os
+import pathlib
+import subprocess
+import sys
+
+SKIPPED = 77
+IN_PYTHON = """
+import glob, nvidia
+for folder in nvidia.__path__:
+    print(*glob.glob(folder + '/*/lib/libcudart.so.*'), sep='\\n')
+"""
+BY_NAME = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+print(next(line.split(maxsplit=5)[5] for line in open('/proc/self/maps') if 'libcudart' in line))
+"""
+
+
+def output(*command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def candidates(name):
+    yield output(sys.executable, "-c", BY_NAME, name)
+    roots = [os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), *glob.glob("/usr/local/cuda*")]
+    for root in filter(None, roots):
+        for folder in ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"):
+            yield f"{root}/{folder}/{name}"
+    for python in filter(None, (os.environ.get("GPU_TEST_PYTHON"), "python3", sys.executable)):
+        yield from output(python, "-c", IN_PYTHON).splitlines()
+
+
+def find_runtime(name):
+    if os.environ.get("GPU_TEST_CUDART"):
+        return pathlib.Path(os.environ["GPU_TEST_CUDART"])
+    for file in filter(None, candidates(name)):
+        if pathlib.Path(file).name.startswith(name) and pathlib.Path(file).exists():
+            return pathlib.Path(file)
+    return None
+
+
+def cases(program, tags):
+    listed = subprocess.run([program, "--list-tests", "--verbosity", "quiet", tags],
+                            check=True, capture_output=True, text=True).stdout
+    return [line.strip() for line in listed.splitlines() if line.strip()]
+
+
+def environment(given, folder, **more):
+    libraries = os.pathsep.join(filter(None, (str(folder), os.environ.get("LD_LIBRARY_PATH"))))
+    simulated = {"CUSHIM_DRIVER": str(given.driver)} if given.driver else {}
+    return os.environ | simulated | {"LD_LIBRARY_PATH": libraries} | more
+
+
+def passes(given, name, case, env):
+    done = subprocess.run([given.program, case], env=env, capture_output=True, text=True, timeout=120)
+    print(f"{'ok' if done.returncode == 0 else 'FAILED'}: {name}: {case}", flush=True)
+    if done.returncode != 0:
+        print(done.stdout, done.stderr)
+    return done.returncode == 0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, type=os.path.abspath)
+    parser.add_argument("--opens", required=True, type=os.path.abspath,
+                        help="the neighbour that opens libcudart")
+    parser.add_argument("--linked", required=True, type=os.path.abspath,
+                        help="the one that is linked to it")
+    parser.add_argument("--plugin", type=os.path.abspath,
+                        help="none: the library is shared, and there is one copy only")
+    parser.add_argument("--runtime-name", required=True, help="the file name of libcudart")
+    parser.add_argument("--driver", help="of the simulator")
+    parser.add_argument("--runtime", type=pathlib.Path, help="of the simulator")
+    return parser.parse_args()
+
+
+def main():
+    given = arguments()
+    runtime = given.runtime or find_runtime(given.runtime_name)
+    if runtime is None:
+        print(f"SKIPPED: there is no {given.runtime_name}; GPU_TEST_CUDART names one")
+        return SKIPPED
+    print(f"libcudart: {runtime}")
+    neighbours = {
+        "opened": {"COEXISTENCE_NEIGHBOUR": given.opens},
+        "linked": {"COEXISTENCE_NEIGHBOUR": given.linked},
+        # As where the program itself is linked to libcudart.
+        "there from the start": {"COEXISTENCE_NEIGHBOUR": given.linked,
+                                 "LD_PRELOAD": given.linked},
+    }
+    folder = runtime.resolve().parent if given.driver else runtime.parent
+    plugin = {"COEXISTENCE_PLUGIN": given.plugin} if given.plugin else {}
+    tags = "*" if given.plugin else "[neighbour]~[plugin]"
+    results = [
+        passes(given, f"libcudart {kind}", case,
+               environment(given, folder, **variables, **plugin))
+        for kind, variables in neighbours.items()
+        for case in cases(given.program, tags)
+    ]
+    if not given.plugin:
+        print("SKIPPED: with a shared cushim there is no second copy of it")
+    print(f"{sum(results)} passed, {results.count(False)} failed, {0 if given.plugin else 1} skipped")
+    return 0 if all(results) and results else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

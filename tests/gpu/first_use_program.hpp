@@ -1,0 +1,54 @@
+// The main of the programs that first_use_costs.py runs: how long the one first use takes in a fresh process.
+//
+// usage: PROGRAM version|init|all [LIBRARY NAMES]
+//
+// Prints nanoseconds, and what came of it: the driver's version, cuInit's status, how many names were found.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+// Each program's own way.
+struct Arguments {
+    const char *library = "libcuda.so.1";
+    std::vector<std::string> names; // of all entry points
+};
+int first_version(const Arguments &arguments);
+int first_init(const Arguments &arguments);
+int resolve_all(const Arguments &arguments);
+
+inline std::vector<std::string> lines_of(const char *file) {
+    std::vector<std::string> lines;
+    std::FILE *const open = std::fopen(file, "r");
+    char line[256];
+    while (open != nullptr && std::fscanf(open, "%255s", line) == 1) {
+        lines.emplace_back(line);
+    }
+    return lines;
+}
+
+int main(int argc, char **argv) {
+    using Clock = std::chrono::steady_clock;
+    const auto is = [&](const char *word) { return argc > 1 && std::strcmp(argv[1], word) == 0; };
+    int (*const use)(const Arguments &) = is("version") ? first_version
+                                          : is("init")  ? first_init
+                                          : is("all")   ? resolve_all
+                                                        : nullptr;
+    if (use == nullptr) {
+        return 2;
+    }
+    Arguments arguments;
+    if (argc > 3) {
+        arguments.library = argv[2];
+        arguments.names = lines_of(argv[3]);
+    }
+    (void)Clock::now(); // its own first use costs, too
+    const auto begin = Clock::now();
+    const int outcome = use(arguments);
+    const auto passed = std::chrono::duration<double, std::nano>(Clock::now() - begin);
+    std::printf("%.0f %d\n", passed.count(), outcome);
+    return 0;
+}

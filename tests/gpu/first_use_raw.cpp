@@ -1,0 +1,36 @@
+// What no loader can do without: open the library, look names up.
+#include "first_use_program.hpp"
+
+#include <dlfcn.h>
+
+namespace {
+
+void *function(const Arguments &arguments, const char *name) {
+    void *const library = dlopen(arguments.library, RTLD_NOW | RTLD_LOCAL);
+    return library == nullptr ? nullptr : dlsym(library, name);
+}
+
+} // namespace
+
+int first_version(const Arguments &arguments) {
+    int version = 0;
+    const auto get = reinterpret_cast<int (*)(int *)>(function(arguments, "cuDriverGetVersion"));
+    return get != nullptr && get(&version) == 0 ? version : -1;
+}
+
+int first_init(const Arguments &arguments) {
+    const auto init = reinterpret_cast<int (*)(unsigned int)>(function(arguments, "cuInit"));
+    return init != nullptr ? init(0) : -1;
+}
+
+int resolve_all(const Arguments &arguments) {
+    void *const library = dlopen(arguments.library, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        return -1;
+    }
+    int found = 0;
+    for (const std::string &name : arguments.names) {
+        found += dlsym(library, name.c_str()) != nullptr ? 1 : 0;
+    }
+    return found;
+}

@@ -1,0 +1,45 @@
+// What the tests use of NCCL, declared as its header has it and loaded where it is found: nothing of it is
+// needed to build them.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+namespace gpu_test::nccl {
+
+using Result = int; // 0: success
+using Communicator = struct CommunicatorHandle *;
+
+// Passed by value, as NCCL has it.
+struct UniqueId {
+    char bytes[128];
+};
+
+constexpr int uint32 = 3; // a data type
+constexpr int sum = 0;    // an operation
+
+// Every function that the tests call: X(return type, name without "nccl", parameters).
+#define NCCL_FUNCTIONS(X)                                                                          \
+    X(Result, GetVersion, (int *))                                                                 \
+    X(Result, GetUniqueId, (UniqueId *))                                                           \
+    X(Result, CommInitRank, (Communicator *, int, UniqueId, int))                                  \
+    X(Result, AllReduce, (const void *, void *, std::size_t, int, int, Communicator, CUstream))    \
+    X(Result, GroupStart, ())                                                                      \
+    X(Result, GroupEnd, ())                                                                        \
+    X(Result, CommDestroy, (Communicator))                                                         \
+    X(const char *, GetErrorString, (Result))                                                      \
+    X(const char *, GetLastError, (Communicator))
+
+struct Functions {
+#define NCCL_DECLARE(type, name, parameters) type(*name) parameters = nullptr;
+    NCCL_FUNCTIONS(NCCL_DECLARE)
+#undef NCCL_DECLARE
+};
+
+// NVLink's multicast stays off, whatever the environment says: it is a resource of all of the machine's
+// programs. Then loads the library of that name. False, with a line in the standard error output, where there
+// is none, or it lacks a function.
+bool load(const char *library, Functions &functions);
+
+} // namespace gpu_test::nccl

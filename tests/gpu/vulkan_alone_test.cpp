@@ -1,0 +1,49 @@
+// Vulkan's half of the frames with nobody at the other end, on whatever device Vulkan has, a processor too:
+// what fails here is no fault of CUDA's.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include "../sim/child_process.hpp"
+#include "vulkan_session.hpp"
+
+#include <algorithm>
+
+using namespace gpu_test;
+
+namespace {
+
+void go_round(const api_test::VulkanDevice &device, const Subject &subject, unsigned int frames) {
+    VulkanTransfers vulkan(device);
+    const auto shared = subject.shape.level_count != 0 ? vulkan.shared_image(subject.shape)
+                                                       : vulkan.shared_buffer(subject.words);
+    const auto from = vulkan.staging(subject.words);
+    const auto to = vulkan.staging(subject.words);
+    const auto timeline = vulkan.timeline(false);
+    const Noise noise(subject.words, frames);
+    const cushim::UniqueFd exported = vulkan.export_memory(shared);
+    CHECK(exported);
+    for (unsigned int frame = 0; frame < frames; ++frame) {
+        std::ranges::copy(noise.frame(frame), from.words.begin());
+        vulkan.upload(from, shared, {timeline, begun(frame)}, {timeline, given(frame)});
+        vulkan.download(shared, to, {timeline, given(frame)}, {timeline, taken(frame)});
+        vulkan.await({timeline, taken(frame)});
+        require_frame(to.words, noise.frame(frame), frame);
+    }
+}
+
+} // namespace
+
+TEST_CASE("frames go through Vulkan's memory and come out whole", "[vulkan][alone]") {
+    const Subject &subject = GENERATE(from_range(std::begin(subjects), std::end(subjects)));
+    INFO(subject.name);
+    std::string why_not;
+    const auto device = api_test::VulkanDevice::any(why_not);
+    if (device == nullptr) {
+        SKIP(why_not);
+    }
+    go_round(*device, subject, 1); // opens what the driver keeps open
+    const std::size_t descriptors = sim_test::open_descriptors();
+    go_round(*device, subject, 10);
+    CHECK(sim_test::open_descriptors() == descriptors);
+}

@@ -1,0 +1,108 @@
+// The same frames between two processes: Vulkan in one, CUDA in the other, which is this program again with
+// one hidden test case.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include "../sim/child_process.hpp"
+#include "../support/ok.hpp"
+#include "vulkan_session.hpp"
+
+using namespace cushim;
+using namespace gpu_test;
+using sim_test::Channel;
+using sim_test::Child;
+using support::ok;
+
+namespace {
+
+// One session of the child's. Two descriptors follow: the memory's and the timeline's.
+struct Plan {
+    unsigned int frames; // 0: there are no more sessions
+    Way way;
+    std::size_t memory_size;
+    std::size_t words;
+    ImageShape shape;
+};
+
+// What the child tells after a session.
+struct Outcome {
+    std::size_t descriptors;
+};
+
+void run_session(Channel &child, const Interop &both, const Subject &subject, Way way,
+                 unsigned int frames) {
+    VulkanHalf vulkan(*both.vulkan, subject, frames);
+    {
+        const Exported exported = vulkan.exported();
+        child.send(Plan{frames, way, exported.memory_size, exported.words, exported.shape});
+        child.send_fd(exported.memory.get());
+        child.send_fd(exported.timeline.get());
+    }
+    child.await(); // it has imported them
+    for (unsigned int frame = 0; frame < frames; ++frame) {
+        if (way == Way::cuda_to_vulkan) {
+            vulkan.take(frame);
+            vulkan.check(frame);
+        } else {
+            vulkan.give(frame);
+        }
+    }
+    child.await(); // it has let go of them
+}
+
+void follow(Channel &parent, const Context &context, const Plan &plan) {
+    Exported exported;
+    exported.memory.reset(parent.receive_fd());
+    exported.timeline.reset(parent.receive_fd());
+    exported.memory_size = plan.memory_size;
+    exported.words = plan.words;
+    exported.shape = plan.shape;
+    CudaPartner cuda(context, std::move(exported), plan.frames);
+    parent.signal();
+    const Noise noise(plan.words, plan.frames);
+    for (unsigned int frame = 0; frame < plan.frames; ++frame) {
+        if (plan.way == Way::cuda_to_vulkan) {
+            cuda.give(frame);
+            cuda.taken_words(); // no more than one frame ahead
+        } else {
+            cuda.take(frame);
+            require_frame(cuda.taken_words(), noise.frame(frame), frame);
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("child: CUDA's half of frames that another process shares", "[.]") {
+    Channel parent = Channel::of_parent();
+    const Context context = ok(Context::primary(ok(Device::get(0))));
+    for (auto plan = parent.receive<Plan>(); plan.frames != 0; plan = parent.receive<Plan>()) {
+        follow(parent, context, plan);
+        parent.signal();
+        parent.send(Outcome{sim_test::open_descriptors()});
+    }
+}
+
+TEST_CASE("each of 1,000 frames arrives whole in another process", "[gpu][vulkan]") {
+    const Subject &subject = GENERATE(from_range(std::begin(subjects), std::end(subjects)));
+    const Way way = GENERATE(Way::cuda_to_vulkan, Way::vulkan_to_cuda);
+    INFO(subject.name << ", "
+                      << (way == Way::cuda_to_vulkan ? "CUDA to Vulkan" : "Vulkan to CUDA"));
+    const Interop both;
+    Child child("child: CUDA's half of frames that another process shares");
+    Outcome there{};
+    std::size_t here = 0;
+    // The first, short one opens what the drivers keep open.
+    for (const unsigned int frames : {2u, 1000u}) {
+        run_session(child.channel(), both, subject, way, frames);
+        const auto outcome = child.channel().receive<Outcome>();
+        const std::size_t open = sim_test::open_descriptors();
+        CHECK((there.descriptors == 0 || there.descriptors == outcome.descriptors));
+        CHECK((here == 0 || here == open));
+        there = outcome;
+        here = open;
+    }
+    child.channel().send(Plan{});
+    CHECK(child.passed());
+}

@@ -1,0 +1,65 @@
+// Vulkan and CUDA on one GPU, and frames that go from one to the other.
+#pragma once
+
+#include "cuda_partner.hpp"
+#include "vulkan_transfers.hpp"
+
+#include <memory>
+
+namespace gpu_test {
+
+// Vulkan's device for CUDA's device 0, or the end of the test case as skipped where there is no Vulkan.
+struct Interop {
+    Interop();
+
+    std::unique_ptr<api_test::VulkanDevice> vulkan; // goes last
+    cushim::Context context;
+};
+
+// Which way frames go.
+enum class Way { cuda_to_vulkan, vulkan_to_cuda };
+
+// What is shared: an image, or a buffer where that has no levels.
+struct Subject {
+    const char *name;
+    std::size_t words;
+    ImageShape shape;
+
+    static Subject buffer(const char *name, std::size_t words) { return {name, words, {}}; }
+    static Subject image(const char *name, const ImageShape &shape) {
+        return {name, shape.words(), shape};
+    }
+};
+inline const Subject subjects[] = {
+    Subject::buffer("4 KiB", 1 << 10),
+    Subject::buffer("1 MiB + 4 B", (1 << 18) + 1),
+    Subject::buffer("16 MiB", 1 << 22),
+    Subject::image("image of 256 x 256, 9 levels", {256, 256, 9}),
+    Subject::image("image of 333 x 77, 9 levels", {333, 77, 9}),
+    Subject::image("image of 1024 x 1024", {1024, 1024, 1}),
+};
+
+// Vulkan's half of a session: what both use, and what of each frame is Vulkan's part.
+class VulkanHalf {
+  public:
+    VulkanHalf(const api_test::VulkanDevice &device, const Subject &subject, unsigned int frames);
+
+    // New descriptors each time.
+    Exported exported();
+
+    // Queued: takes a frame of CUDA's.
+    void take(unsigned int frame);
+    // Waits for the frame that was taken, and compares every byte of it.
+    void check(unsigned int frame);
+    // Queued: gives a frame.
+    void give(unsigned int frame);
+
+  private:
+    VulkanTransfers transfers_;
+    VulkanTransfers::Shared shared_;
+    VulkanTransfers::Staging staging_;
+    vulkan::Semaphore timeline_;
+    Noise noise_;
+};
+
+} // namespace gpu_test

@@ -1,0 +1,82 @@
+// Vulkan's half of the frames that it shares with CUDA: memory and a timeline that are exported, and copies
+// between that memory and some that the host sees.
+#pragma once
+
+#include "../api/vulkan_device.hpp"
+#include "image_shape.hpp"
+#include "vulkan_transfer_api.hpp"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gpu_test {
+
+// Each function fails the test case where Vulkan refuses. What it makes goes with it: the device is left as
+// it was before.
+class VulkanTransfers {
+  public:
+    using At = api_test::VulkanDevice::At;
+
+    explicit VulkanTransfers(const api_test::VulkanDevice &device);
+    ~VulkanTransfers();
+    VulkanTransfers(const VulkanTransfers &) = delete;
+    VulkanTransfers &operator=(const VulkanTransfers &) = delete;
+
+    // In memory of the host's.
+    struct Staging {
+        vulkan::Buffer buffer = 0;
+        std::span<unsigned int> words;
+    };
+    Staging staging(std::size_t words);
+
+    // In memory of the device's, which is exported and holds nothing else.
+    struct Shared {
+        vulkan::Buffer buffer = 0; // or an image
+        vulkan::Image image = 0;
+        ImageShape shape;
+        std::size_t words = 0;
+        std::size_t memory_size = 0; // bytes
+        vulkan::DeviceMemory memory = 0;
+    };
+    Shared shared_buffer(std::size_t words);
+    Shared shared_image(const ImageShape &shape);
+    // A new descriptor each time.
+    cushim::UniqueFd export_memory(const Shared &shared);
+
+    // A timeline at 0.
+    vulkan::Semaphore timeline(bool exportable);
+    cushim::UniqueFd export_timeline(vulkan::Semaphore timeline);
+
+    // Queued: begin after `wait`, end with `signal`.
+    void upload(const Staging &from, const Shared &to, At wait, At signal);
+    void download(const Shared &from, const Staging &to, At wait, At signal);
+    // The host waits, and nothing may be queued that does not end before that.
+    void await(At at);
+
+  private:
+    struct Functions;
+    vulkan::DeviceMemory allocate(const vulkan::MemoryRequirements &needed, vulkan::Flags flags,
+                                  const void *extension);
+    vulkan::DeviceMemory allocate_shared(Shared &shared, const vulkan::MemoryRequirements &needed);
+    vulkan::Buffer make_buffer(std::size_t size, const void *extension);
+    std::uint32_t memory_type(std::uint32_t allowed, vulkan::Flags flags) const;
+    vulkan::CommandBuffer begin();
+    void submit(vulkan::CommandBuffer commands, const At *wait, At signal);
+    void acquire(vulkan::CommandBuffer commands, const Shared &shared);
+    void release(vulkan::CommandBuffer commands, const Shared &shared);
+    void hand_over(vulkan::CommandBuffer commands, const Shared &shared, std::uint32_t from,
+                   std::uint32_t to);
+    void lay_out(const Shared &shared);
+
+    std::unique_ptr<Functions> call_;
+    api_test::VulkanDevice::Native on_;
+    vulkan::CommandPool pool_ = 0;
+    std::vector<vulkan::CommandBuffer> recorded_;
+    std::vector<vulkan::Buffer> buffers_;
+    std::vector<vulkan::Image> images_;
+    std::vector<vulkan::DeviceMemory> memories_;
+    std::vector<vulkan::Semaphore> semaphores_;
+};
+
+} // namespace gpu_test

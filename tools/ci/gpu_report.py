@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Tells what the tests on a GPU showed: a summary, JSON, and Markdown for tests/gpu/RESULTS.md.
+
+Reads the log that Meson leaves in a build folder, and asks cushim-info about the machine. Where there is no
+GPU it fails. Tests tell figures in lines of their own: "figure: NAME = VALUE UNIT".
+"""
+
+import argparse
+import collections
+import datetime
+import json
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+import check_counts
+
+FIGURE = re.compile(r"^figure: (?P<name>.+) = (?P<value>[-+0-9.eE]+) ?(?P<unit>.*)$")
+# What every test program says, whatever it tests.
+CHATTER = re.compile(
+    r"^(Filters: |Randomness seeded to|=+$|~+$|-+$|\.+$|All tests passed|test cases: |assertions: |"
+    r"\d+ passed, \d+ failed|Ran \d+ tests|OK( \(.*\))?$|.* \.\.\. ok$|ok: |SKIPPED)")
+
+
+# --- the machine
+
+
+def output_of(command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def driver_release():
+    """As NVIDIA numbers them: 580.159.04. CUDA's version says less."""
+    lines = output_of(
+        ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]).splitlines()
+    if lines:
+        return lines[0].strip()
+    try:
+        text = pathlib.Path("/proc/driver/nvidia/version").read_text()
+    except OSError:
+        return "unknown"
+    found = re.search(r"(\d+\.\d+(?:\.\d+)?)", text)
+    return found.group(1) if found else "unknown"
+
+
+def processor():
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.machine()
+    found = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    return found.group(1) if found else platform.machine()
+
+
+def describe(info_tool):
+    """None where no GPU can be used."""
+    text = subprocess.run([info_tool, "--json"], capture_output=True, text=True).stdout
+    info = json.loads(text)
+    if not info["usable"]:
+        print(f"error: there is no GPU to test on: {info['why_not_usable']}", file=sys.stderr)
+        return None
+    gpus = [{"name": device["name"], "compute_capability": device["compute_capability"],
+             "memory_bytes": device["total_memory"]} for device in info["devices"]]
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "cushim": info["cushim"],
+        "headers": info["headers"]["cuda"],
+        "driver": {"release": driver_release(), "cuda": info["driver"]["cuda_version"]},
+        "gpus": gpus,
+        "processor": processor(),
+        "system": f"{platform.system()} {platform.release()}, {' '.join(platform.libc_ver())}",
+        "simulated": any(gpu["name"].startswith("cushim simulated") for gpu in gpus),
+    }
+
+
+# --- the tests
+
+
+def figures_of(lines):
+    found = filter(None, map(FIGURE.match, lines))
+    return [{"name": figure["name"], "value": float(figure["value"]), "unit": figure["unit"]}
+            for figure in found]
+
+
+def notes_of(lines):
+    """What it printed beside figures and what all print; where files lie is of no interest elsewhere."""
+    return [line for line in lines
+            if line.strip() and not FIGURE.match(line) and not CHATTER.match(line)
+            and not re.search(r"(^|\s)/\S", line)]
+
+
+def assertions_of(output):
+    """Of Catch2's summary; None where the test is none of Catch2's."""
+    found = re.findall(r"(?:\((\d+) assertions? in|^assertions:\s+(\d+))", output, re.MULTILINE)
+    return int(found[-1][0] or found[-1][1]) if found else None
+
+
+def skip_reasons(record):
+    """Each once, and how often it was given."""
+    counted = collections.Counter(check_counts.skip_reasons(record))
+    return [f"{reason} ({count} times)" if count > 1 else reason
+            for reason, count in counted.items()]
+
+
+def entry_of(record, known):
+    suite, name = check_counts.suite_of(record, known)
+    counts = check_counts.counts_of(record)
+    lines = record.get("stdout", "").replace("\r", "").splitlines()
+    result = "failed" if counts.failed else "passed" if counts.passed else "skipped"
+    return {
+        "suite": suite,
+        "name": name,
+        "result": result,
+        "duration_s": round(record["duration"], 2),
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "skipped": counts.skipped,
+        "assertions": assertions_of(check_counts.output_of(record)),
+        "skip_reasons": skip_reasons(record) if counts.skipped else [],
+        "figures": figures_of(lines),
+        "notes": notes_of(lines) if result == "passed" else [],
+        "said_last": check_counts.output_of(record).strip().splitlines()[-25:]
+        if result == "failed" else [],
+    }
+
+
+def read_tests(build):
+    log = build / "meson-logs" / "testlog.json"
+    known = check_counts.suites_by_test(build)
+    records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    entries = [entry_of(record, known) for record in records]
+    return sorted((entry for entry in entries if entry["suite"] == "gpu"),
+                  key=lambda entry: entry["name"])
+
+
+def totals_of(tests):
+    sums = {key: sum(test[key] for test in tests) for key in ("passed", "failed", "skipped")}
+    sums["assertions"] = sum(test["assertions"] or 0 for test in tests)
+    sums["duration_s"] = round(sum(test["duration_s"] for test in tests), 1)
+    return sums
+
+
+# --- what is written
+
+
+def machine_lines(machine):
+    gpus = {}
+    for gpu in machine["gpus"]:
+        gpus[gpu["name"]] = gpus.get(gpu["name"], 0) + 1
+    return {
+        "date": machine["date"],
+        "GPUs": ", ".join(f"{count} x {name}" for name, count in gpus.items()),
+        "driver": f"{machine['driver']['release']} (CUDA {machine['driver']['cuda']})",
+        "CUDA headers": machine["headers"],
+        "cushim": machine["cushim"],
+        "processor": machine["processor"],
+        "system": machine["system"],
+    }
+
+
+def outcome(test):
+    return test["result"] + (f", {test['skipped']} skipped"
+                             if test["skipped"] and test["result"] != "skipped" else "")
+
+
+def number(value):
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def totals_text(totals):
+    return (f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped; "
+            f"{totals['assertions']:,} assertions")
+
+
+def summary(report):
+    lines = [f"{name + ':':14}{text}" for name, text in machine_lines(report["machine"]).items()]
+    lines.append("")
+    width = max((len(test["name"]) for test in report["tests"]), default=0)
+    for test in report["tests"]:
+        assertions = f"{test['assertions']:,} assertions" if test["assertions"] else ""
+        lines.append(f"{test['name']:{width}}  {outcome(test):20} {test['duration_s']:8.1f} s  "
+                     f"{assertions}".rstrip())
+        lines += [f"    skipped: {reason}" for reason in test["skip_reasons"]]
+        lines += [f"    {figure['name']}: {number(figure['value'])} {figure['unit']}"
+                  for figure in test["figures"]]
+    return "\n".join([*lines, "", totals_text(report["totals"])])
+
+
+def cell(text):
+    return str(text).replace("|", "\\|")
+
+
+def markdown_table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return lines + ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
+
+
+def markdown(report):
+    tests = report["tests"]
+    lines = ["# Results on a GPU", "",
+             "Written by `tools/dev test-gpu --results tests/gpu/RESULTS.md`, of one run.", ""]
+    lines += markdown_table(["", ""], machine_lines(report["machine"]).items())
+    lines += ["", totals_text(report["totals"]) + ".", "", "## Figures", ""]
+    lines += markdown_table(["figure", "value", "test"], [
+        (figure["name"], f"{number(figure['value'])} {figure['unit']}", test["name"])
+        for test in tests for figure in test["figures"]])
+    lines += ["", "## Tests", ""]
+    lines += markdown_table(["test", "result", "seconds", "assertions"], [
+        (test["name"], outcome(test), f"{test['duration_s']:.1f}", test["assertions"] or "")
+        for test in tests])
+    skips = [(test["name"], reason) for test in tests for reason in test["skip_reasons"]]
+    if skips:
+        lines += ["", "## What was skipped", "", *markdown_table(["test", "why"], skips)]
+    if any(test["notes"] for test in tests):
+        lines += ["", "## What tests printed"]
+    for test in tests:
+        if test["notes"]:
+            lines += ["", f"{test['name']}:", "", "```", *test["notes"], "```"]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--info", required=True, help="the program cushim-info")
+    parser.add_argument("--json", type=pathlib.Path, help="write the report there")
+    parser.add_argument("--results", type=pathlib.Path, help="write it there as Markdown")
+    given = parser.parse_args()
+    machine = describe(given.info)
+    if machine is None:
+        return 1
+    tests = read_tests(given.build)
+    report = {"machine": machine, "totals": totals_of(tests), "tests": tests}
+    print(summary(report))
+    if given.json:
+        given.json.write_text(json.dumps(report, indent=1) + "\n")
+    if given.results and machine["simulated"]:
+        print("error: these are no results of a GPU: the driver is a simulated one", file=sys.stderr)
+        return 1
+    if given.results:
+        given.results.write_text(markdown(report))
+    return 0 if tests else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
