@@ -1,11 +1,11 @@
 // Memory of the device and of the host, copies.
-#include "record.hpp"
+#include "../record.hpp"
 
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-namespace record {
+namespace record::QUESTIONS {
 
 namespace {
 
@@ -324,4 +324,4 @@ void copies() {
     d.cuMemFree(q);
 }
 
-} // namespace record
+} // namespace record::QUESTIONS

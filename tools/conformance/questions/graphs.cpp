@@ -1,10 +1,10 @@
 // Stream capture and graphs.
-#include "record.hpp"
+#include "../record.hpp"
 
 #include <chrono>
 #include <thread>
 
-namespace record {
+namespace record::QUESTIONS {
 
 namespace {
 
@@ -519,4 +519,4 @@ void graph_updates() {
     d.cuMemFree(p);
 }
 
-} // namespace record
+} // namespace record::QUESTIONS

@@ -1,11 +1,11 @@
 // Virtual memory management, descriptors, IPC, pools.
-#include "record.hpp"
+#include "../record.hpp"
 
 #include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace record {
+namespace record::QUESTIONS {
 
 namespace {
 
@@ -481,4 +481,4 @@ void pools() {
     d.cuStreamSynchronize(stream);
 }
 
-} // namespace record
+} // namespace record::QUESTIONS

@@ -1,5 +1,5 @@
 // Process states, devices, contexts.
-#include "record.hpp"
+#include "../record.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include <sys/wait.h>
 
-namespace record {
+namespace record::QUESTIONS {
 
 void process() {
     CUcontext current = nullptr;
@@ -272,4 +272,4 @@ void limits() {
     ask("cuCtxAttach", d.cuCtxAttach(nullptr, 0));
 }
 
-} // namespace record
+} // namespace record::QUESTIONS

@@ -1,10 +1,11 @@
 // Streams, events, modules, launches, resolution of names.
-#include "record.hpp"
+#include "../record.hpp"
+#include "../trace.hpp"
 
 #include <cstring>
 #include <vector>
 
-namespace record {
+namespace record::QUESTIONS {
 
 const char ptx[] = R"(.version 7.0
 .target sm_70
@@ -537,13 +538,13 @@ void resolution() {
         void *expected;
     } all[] = {
         {"cuMemAlloc", 3010,
-         reinterpret_cast<void *>(*cushim::driver().pfn<cushim::entry::cuMemAlloc_v1>())},
+         reinterpret_cast<void *>(trace::function_of<cushim::entry::cuMemAlloc_v1>())},
         {"cuMemAlloc", 3020,
-         reinterpret_cast<void *>(*cushim::driver().pfn<cushim::entry::cuMemAlloc_v2>())},
+         reinterpret_cast<void *>(trace::function_of<cushim::entry::cuMemAlloc_v2>())},
         {"cuCtxCreate", 11030,
-         reinterpret_cast<void *>(*cushim::driver().pfn<cushim::entry::cuCtxCreate_v2>())},
+         reinterpret_cast<void *>(trace::function_of<cushim::entry::cuCtxCreate_v2>())},
         {"cuCtxCreate", 11040,
-         reinterpret_cast<void *>(*cushim::driver().pfn<cushim::entry::cuCtxCreate_v3>())},
+         reinterpret_cast<void *>(trace::function_of<cushim::entry::cuCtxCreate_v3>())},
     };
     for (const auto &each : all) {
         pointer = nullptr;
@@ -554,4 +555,4 @@ void resolution() {
     }
 }
 
-} // namespace record
+} // namespace record::QUESTIONS

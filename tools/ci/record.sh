@@ -1,0 +1,72 @@
+#!/bin/bash
+# Asks the driver of this machine what it answers and keeps that, for the simulator to be held against:
+# tools/dev record [SECTION...]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tools/ci/common.sh
+. tools/ci/common.sh
+# shellcheck source=tools/ci/packages.sh
+. tools/ci/packages.sh
+# shellcheck source=tools/ci/headers.sh
+. tools/ci/headers.sh
+
+readonly BUILD=build/record FOLDER=tools/conformance/recordings
+
+# The questions are those of one release's headers, and the runtime is that release's: the toolkit of the machine
+# only serves where they cannot be downloaded.
+ensure_headers_and_runtime() {
+    if bring_wheels build/cuda-headers "$RUNTIME_WHEEL"; then
+        # shellcheck disable=SC2034 # configure reads it
+        HEADER_OPTIONS=("-Dheaders_dir=$(wheel_include build/cuda-headers)")
+        export CUSHIM_RUNTIME=${CUSHIM_RUNTIME:-$(wheel_runtime build/cuda-headers)}
+    else
+        ensure_cuda_headers native
+    fi
+}
+
+build_conformance() {
+    configure "$BUILD" --buildtype=debugoptimized --default-library=static -Dtests=disabled \
+        -Dtools=disabled -Dexamples=disabled -Dsimulator=enabled
+    meson compile -C "$BUILD" cushim-conformance ||
+        die "cushim-conformance was not built: it takes Linux and CUDA headers of 13.0 or newer"
+}
+
+# The version of the kernel's driver, which cuDriverGetVersion does not tell.
+driver_version() {
+    sed -nE 's/^NVRM version:.* ([0-9]+\.[0-9]+(\.[0-9]+)?) .*/\1/p' /proc/driver/nvidia/version
+}
+
+# recording_name DEVICE DRIVER: a file that there is not yet.
+recording_name() {
+    local name=${1#NVIDIA } file
+    name=${name,,}
+    name=${name//[^a-z0-9]/-}-$2
+    for file in "$FOLDER/$name.txt" "$FOLDER/$name-$(date +%F).txt" "$FOLDER/$name-$(date +%F-%H%M%S).txt"; do
+        [[ -e $file ]] || break
+    done
+    printf '%s\n' "$file"
+}
+
+[[ ${1:-} != --help ]] || exec bash tools/dev help
+[[ -z ${CUSHIM_DRIVER:-} ]] || die "CUSHIM_DRIVER is set, and what is recorded is the machine's own driver"
+[[ -e /proc/driver/nvidia/version ]] || die "there is no NVIDIA driver on this machine"
+ensure_build_tools
+ensure_headers_and_runtime
+step "build cushim-conformance"
+build_conformance
+step "record"
+answers=$BUILD/recording.txt
+run_built "$BUILD" cushim-conformance record "$@" >"$answers"
+device=$(sed -nE '1s/^# (.*), cuDriverGetVersion .*/\1/p' "$answers")
+[[ $device != "no device" ]] || die "the driver finds no GPU: see cushim-info"
+driver=$(driver_version)
+file=$(recording_name "$device" "$driver")
+{
+    echo "# driver $driver, recorded on $(date +%F)"
+    cat "$answers"
+} >"$file"
+grep -H '^-- the section ended' "$file" || true
+python3 tools/conformance/coverage.py "$BUILD/include/cushim/rows.json" tools/simulator/not_simulated.txt \
+    tools/conformance/cannot.txt tools/conformance/missing.txt "$file" | tail -n 1 || true
+echo "recorded: $file"
+note "To compare the simulator with it, add it to conformance_recordings in tools/conformance/meson.build."

@@ -1,0 +1,88 @@
+"""Holds the simulator against what real drivers answered.
+
+usage: compare.py [--print] DIFFERENCES RECORDING... [--sections SECTION...] -- CUSHIM_CONFORMANCE...
+
+Runs cushim-conformance, whose environment names the simulated driver, and compares every answer with
+the recorded one; of several recordings, the oldest first, a section is that of the newest that has it.
+A section that none has is not recorded yet: it is counted, and compared with nothing. DIFFERENCES lists
+where the simulator answers something else on purpose, a line each:
+
+    section | question | recorded | simulated | why
+
+A difference that is not listed fails; so does a listed one that is none (any more). With --print the
+differences are printed in that form.
+"""
+
+import argparse
+import sys
+
+import recording
+
+
+def listed_differences(path):
+    listed = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                section, question, recorded, simulated, why = (p.strip() for p in line.split("|", 4))
+                if not why:
+                    sys.exit(f"{path}: no reason: {line.strip()}")
+                listed[section, question] = (recorded, simulated)
+    return listed
+
+
+def by_question(sections, wanted):
+    return {(section, question): answer for section in wanted if section in sections
+            for question, answer in sections[section].items()}
+
+
+def compare(theirs, ours, listed):
+    """The differences that nobody listed, and the listed ones that are none."""
+    unexpected = []
+    for key, answer in theirs.items():
+        pair = (answer, ours.get(key, "(no answer)"))
+        if pair[0] != pair[1] and listed.get(key) != pair:
+            unexpected.append((*key, *pair))
+    unexpected += [(*key, "(not asked)", ours[key]) for key in ours if key not in theirs]
+    stale = [key for key in listed if key not in theirs or theirs[key] == ours.get(key)]
+    return unexpected, stale
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--print", action="store_true", dest="to_list")
+    parser.add_argument("differences")
+    parser.add_argument("recordings", nargs="+")
+    parser.add_argument("--sections", nargs="*", default=[])
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = parser.parse_args(sys.argv[1:at])
+    options.program = sys.argv[at + 1:]
+    return options
+
+
+def main():
+    options = arguments()
+    recorded = recording.newest(open(path, encoding="utf-8").read() for path in options.recordings)
+    simulated = recording.answers(recording.run(options.program, options.sections))
+    wanted = options.sections or {**recorded, **simulated}
+    unrecorded = [s for s in wanted if s not in recorded]
+    wanted = [s for s in wanted if s in recorded]
+    listed = {k: v for k, v in listed_differences(options.differences).items() if k[0] in wanted}
+    theirs = by_question(recorded, wanted)
+    unexpected, stale = compare(theirs, by_question(simulated, wanted), listed)
+    for difference in unexpected:
+        print(" | ".join(difference) + (" | " if options.to_list else ""))
+    for section, question in stale:
+        print(f"listed, but no difference: {section} | {question}")
+    more = sum(len(simulated[s]) for s in unrecorded)
+    ended = [s for s in unrecorded if "-- the section ended with status" in simulated[s]]
+    for section in ended:
+        print(f"did not come to its end: {section}")
+    print(f"{len(theirs)} answers, {len(listed)} deliberate differences, {len(unexpected)} unexpected ones; "
+          f"not recorded: {len(unrecorded)} sections with {more} answers")
+    if len(theirs) < 10 or unexpected or stale or ended:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+// Asks a driver what it answers, line by line, so that the simulator can be held against a recording of a
+// real one. Each section runs in a process of its own.
+#pragma once
+
+#include <cushim/cushim.hpp>
+
+#include <cstdint>
+#include <string>
+
+// The questions to the driver are compiled twice: as they are, and as a program with a default stream for
+// each thread has them, whose names stand for the _ptsz and _ptds variants.
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define QUESTIONS per_thread
+#else
+#define QUESTIONS legacy
+#endif
+
+namespace record {
+
+inline const auto d = cushim::driver();
+
+// One line: the question and the status.
+void ask(const char *question, CUresult status);
+// One line: something else that was seen, as a number or a text.
+void note(const char *what, long long value);
+void note(const char *what, const char *text);
+
+// The current context is device 0's primary one; false where there is none.
+bool start();
+CUcontext context();
+
+struct Section {
+    const char *name;
+    void (*run)();
+};
+struct Sections {
+    const char *prefix; // of their names
+    const Section *first;
+    unsigned int count;
+};
+
+// Every entry point of a table, with zeros for arguments.
+void driver_zeros();
+void runtime_zeros();
+
+namespace legacy {
+extern const Sections all;
+}
+namespace per_thread {
+extern const Sections all;
+}
+
+} // namespace record
+
+namespace record::QUESTIONS {
+
+// A kernel `add(out, n)` and others, as PTX.
+extern const char ptx[];
+
+void process();
+void devices();
+void attributes();
+void contexts();
+void primary_context();
+void memory();
+void host_memory();
+void copies();
+void virtual_memory();
+void descriptors();
+void ipc();
+void pools();
+void streams();
+void events();
+void capture();
+void graphs();
+void graph_updates();
+void modules();
+void launches();
+void resolution();
+void no_context();
+void limits();
+
+void arrays();
+void array_copies();
+void textures();
+void texture_references();
+void tensor_maps();
+void stream_copies();
+void memsets();
+void batch_copies();
+void managed();
+void location_pools();
+void functions();
+void legacy_launches();
+void libraries();
+void linking();
+void occupancy();
+void device_queries();
+void context_queries();
+void green_contexts();
+void stream_values();
+void stream_details();
+void capture_details();
+void graph_nodes();
+void graph_edges();
+void graph_memory_nodes();
+void generic_nodes();
+void older_contexts();
+void older_objects();
+void older_managed();
+void older_batches();
+void older_captures();
+void older_graphs();
+void ipc_processes();
+void at_exit();
+void before_init();
+void external_arrays();
+void external_semaphores();
+void dma_buffers();
+
+} // namespace record::QUESTIONS

@@ -1,0 +1,49 @@
+"""Reads what cushim-conformance prints."""
+
+import subprocess
+
+CALLS = "-- calls "
+
+
+def run(program, sections=()):
+    """What a program answers on the driver that its environment names."""
+    return subprocess.run([*program, "record", *sections], capture_output=True, text=True, check=True,
+                          timeout=600).stdout
+
+
+def answers(text):
+    """{section: {question: answer}} in order; a question asked again gets a number."""
+    found, section = {}, None
+    for line in text.splitlines():
+        if line.startswith("== "):
+            section = found.setdefault(line[3:].strip(), {})
+            continue
+        if section is None or line.startswith(("#", CALLS)) or not line.strip():
+            continue
+        question, _, answer = line.rpartition(" = ") if " = " in line else line.rpartition(" ")
+        question = name = question.strip()
+        number = 1
+        while name in section:
+            number += 1
+            name = f"{question} #{number}"
+        section[name] = answer.strip()
+    return found
+
+
+def newest(texts):
+    """The same of several recordings, the oldest first: a section is that of the newest that has it."""
+    found = {}
+    for text in texts:
+        found.update(answers(text))
+    return found
+
+
+def calls(text):
+    """{entry point: its statuses}, with None as the one of a function that answers something else."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith(CALLS):
+            name, *statuses = line.removeprefix(CALLS).split()
+            found.setdefault(name, set()).update(
+                None if status == "called" else int(status) for status in statuses)
+    return found

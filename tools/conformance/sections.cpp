@@ -1,0 +1,89 @@
+// Which sections there are, in the order of a recording.
+#include "record.hpp"
+
+namespace record::QUESTIONS {
+
+namespace {
+
+const Section sections[] = {
+#ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    // No call of these has a per-thread variant, or none that says more.
+    {"process", process},
+    {"devices", devices},
+    {"attributes", attributes},
+    {"contexts", contexts},
+    {"primary_context", primary_context},
+    {"limits", limits},
+#endif
+    {"memory", memory},
+    {"host_memory", host_memory},
+    {"copies", copies},
+    {"virtual_memory", virtual_memory},
+#ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    {"descriptors", descriptors},
+    {"ipc", ipc},
+#endif
+    {"pools", pools},
+    {"streams", streams},
+    {"events", events},
+    {"no_context", no_context},
+    {"capture", capture},
+    {"graphs", graphs},
+#ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    {"graph_updates", graph_updates},
+    {"modules", modules},
+#endif
+    {"launches", launches},
+    {"array_copies", array_copies},
+    {"stream_copies", stream_copies},
+    {"memsets", memsets},
+    {"batch_copies", batch_copies},
+    {"managed", managed},
+    {"stream_values", stream_values},
+    {"stream_details", stream_details},
+    {"capture_details", capture_details},
+    {"graph_edges", graph_edges},
+#ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    {"resolution", resolution},
+    {"before_init", before_init},
+    {"device_queries", device_queries},
+    {"context_queries", context_queries},
+    {"green_contexts", green_contexts},
+    {"arrays", arrays},
+    {"textures", textures},
+    {"texture_references", texture_references},
+    {"tensor_maps", tensor_maps},
+    {"location_pools", location_pools},
+    {"functions", functions},
+    {"libraries", libraries},
+    {"linking", linking},
+    {"occupancy", occupancy},
+    {"legacy_launches", legacy_launches},
+    {"graph_nodes", graph_nodes},
+    {"graph_memory_nodes", graph_memory_nodes},
+    {"generic_nodes", generic_nodes},
+    {"external_arrays", external_arrays},
+    {"external_semaphores", external_semaphores},
+    {"dma_buffers", dma_buffers},
+    {"ipc_processes", ipc_processes},
+    {"at_exit", at_exit},
+    {"older_contexts", older_contexts},
+    {"older_objects", older_objects},
+    {"older_managed", older_managed},
+    {"older_batches", older_batches},
+    {"older_captures", older_captures},
+    {"older_graphs", older_graphs},
+    {"driver_zeros", driver_zeros},
+    {"runtime_zeros", runtime_zeros},
+#endif
+};
+
+} // namespace
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+const Sections all = {"per-thread ", sections, sizeof sections / sizeof *sections};
+#else
+const Sections all = {"", sections, sizeof sections / sizeof *sections};
+#endif
+
+} // namespace record::QUESTIONS
