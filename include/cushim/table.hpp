@@ -17,9 +17,12 @@
  *     introduced after the installed driver           cu*: 36
  *     missing otherwise                               cu*: 302        cuda*: 302
  *
- * and leaves its outputs untouched, except that cudaGetDeviceCount and cudaDriverGetVersion write 0.
- * The functions that give names and texts of errors then answer from built-in names;
- * cudaGetLastError and cudaPeekAtLastError know the last failed call of their thread.
+ * and leaves its outputs untouched, except that cudaGetDeviceCount writes 0. The functions that give
+ * names and texts of errors then answer from built-in names; cudaGetLastError and
+ * cudaPeekAtLastError know the last failed call of their thread. Without a libcudart the two versions
+ * are told as a program with a static libcudart in it tells them: cudaDriverGetVersion answers 0
+ * (success) and writes the driver's, 0 where there is none; cudaRuntimeGetVersion that of the headers
+ * (with headers of CUDA 11 and no driver: 35). Whether there is a libcudart, runtime_version() says.
  *
  * Nothing calls cuInit for you. Threads: any number at any time, also from static constructors.
  * CUDA headers of 11.4 or newer; drivers of CUDA 11.4 or newer, older ones as far as they go.

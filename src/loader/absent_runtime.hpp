@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <cushim/loader.h>
 
 #include "error_codes.hpp"
 #include "platform.hpp"
@@ -34,17 +35,38 @@ inline cudaError_t cudaGetLastError(int) {
     return error;
 }
 
-/* Programs ask these two first, and look at the number: it must not be what was there before. */
+/* Programs ask this first, and look at the number: it must not be what was there before. */
 inline cudaError_t cudaGetDeviceCount(int status, int *count) {
     if (count != nullptr)
         *count = 0;
     return static_cast<cudaError_t>(status);
 }
 
-inline cudaError_t cudaDriverGetVersion(int status, int *version) {
-    if (version != nullptr)
-        *version = 0;
-    return static_cast<cudaError_t>(status);
+/* What quiet rows refuse: cudaGetLastError knows of it, as with a runtime. */
+inline cudaError_t refuse(cudaError_t why) {
+    platform::set_thread_error(why);
+    return why;
+}
+
+/* The versions are no matter of devices: libcudart tells both without a driver, and a program that is
+ * linked to the static one always has it. With a driver and no libcudart it is the driver's own. */
+inline cudaError_t cudaDriverGetVersion(int, int *version) {
+    if (version == nullptr)
+        return refuse(cudaErrorInvalidValue);
+    *version = cushim_library_version(CUSHIM_LIBRARY_DRIVER); // 0: there is none
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaRuntimeGetVersion([[maybe_unused]] int status, int *version) {
+#if CUDART_VERSION < 12000
+    // Up to CUDA 11, libcudart wants a driver for this one.
+    if (status == cudaErrorInsufficientDriver)
+        return refuse(cudaErrorInsufficientDriver);
+#endif
+    if (version == nullptr)
+        return refuse(cudaErrorInvalidValue);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
 }
 
 /* Only puts its arguments together: as right without a runtime as with one. */

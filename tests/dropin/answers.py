@@ -4,7 +4,7 @@ ABSENT_STATUS = 3
 ABSENT = '''\
 cuInit: 303 CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, the CUDA library was not found or cannot be loaded
 cudaGetDeviceCount: 35 cudaErrorInsufficientDriver, 0 devices
-cudaDriverGetVersion: 35, version 0
+cudaDriverGetVersion: 0, version 0
 last error: 35 35 0
 no device: no CUDA driver is installed, or it is older than the CUDA runtime needs
 '''

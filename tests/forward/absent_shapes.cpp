@@ -56,9 +56,18 @@ TEST_CASE("without a runtime, a channel description is the one asked for") {
 
 // Other than these: they answer by themselves, or tell of the calls before.
 static const std::set<std::string> with_an_answer_of_their_own = {
-    "cuGetErrorName", "cuGetErrorString", "cudaGetLastError", "cudaPeekAtLastError"};
+    "cuGetErrorName",        "cuGetErrorString",     "cudaGetLastError",
+    "cudaPeekAtLastError",   "cudaDriverGetVersion",
+#if CUDART_VERSION >= 12000
+    "cudaRuntimeGetVersion",
+#endif
+};
 static const std::set<std::string> with_an_output_of_their_own = {
-    "cuGetErrorName", "cuGetErrorString", "cudaGetDeviceCount", "cudaDriverGetVersion"};
+    "cuGetErrorName",        "cuGetErrorString", "cudaGetDeviceCount", "cudaDriverGetVersion",
+#if CUDART_VERSION >= 12000
+    "cudaRuntimeGetVersion",
+#endif
+};
 
 TEST_CASE("without a library, every status says so, and outputs stay as they were") {
     for (const Rows *rows : {&driver_rows, &runtime_rows}) {

@@ -44,20 +44,48 @@ void check_driver_names() {
 
 void check_runtime(int status) {
     const auto cuda = cushim::runtime();
-    int count = 77, version = 78, own_version = 79;
+    int count = 77;
     void *pointer = &count;
     EXPECT_INT(cuda.cudaGetDeviceCount(&count), status);
-    EXPECT_INT(cuda.cudaDriverGetVersion(&version), status);
-    EXPECT_INT(cuda.cudaRuntimeGetVersion(&own_version), status);
     EXPECT_INT(cuda.cudaMalloc(&pointer, 1024), status);
     EXPECT_INT(cuda.cudaDeviceSynchronize(), status);
     EXPECT_INT(count, 0);
-    EXPECT_INT(version, 0);
-    EXPECT_INT(own_version, 79);
     EXPECT(pointer == &count);
     EXPECT_TEXT(cuda.cudaGetErrorName(static_cast<cudaError_t>(status)),
                 status == 35 ? "cudaErrorInsufficientDriver" : "cudaErrorSharedObjectInitFailed");
     EXPECT_TEXT(cuda.cudaGetErrorName(runtime_untouched), "unrecognized error code");
+}
+
+// As NVIDIA's static libcudart does: they are no matter of devices.
+void check_versions(int status) {
+    const auto cuda = cushim::runtime();
+    const bool has_driver = status == cudaErrorSharedObjectInitFailed;
+    int version = 78;
+    (void)cuda.cudaGetLastError();
+    EXPECT_INT(cuda.cudaDriverGetVersion(&version), cudaSuccess);
+    EXPECT_INT(version, cushim_library_version(CUSHIM_LIBRARY_DRIVER));
+    EXPECT_INT(version != 0, has_driver);
+    version = 79;
+#if CUDART_VERSION < 12000
+    if (!has_driver) {
+        EXPECT_INT(cuda.cudaRuntimeGetVersion(&version), status);
+        EXPECT_INT(version, 79);
+        EXPECT_INT(cuda.cudaGetLastError(), status);
+        return;
+    }
+#endif
+    EXPECT_INT(cuda.cudaRuntimeGetVersion(&version), cudaSuccess);
+    EXPECT_INT(version, CUDART_VERSION);
+    EXPECT_INT(cuda.cudaPeekAtLastError(), cudaSuccess);
+    EXPECT_INT(cuda.cudaRuntimeGetVersion(nullptr), cudaErrorInvalidValue);
+    EXPECT_INT(cuda.cudaGetLastError(), cudaErrorInvalidValue);
+    EXPECT_INT(cuda.cudaDriverGetVersion(nullptr), cudaErrorInvalidValue);
+    EXPECT_INT(cuda.cudaGetLastError(), cudaErrorInvalidValue);
+    // Successes leave what failed before them.
+    (void)cuda.cudaDeviceSynchronize();
+    EXPECT_INT(cuda.cudaRuntimeGetVersion(&version), cudaSuccess);
+    EXPECT_INT(cuda.cudaDriverGetVersion(&version), cudaSuccess);
+    EXPECT_INT(cuda.cudaGetLastError(), status);
 }
 
 void check_report(const cushim::LibraryReport &report) {
@@ -97,6 +125,7 @@ int main(int argc, char **argv) {
         check_errors(driver_status);
     }
     check_runtime(runtime_status);
+    check_versions(runtime_status);
     check_report(cushim::load_report().runtime);
     EXPECT_INT(cushim::load_report().driver.state,
                driver_status != 0 ? CUSHIM_STATE_ABSENT : CUSHIM_STATE_LOADED);

@@ -9,11 +9,11 @@ from .emit_headers import NOTICE, arguments, parameters, types, version_text
 ANSWERED = {
     'cuGetErrorName', 'cuGetErrorString',
     'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
-    'cudaGetDeviceCount', 'cudaDriverGetVersion', 'cudaCreateChannelDesc',
+    'cudaGetDeviceCount', 'cudaDriverGetVersion', 'cudaRuntimeGetVersion', 'cudaCreateChannelDesc',
 }
-# Of these, the ones that are no failure of a CUDA call, and so leave cudaGetLastError alone.
+# Of these, the ones that an absent library is no failure of, and that so leave cudaGetLastError alone.
 QUIET = {'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
-         'cudaCreateChannelDesc'}
+         'cudaDriverGetVersion', 'cudaRuntimeGetVersion', 'cudaCreateChannelDesc'}
 
 
 def row_literal(row):
