@@ -3,10 +3,9 @@
  *
  * A mark is an ELF note: strip and --gc-sections leave it alone, and it lies in a segment of its
  * own kind, where it is found without symbols and without section headers. On Windows the same
- * bytes make up the section ".cushim", which --gc-sections and /OPT:REF keep only if some code that
- * is kept reads it: keep().
+ * bytes make up the section ".cushim", and what removes unused sections is told of it.
  *
- * A source file that is always linked says at namespace scope
+ * A source file that is always linked says at global scope
  *     CUSHIM_MARK(name_of_the_object, cushim::marker_core);
  */
 #pragma once
@@ -34,17 +33,14 @@ constexpr Marker make_marker(unsigned int type) {
             CUSHIM_VERSION " " CUSHIM_TEXT(CUSHIM_CUDA_VERSION)};
 }
 
-/* Read through a volatile pointer, so that no optimiser finds out that nothing comes of it. */
-inline void keep(const Marker &marker) {
-    static_cast<void>(*static_cast<const volatile unsigned int *>(&marker.type));
-}
-
 } // namespace cushim
 
 #if defined(_MSC_VER) && !defined(__clang__)
+/* Of all objects that have it one mark is left, which the linker is told to keep. */
 #pragma section(".cushim", read)
 #define CUSHIM_MARK(object, type)                                                                  \
-    __declspec(allocate(".cushim")) static const cushim::Marker object = cushim::make_marker(type)
+    __pragma(comment(linker, "/include:" #object)) extern "C" __declspec(selectany) __declspec(    \
+        allocate(".cushim")) const cushim::Marker object = cushim::make_marker(type)
 #else
 #if defined(_WIN32)
 #define CUSHIM_MARK_SECTION ".cushim"
@@ -57,7 +53,18 @@ inline void keep(const Marker &marker) {
 #else
 #define CUSHIM_MARK_ALONE
 #endif
-#define CUSHIM_MARK(object, type)                                                                  \
+#define CUSHIM_MARK_OBJECT(object, type)                                                           \
     __attribute__((CUSHIM_MARK_ALONE section(CUSHIM_MARK_SECTION), used,                           \
                    aligned(4))) static constexpr cushim::Marker object = cushim::make_marker(type)
+#if defined(__MINGW32__)
+/* GNU ld keeps no section of ours for its own sake, but all of the lists of functions that the C
+ * runtime calls, and what they point to. This pointer comes behind the end of such a list, which is
+ * ".CRT$XTZ": nobody ever reads it. */
+#define CUSHIM_MARK(object, type)                                                                  \
+    CUSHIM_MARK_OBJECT(object, type);                                                              \
+    __attribute__((section(".CRT$XTZ_cushim"),                                                     \
+                   used)) static constexpr const cushim::Marker *object##_is_kept = &object
+#else
+#define CUSHIM_MARK(object, type) CUSHIM_MARK_OBJECT(object, type)
+#endif
 #endif

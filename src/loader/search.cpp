@@ -16,12 +16,12 @@
 #include "path.hpp"
 #include "settings.hpp"
 
+// Here, since whatever calls CUDA searches for it.
+CUSHIM_MARK(cushim_core_mark, cushim::marker_core);
+
 namespace cushim {
 
 namespace {
-
-// Here, since whatever calls CUDA searches for it.
-CUSHIM_MARK(mark, marker_core);
 
 bool looks_in(unsigned int place) {
     return (settings().search & place) != 0;
@@ -220,7 +220,6 @@ LoadedLibrary *record_of(Search &search, bool is_disabled) {
 } // namespace
 
 LoadedLibrary *search(cushim_library library) {
-    keep(mark);
     Search search = {};
     search.library = library;
     const bool is_disabled = disabled();
