@@ -5,7 +5,9 @@ audited as far as its damage goes, and none ends the tool."""
 import json
 import os
 import random
+import shutil
 import struct
+import subprocess
 import unittest
 
 import made_elf
@@ -23,14 +25,49 @@ class NotAudited(AuditCase):
     def test_other_files(self):
         self.check_refused(os.path.join(self.folder, 'nothing'), 'no such file')
         self.check_refused(self.folder, 'a folder')
-        for data, words in ((b'', 'empty'), (b'#!/bin/sh\n', 'neither an ELF nor a PE file'),
+        for data, words in ((b'', 'empty'), (b'x', 'neither an ELF nor a PE file'),
+                            (b'A text.\n' * 20, 'neither an ELF nor a PE file'),
+                            (b'#!/bin/sh\n', 'a script: audit the programs that it starts'),
+                            (b'/* GNU ld script\n', 'a script for the linker'),
                             (b'!<arch>\n', 'a static library'),
+                            (b'!<thin>\n' + bytes(60), 'a static library'),
                             (made_elf.make(kind=1), 'an object file'),
+                            (b'\x64\x86\x03\x00' + bytes(60), 'an object file'),
+                            (b'BC\xc0\xde' + bytes(60), 'an object file'),
                             (made_elf.make(kind=4), 'a core dump'),
                             (b'MZ' + bytes(100), 'for DOS'), (b'MZ', 'cut off'),
                             (b'\x7fELF', 'cut off'),
                             (b'\x7fELF\x07' + bytes(100), 'no known class')):
             self.check_refused(self.write('file', data), words)
+
+    DEBUG = 'it holds debug information only: audit the file that it was split from'
+
+    def test_debug_information(self):
+        for bits in (64, 32):
+            data = made_elf.make(bits=bits, machine=made_elf.X86_64 if bits == 64 else made_elf.I386,
+                                 needed=['libcuda.so.1'])
+            self.check_refused(self.write('app.debug', made_elf.without_dynamic_contents(data)),
+                               self.DEBUG)
+        code = ('.text', 0x1000, 0, 0, made_pe.CODE)
+        self.check_refused(self.write('app.exe', made_pe.make(sections=[code])), self.DEBUG)
+
+    def test_packed_program_is_not_taken_for_debug_information(self):
+        """Its code is unpacked into a section that has nothing in the file."""
+        empty = ('UPX0', 0x1000, 0, 0, made_pe.CODE)
+        packed = ('UPX1', 16, 16, made_pe.FILE_AT, made_pe.CODE)
+        found = self.audit(self.write('app.exe', made_pe.make(
+            sections=[empty, packed], needed={'nvcuda.dll': ['cuInit']})))
+        self.assertTrue(found['needs_cuda'])
+
+    def test_debug_information_that_was_split_off(self):
+        objcopy = shutil.which(
+            'x86_64-w64-mingw32-objcopy' if Given.tool.windows else 'objcopy')
+        if not objcopy or (not Given.tool.windows and Given.tool.command[:-1]):
+            self.skipTest('no objcopy for these programs')
+        for program in (built('needs_driver'), built('libmiddle', library=True)):
+            path = os.path.join(self.folder, 'app.debug')
+            subprocess.run([objcopy, '--only-keep-debug', program, path], check=True)
+            self.check_refused(path, self.DEBUG)
 
     @unittest.skipUnless(hasattr(os, 'mkfifo'), 'needs named pipes')
     def test_pipe_is_not_waited_for(self):
@@ -53,7 +90,7 @@ class NotAudited(AuditCase):
                     if Given.tool.windows:
                         return  # seconds each under Wine; the batches below have them, too
 
-    def check_batch(self, files, must_be_refused):
+    def check_batch(self, files, must_be_refused=False, must_be_audited=False):
         """All in one run: a crash loses the answers, and each file must have one."""
         paths = [self.write(f'damaged/{i}/file', data) for i, data in enumerate(files)]
         for start in range(0, len(paths), 100):
@@ -65,6 +102,10 @@ class NotAudited(AuditCase):
             for audit in audits:
                 if must_be_refused:
                     self.assertTrue(audit['problem'], audit)
+                elif must_be_audited:
+                    self.assertIsNone(audit['problem'], audit)
+                    self.assertTrue(audit['needs_cuda'], audit)
+                    self.assertEqual([use['functions'] for use in audit['uses']], [['cuInit']])
                 else:
                     self.assertTrue(audit['problem'] or 'needs_cuda' in audit)
 
@@ -88,11 +129,20 @@ class NotAudited(AuditCase):
     def test_truncated_anywhere(self):
         for data in self.samples():
             self.check_batch([data[:at] for at in range(0, len(data), 64)], must_be_refused=True)
+
+    def test_truncated_anywhere_as_it_was_linked(self):
         for data in self.real_samples():
             step = max(64, len(data) // 400 // 64 * 64)
-            # What comes behind the sections of a PE file, its symbols, is not looked at.
-            self.check_batch([data[:at] for at in range(0, len(data), step)],
-                             must_be_refused=not Given.tool.windows)
+            if Given.tool.windows:  # the symbols come behind the sections
+                self.check_batch([data[:at] for at in range(0, len(data), step)])
+                continue
+            end = made_elf.end_of_segments(data)
+            self.assertLess(end, len(data))
+            self.check_batch([data[:at] for at in [*range(0, end, step), end - 1]],
+                             must_be_refused=True)
+            # What comes behind is for linkers and debuggers: symbols, the list of sections.
+            self.check_batch([data[:at] for at in range(end, len(data), step)],
+                             must_be_audited=True)
 
     def test_flipped_bytes(self):
         chance = random.Random(20261122)

@@ -6,7 +6,7 @@ import os
 import struct
 
 import made_elf
-from audit_case import STARTS, AuditCase, Given, main
+from audit_case import CORE, STARTS, AuditCase, Given, main
 
 
 class MadeElf(AuditCase):
@@ -166,6 +166,43 @@ class MadeElf(AuditCase):
         found = self.audit(self.write('app', bytes(data)))
         self.assertTrue(found['program'])
         self.assertFalse(found['needs_cuda'])
+
+    def test_sections_are_for_linkers_and_debuggers(self):
+        """No system looks at their list: whatever it is, the audit finds the same."""
+        self.place('lib/libcuda.so.1', soname='libcuda.so.1', defined=['cuInit'], program=False)
+        mark = made_elf.note('cushim', CORE, '0.1.0 13000')
+        for bits, machine in ((64, made_elf.X86_64), (32, made_elf.I386)):
+            good = made_elf.make(bits=bits, machine=machine, needed=['libcuda.so.1'],
+                                 undefined=['cuInit'], notes=mark)
+            expected = self.audit_in_root(self.write('app', good))
+            self.assertEqual(len(expected['cushim']), 1)
+            most = 2 ** bits - 1
+            for offset, size, count in ((len(good), None, 5), (len(good) + 1, None, 5),
+                                        (most, None, 5), (most // 2, None, 0xFFFF),
+                                        (len(good), None, 0), (64, None, 3), (64, 1, 0xFFFF),
+                                        (len(good) - 8, 7, 1), (0, None, 9)):
+                path = self.write('app', made_elf.with_sections_at(good, offset, size, count))
+                self.assertEqual(self.audit_in_root(path), expected, (bits, offset, size, count))
+
+    def test_symbols_that_only_relocations_count(self):
+        for hash_table in ('gnu', None):
+            for bits, machine in ((64, made_elf.X86_64), (32, made_elf.I386)):
+                found = self.audit_in_root(self.place(
+                    'app', bits=bits, machine=machine, needed=['libcuda.so.1'],
+                    undefined=['cuInit', 'malloc', 'cuMemAlloc_v2', 'other'],
+                    stored=['cuMemAlloc_v2'], hash_table=hash_table))
+                [use] = found['uses']
+                self.assertEqual(use['functions'], ['cuInit', 'cuMemAlloc_v2'])
+
+    def test_notes_outside_of_the_file(self):
+        mark = made_elf.note('cushim', CORE, '0.1.0 13000')
+        data = bytearray(made_elf.make(needed=['libcuda.so.1'], notes=mark))
+        at = 64 + 3 * 56  # its fourth segment
+        self.assertEqual(struct.unpack_from('<I', data, at), (4,))
+        struct.pack_into('<Q', data, at + 8, 2 ** 63)
+        found = self.audit(self.write('app', bytes(data)))
+        self.assertTrue(found['needs_cuda'])
+        self.assertEqual(found['cushim'], [])
 
     def test_damaged_library_is_told(self):
         self.write('lib/libfoo.so', made_elf.make(needed=['libcuda.so.1'])[:300])

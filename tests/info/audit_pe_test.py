@@ -29,7 +29,9 @@ class MadePe(AuditCase):
                                  [['app.exe', 'nvcuda.dll'], ['app.exe', 'CUDART64_13.DLL']])
                 uses = {use['library']: use['functions'] for use in found['uses']}
                 self.assertEqual(uses['nvcuda.dll'], ['#12', 'cuInit', 'cuMemAlloc_v2'])
-                self.assertIn('not looked into: KERNEL32.dll', self.text)
+                self.assertEqual(found['of_windows'], ['KERNEL32.dll'])
+                self.assertIn('KERNEL32.dll: not looked into', self.text)
+                self.assertEqual(found['not_found'], [])
 
     def test_delayed_imports(self):
         for wide, old in ((True, False), (False, False), (False, True)):
@@ -71,11 +73,55 @@ class MadePe(AuditCase):
         self.assertEqual([(use['file'], use['functions']) for use in found['uses']],
                          [('middle.dll', ['cuInit'])])
 
+    def check_not_found(self, path, *expected):
+        """As of an ELF file: it starts, as far as its libraries were found, and this one was not."""
+        found = self.audit(path)
+        self.assertFalse(found['needs_cuda'])
+        self.assertEqual([(library['library'], library['needed_by'])
+                          for library in found['not_found']], list(expected))
+        self.assertEqual('as far as its libraries were found' in self.text.splitlines()[0],
+                         bool(expected))
+        for library, needed_by in expected:
+            self.assertRegex(self.text, rf'(not found| {{9}}) +{library}, needed by {needed_by}')
+        return found
+
+    def test_dll_that_is_not_found(self):
+        windows = {'KERNEL32.dll': ['ExitProcess']}
+        app = self.write('app.exe', made_pe.make(needed={**windows, 'foo.dll': ['foo']}))
+        self.check_not_found(app, ('foo.dll', 'app.exe'))
+        self.write('foo.dll', made_pe.make(dll=True, needed={'bar.dll': ['bar'], 'baz.dll': ['baz']}))
+        self.check_not_found(app, ('bar.dll', 'foo.dll'), ('baz.dll', 'foo.dll'))
+        self.write('foo.dll', made_pe.make(dll=True, needed=windows))
+        self.assertEqual(self.check_not_found(app)['of_windows'], ['KERNEL32.dll'])
+
+    def test_dlls_of_windows(self):
+        own = ['ntdll.dll', 'api-ms-win-crt-runtime-l1-1-0.dll', 'VCRUNTIME140_1.dll',
+               'MSVCP140.dll', 'ucrtbase.dll', 'WINSPOOL.DRV']
+        others = ['libstdc++-6.dll', 'kernel.dll', 'atlas.dll', 'msvcrt.dll.exe', 'vulkan-1.dll']
+        found = self.audit(self.write('app.exe', made_pe.make(
+            needed={name: ['function'] for name in own + others})))
+        self.assertEqual(found['of_windows'], own)
+        self.assertEqual([library['library'] for library in found['not_found']], others)
+
+    def test_capital_letters_are_the_same(self):
+        self.write('foo.dll', made_pe.make(dll=True, needed={'BAR.dll': ['bar'], 'NVCUDA.dll': [1]}))
+        found = self.audit(self.write('app.exe', made_pe.make(
+            needed={'Foo.dll': ['foo'], 'FOO.DLL': ['foo'], 'bar.DLL': ['bar']})))
+        self.assertEqual(self.chains(found), [['app.exe', 'Foo.dll', 'NVCUDA.dll']])
+        self.assertEqual([library['library'] for library in found['not_found']], ['bar.DLL'])
+
     def test_dll_of_another_machine_is_passed_over(self):
         self.write('foo.dll', made_pe.make(dll=True, machine=made_pe.AARCH64,
                                            needed={'nvcuda.dll': ['cuInit']}))
-        found = self.audit(self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']})))
-        self.assertFalse(found['needs_cuda'])
+        app = self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']}))
+        self.check_not_found(app, ('foo.dll', 'app.exe'))
+
+    def test_damaged_dll_is_told(self):
+        self.write('foo.dll', made_pe.make(dll=True, needed={'nvcuda.dll': ['cuInit']})[:0x500])
+        app = self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']}))
+        found = self.check_not_found(app, ('foo.dll', 'app.exe'))
+        self.assertIn('cut off', found['not_found'][0]['problem'])
+        self.assertIn('cut off', self.text)
 
 
 if __name__ == '__main__':

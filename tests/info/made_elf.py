@@ -26,14 +26,15 @@ class Names:
 
 
 class Elf:
-    """Everything in one segment, no section headers; the symbols are counted by the hash table.
+    """Everything in one segment, no section headers; the symbols are counted by the hash table, if
+    there is one (hash_table: "old", "gnu" or None).
 
     undefined, weak, defined: names of functions; stored: those of them whose address is stored.
     """
 
     def __init__(self, bits=64, big=False, machine=X86_64, kind=3, program=True, needed=(),
                  rpath=None, runpath=None, soname=None, undefined=(), weak=(), defined=(),
-                 stored=(), flags=0, flags_1=0, notes=b''):
+                 stored=(), flags=0, flags_1=0, notes=b'', hash_table='old'):
         self.bits, self.order = bits, '>' if big else '<'
         self.word = 'Q' if bits == 64 else 'I'
         self.machine, self.kind, self.program = machine, kind, program
@@ -48,7 +49,7 @@ class Elf:
         for tag, value in ((30, flags), (0x6FFFFFFB, flags_1)):
             if value:
                 self.dynamic.append((tag, value))
-        self.stored, self.notes = stored, notes
+        self.stored, self.notes, self.hash_table = stored, notes, hash_table
 
     def pack(self, layout, *values):
         return struct.pack(self.order + layout.replace('w', self.word), *values)
@@ -67,12 +68,18 @@ class Elf:
                 out += self.pack('www', BASE, info, 0)
         return out
 
+    def hash_tables(self):
+        """Of the old kind; or GNU's as linkers write it where no symbol is defined: an empty bucket."""
+        if self.hash_table == 'old':
+            wide = self.bits == 64 and self.machine == S390
+            yield 4, self.pack('QQ' if wide else 'II', 0, len(self.symbols) + 1)
+        elif self.hash_table == 'gnu':
+            yield 0x6FFFFEF5, self.pack('IIIIwI', 1, 1, 1, 0, 0, 0)
+
     def bytes(self):
         symbols = self.symbol('', 0, 0) + b''.join(self.symbol(*symbol) for symbol in self.symbols)
-        wide_hash = self.bits == 64 and self.machine == S390
-        hash_table = self.pack('QQ' if wide_hash else 'II', 0, len(self.symbols) + 1)
         relocations = self.relocations()
-        parts = [(5, self.names.bytes), (6, symbols), (4, hash_table)]
+        parts = [(5, self.names.bytes), (6, symbols), *self.hash_tables()]
         if relocations:
             parts.append((7, relocations))
             self.dynamic.append((8, len(relocations)))
@@ -116,6 +123,42 @@ class Elf:
 
 def make(**what):
     return Elf(**what).bytes()
+
+
+def is_wide(data):
+    return data[4] == 2
+
+
+def patched(data, wide, narrow, *values):
+    """Numbers written into a little-endian file: (place, format) of each where words have 8 bytes,
+    and where they have 4."""
+    data = bytearray(data)
+    for (at, layout), value in zip(wide if is_wide(data) else narrow, values):
+        struct.pack_into('<' + layout, data, at, value)
+    return bytes(data)
+
+
+def with_sections_at(data, offset, entry_size=None, count=5):
+    """The header promises a list of sections there."""
+    return patched(data, ((40, 'Q'), (58, 'H'), (60, 'H')), ((32, 'I'), (46, 'H'), (48, 'H')),
+                   offset, entry_size or (64 if is_wide(data) else 40), count)
+
+
+def without_dynamic_contents(data):
+    """As tools leave it that split debug information off: the second segment has its size in memory,
+    and none in the file."""
+    return patched(data, ((64 + 56 + 32, 'Q'),), ((52 + 32 + 16, 'I'),), 0)
+
+
+def end_of_segments(data):
+    """Of a little-endian file: no system looks at what comes behind."""
+    if is_wide(data):
+        (start,), layout = struct.unpack_from('<Q', data, 32), '<I4xQ16xQ'
+    else:
+        (start,), layout = struct.unpack_from('<I', data, 28), '<II8xI'
+    size, count = struct.unpack_from('<HH', data, 54 if is_wide(data) else 42)
+    segments = [struct.unpack_from(layout, data, start + i * size) for i in range(count)]
+    return max(offset + length for kind, offset, length in segments if kind == 1)
 
 
 KINDS = [  # bits, big-endian, machine, its name

@@ -3,6 +3,7 @@
 import struct
 
 X86_64, I386, AARCH64 = 0x8664, 0x14C, 0xAA64
+CODE = 0x60000020  # what a section with code says of itself
 ADDRESS = 0x1000  # of the section that holds all tables
 FILE_AT = 0x400
 IMAGE_BASE = 0x400000
@@ -58,8 +59,9 @@ def exports(section, functions):
 
 
 def make(wide=True, machine=X86_64, dll=False, needed=None, delayed=None, old_delayed=False,
-         exported=(), notes=b''):
-    """needed, delayed: what is imported from which library, {name: [function or its number]}."""
+         exported=(), notes=b'', sections=()):
+    """needed, delayed: what is imported from which library, {name: [function or its number]};
+    sections: more of them, (name, size in memory, size in the file, place in the file, flags)."""
     section, directories = Section(), [0] * 16
     section.add(b'all tables\0')
     if exported:
@@ -69,19 +71,21 @@ def make(wide=True, machine=X86_64, dll=False, needed=None, delayed=None, old_de
     if delayed:
         directories[13] = delayed_imports(section, delayed, wide, old_delayed)
     data = section.bytes.ljust(-(-len(section.bytes) // 512) * 512, b'\0')
-    sections = [(b'.rdata', len(section.bytes), ADDRESS, len(data), FILE_AT)]
+    listed = [(b'.rdata', len(section.bytes), ADDRESS, len(data), FILE_AT, 0)]
     if notes:
-        sections.append((b'.cushim', len(notes), 0x100000, 512, FILE_AT + len(data)))
+        listed.append((b'.cushim', len(notes), 0x100000, 512, FILE_AT + len(data), 0))
         data += notes.ljust(512, b'\0')
+    for i, (name, size, raw_size, raw, flags) in enumerate(sections):
+        listed.append((name.encode(), size, 0x200000 + i * 0x10000, raw_size, raw, flags))
     optional = struct.pack('<H22x', 0x20B if wide else 0x10B)
     optional += struct.pack('<Q', IMAGE_BASE) if wide else struct.pack('<II', 0, IMAGE_BASE)
     optional = optional.ljust(108 if wide else 92, b'\0') + struct.pack('<I', 16)
     optional += b''.join(struct.pack('<II', address, 0) for address in directories)
     characteristics = 0x2002 if dll else 2
-    coff = struct.pack('<4sHHIIIHH', b'PE\0\0', machine, len(sections), 0, 0, 0, len(optional),
+    coff = struct.pack('<4sHHIIIHH', b'PE\0\0', machine, len(listed), 0, 0, 0, len(optional),
                        characteristics)
-    table = b''.join(struct.pack('<8sIIIIIIHHI', name, size, address, raw_size, raw, 0, 0, 0, 0, 0)
-                     for name, size, address, raw_size, raw in sections)
+    table = b''.join(struct.pack('<8sIIIIIIHHI', name, size, address, raw_size, raw, 0, 0, 0, 0, flags)
+                     for name, size, address, raw_size, raw, flags in listed)
     header = b'MZ'.ljust(60, b'\0') + struct.pack('<I', 64) + coff + optional + table
     assert len(header) <= FILE_AT
     return header.ljust(FILE_AT, b'\0') + data

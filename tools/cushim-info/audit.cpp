@@ -7,6 +7,7 @@
 
 #include "dependencies.hpp"
 #include "static_runtime.hpp"
+#include "windows_names.hpp"
 
 namespace cushim_info {
 namespace {
@@ -127,8 +128,14 @@ void add_parts(Audit &audit, const Dependencies &all) {
 }
 
 void add_not_found(Audit &audit, const Dependencies &all) {
+    const bool is_pe = audit.architecture.format == Format::pe;
     for (const Dependency &dependency : all) {
-        if (!dependency.loaded && dependency.kind == LibraryKind::other) {
+        if (dependency.loaded || dependency.kind != LibraryKind::other) {
+            continue;
+        }
+        if (is_pe && is_of_windows(dependency.name)) {
+            audit.of_windows.push_back(dependency.name);
+        } else {
             audit.not_found.push_back(
                 {dependency.name, all[dependency.needed_by].name, dependency.problem});
         }

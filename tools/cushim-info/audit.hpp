@@ -59,6 +59,7 @@ struct Audit {
     std::string static_runtime;   // what speaks for a static libcudart in the file; "" if nothing
     std::vector<NotFound>
         not_found; // needed libraries other than CUDA's: what they need is unknown
+    std::vector<std::string> of_windows; // DLLs of Windows' own, which are not looked into
     std::vector<std::string> advice;
 };
 

@@ -105,6 +105,8 @@ void write_findings(JsonWriter &json, const Audit &audit) {
     json.string_or_null(audit.static_runtime);
     json.key("not_found");
     write_not_found(json, audit.not_found);
+    json.key("of_windows");
+    json.strings(audit.of_windows);
     json.key("what_to_do");
     json.strings(audit.advice);
 }

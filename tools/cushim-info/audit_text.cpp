@@ -16,10 +16,7 @@ std::string verdict(const Audit &audit) {
     }
     const std::string text =
         audit.is_program ? "starts without CUDA" : "can be loaded without CUDA";
-    // The DLLs of Windows are never looked into, and never need CUDA.
-    return audit.architecture.format == Format::pe || audit.not_found.empty()
-               ? text
-               : text + ", as far as its libraries were found";
+    return audit.not_found.empty() ? text : text + ", as far as its libraries were found";
 }
 
 std::string arrows(const std::vector<std::string> &names) {
@@ -92,21 +89,21 @@ void add_contents(std::string &out, const Audit &audit) {
 
 void add_not_found(std::string &out, const Audit &audit) {
     std::string_view label = "not found";
-    if (audit.architecture.format == Format::pe) {
-        std::string names;
-        for (const NotFound &library : audit.not_found) {
-            names += (names.empty() ? "" : ", ") + library.library;
-        }
-        if (!names.empty()) {
-            add_line(out, label, "beside the program, so not looked into: " + names);
-        }
-        return;
-    }
     for (const NotFound &library : audit.not_found) {
         add_line(out, label,
                  library.library + ", needed by " + library.needed_by +
                      (library.problem.empty() ? "" : " (" + library.problem + ")"));
         label = "";
+    }
+}
+
+void add_of_windows(std::string &out, const Audit &audit) {
+    std::string names;
+    for (const std::string &name : audit.of_windows) {
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    if (!names.empty()) {
+        add_line(out, "of Windows", names + ": not looked into");
     }
 }
 
@@ -123,6 +120,7 @@ void add_audit(std::string &out, const Audit &audit) {
     add_uses(out, audit);
     add_contents(out, audit);
     add_not_found(out, audit);
+    add_of_windows(out, audit);
     if (!audit.advice.empty()) {
         out += "  what to do:\n";
         for (const std::string &advice : audit.advice) {

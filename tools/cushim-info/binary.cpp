@@ -27,6 +27,36 @@ constexpr Machine machines[] = {
     {Format::pe, 0xAA64, "AArch64"},
 };
 
+constexpr const char *is_archive = "a static library: audit the programs that it is linked into";
+constexpr const char *is_object = "an object file: audit the programs that it is linked into";
+
+// What people take for a program or a library, by how it starts.
+struct Other {
+    std::string_view start;
+    const char *what;
+};
+using namespace std::string_view_literals;
+constexpr Other others[] = {
+    {"!<arch>\n", is_archive},
+    {"!<thin>\n", is_archive},
+    {"\x64\x86"sv, is_object}, // of Windows, by the number of its machine
+    {"\x64\xAA"sv, is_object},
+    {"\x4C\x01"sv, is_object},
+    {"\0\0\xFF\xFF"sv, is_object}, // of Windows, with a longer header
+    {"BC\xC0\xDE"sv, is_object},   // of LLVM, to be optimised when it is linked
+    {"#!", "a script: audit the programs that it starts"},
+    {"/* GNU ld script", "a script for the linker: audit the libraries that it names"},
+};
+
+const char *what_else(std::string_view start) {
+    const auto known =
+        std::find_if(std::begin(others), std::end(others),
+                     [start](const Other &other) { return start.starts_with(other.start); });
+    return start.empty()               ? "the file is empty"
+           : known != std::end(others) ? known->what
+                                       : "neither an ELF nor a PE file";
+}
+
 // Notes are padded to four bytes.
 std::uint64_t padded(std::uint64_t size) {
     return (size + 3) / 4 * 4;
@@ -53,17 +83,14 @@ std::string architecture_text(const Architecture &architecture) {
 }
 
 Binary read_binary(Source &source) {
-    const std::string start = source.read_some(0, 8);
+    const std::string start = source.read_some(0, 16);
     if (is_elf(start)) {
         return read_elf(source);
     }
     if (is_pe(start)) {
         return read_pe(source);
     }
-    if (start == "!<arch>\n" || start == "!<thin>\n") {
-        throw Unreadable("a static library: audit the programs that it is linked into");
-    }
-    throw Unreadable(start.empty() ? "the file is empty" : "neither an ELF nor a PE file");
+    throw Unreadable(what_else(start));
 }
 
 std::vector<Mark> marks_of(const Bytes &notes) {

@@ -60,8 +60,8 @@ struct Binary {
     std::vector<Mark> marks;
 };
 
-// Throws Unreadable. The parts of a file that its system would not look at are not judged, apart
-// from where they end: a file that is cut off is always refused.
+// Throws Unreadable. The parts of a file that its system does not look at are not judged: a file is
+// refused where something of what is loaded is cut off or contradicts itself.
 Binary read_binary(Source &source);
 
 // The notes of cushim's among these bytes.

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string>
 
+#include "windows_names.hpp"
+
 namespace cushim_info {
 namespace {
 
@@ -87,10 +89,8 @@ bool is_hexadecimal(char c) {
 
 // "libcublasLt.so.13" is "cublaslt", "cublasLt64_13.dll" is "cublaslt64_13"; no library is "".
 std::string stem_of(std::string_view file_name) {
-    std::string name(file_name.substr(file_name.find_last_of("/\\") + 1)); // npos + 1 is 0
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    std::string name =
+        lower_case(file_name.substr(file_name.find_last_of("/\\") + 1)); // npos + 1 is 0
     if (name.find(".so") == std::string::npos && !name.ends_with(".dll")) {
         return {};
     }

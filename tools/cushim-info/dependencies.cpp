@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "windows_names.hpp"
+
 namespace cushim_info {
 namespace {
 
@@ -29,7 +31,11 @@ class Walk {
     std::vector<const Loaded *> loaders_of(std::size_t index) const;
 
     // A library is loaded once, under the name by which it is needed first or that it gives itself.
-    void remember(const std::string &name, std::size_t index) { known_.emplace(name, index); }
+    std::string key(const std::string &name) const {
+        const bool is_pe = all_.front().loaded->binary.architecture.format == Format::pe;
+        return is_pe ? lower_case(name) : name;
+    }
+    void remember(const std::string &name, std::size_t index) { known_.emplace(key(name), index); }
 
     const LibrarySearch &search_;
     std::vector<Dependency> all_;
@@ -62,7 +68,7 @@ std::vector<Dependency> Walk::from(const fs::path &file) {
 }
 
 std::size_t Walk::index_of(const std::string &name, std::size_t needed_by) {
-    const auto known = known_.find(name);
+    const auto known = known_.find(key(name));
     return known != known_.end() ? known->second : load(name, needed_by);
 }
 
@@ -72,7 +78,7 @@ std::size_t Walk::load(const std::string &name, std::size_t needed_by) {
     }
     SearchResult found = search_.find(name, loaders_of(needed_by));
     if (found.library && !found.library->binary.name.empty()) {
-        const auto same = known_.find(found.library->binary.name);
+        const auto same = known_.find(key(found.library->binary.name));
         if (same != known_.end()) {
             remember(name, same->second);
             return same->second;

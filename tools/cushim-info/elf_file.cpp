@@ -17,8 +17,8 @@ constexpr std::uint32_t section_symbols = 2, section_dynamic_symbols = 11;
 constexpr std::uint64_t tag_needed = 1, tag_plt_size = 2, tag_hash = 4, tag_strings = 5,
                         tag_symbols = 6, tag_rela = 7, tag_rela_size = 8, tag_strings_size = 10,
                         tag_name = 14, tag_rpath = 15, tag_rel = 17, tag_rel_size = 18,
-                        tag_plt = 23, tag_bind_now = 24, tag_runpath = 29, tag_flags = 30,
-                        tag_gnu_hash = 0x6FFFFEF5, tag_flags_1 = 0x6FFFFFFB;
+                        tag_plt_kind = 20, tag_plt = 23, tag_bind_now = 24, tag_runpath = 29,
+                        tag_flags = 30, tag_gnu_hash = 0x6FFFFEF5, tag_flags_1 = 0x6FFFFFFB;
 constexpr std::uint64_t flag_bind_now = 8, flag_1_now = 1, flag_1_pie = 0x08000000;
 
 // More than any program has: a damaged file must not keep the audit busy.
@@ -53,20 +53,26 @@ class ElfReader {
     std::uint64_t symbol_size() const { return image_.word_size() == 8 ? 24 : 16; }
 
     void read_segments();
+    void read_notes(const ElfImage::Segment &segment);
     void read_dynamic(const Bytes &list);
     std::optional<std::uint64_t> value_of(std::uint64_t tag) const;
     void read_names();
     bool binds_at_start() const;
 
-    std::uint64_t symbol_count();
+    std::uint64_t symbol_count(std::uint64_t symbols);
+    std::uint64_t count_by_sections(std::uint64_t symbols) const;
+    std::uint64_t count_by_relocations();
     std::uint64_t count_by_hash(std::uint64_t address);
     std::uint64_t count_by_gnu_hash(std::uint64_t address);
     Symbol symbol_at(const Bytes &symbols, const Bytes &names, std::uint64_t index) const;
     void read_dynamic_symbols();
     std::uint64_t symbol_of_relocation(std::uint64_t info) const;
+    template <typename Visit>
+    void each_relocation(std::uint64_t tag, std::uint64_t size_tag, unsigned int words,
+                         Visit visit);
     void note_relocations(std::uint64_t tag, std::uint64_t size_tag, unsigned int words);
     void read_all_symbols();
-    void add_marks(const Bytes &notes);
+    void add_contained(const ElfImage::Section &section, const ElfImage::Section &link);
 
     ElfImage image_;
     Binary binary_;
@@ -92,15 +98,24 @@ void ElfReader::read_segments() {
             binary_.is_program = true;
             break;
         case ElfImage::segment_dynamic:
-            read_dynamic(image_.bytes(segment.offset, segment.size));
+            read_dynamic(image_.mapped(segment.address, segment.size));
             break;
         case ElfImage::segment_note:
-            add_marks(image_.bytes(segment.offset, segment.size));
+            read_notes(segment);
             break;
         default:
             break;
         }
     }
+}
+
+// Those that are not loaded may be anywhere, even outside of the file.
+void ElfReader::read_notes(const ElfImage::Segment &segment) {
+    if (!image_.has(segment.offset, segment.size)) {
+        return;
+    }
+    const std::vector<Mark> marks = marks_of(image_.bytes(segment.offset, segment.size));
+    binary_.marks.insert(binary_.marks.end(), marks.begin(), marks.end());
 }
 
 void ElfReader::read_dynamic(const Bytes &list) {
@@ -154,20 +169,39 @@ bool ElfReader::binds_at_start() const {
            (value_of(tag_flags_1).value_or(0) & flag_1_now) != 0;
 }
 
-// The dynamic section does not say how many there are: the list of sections does, or a hash table.
-std::uint64_t ElfReader::symbol_count() {
-    for (const ElfImage::Section &section : image_.sections()) {
-        if (section.type == section_dynamic_symbols) {
-            return section.size / symbol_size();
-        }
-    }
+// The dynamic section does not say how many there are. A hash table of the old kind does, and so does
+// the list of sections, if there is one. GNU's hash table may know only of those that are defined
+// here: the others are there because relocations name them.
+std::uint64_t ElfReader::symbol_count(std::uint64_t symbols) {
     if (const auto hash = value_of(tag_hash)) {
         return count_by_hash(*hash);
     }
-    if (const auto hash = value_of(tag_gnu_hash)) {
-        return count_by_gnu_hash(*hash);
+    if (const std::uint64_t count = count_by_sections(symbols); count != 0) {
+        return count;
+    }
+    const auto hash = value_of(tag_gnu_hash);
+    return std::max(hash ? count_by_gnu_hash(*hash) : 0, count_by_relocations());
+}
+
+std::uint64_t ElfReader::count_by_sections(std::uint64_t symbols) const {
+    for (const ElfImage::Section &section : image_.sections()) {
+        if (section.type == section_dynamic_symbols && section.address == symbols &&
+            section.size <= image_.mapped_size(symbols)) {
+            return section.size / symbol_size();
+        }
     }
     return 0;
+}
+
+std::uint64_t ElfReader::count_by_relocations() {
+    std::uint64_t count = 0;
+    const auto visit = [&count](std::uint64_t, std::uint64_t symbol) {
+        count = std::max(count, symbol + 1);
+    };
+    each_relocation(tag_rela, tag_rela_size, 3, visit);
+    each_relocation(tag_rel, tag_rel_size, 2, visit);
+    each_relocation(tag_plt, tag_plt_size, value_of(tag_plt_kind) == tag_rel ? 2 : 3, visit);
+    return count;
 }
 
 std::uint64_t ElfReader::count_by_hash(std::uint64_t address) {
@@ -220,7 +254,7 @@ Symbol ElfReader::symbol_at(const Bytes &symbols, const Bytes &names, std::uint6
 
 void ElfReader::read_dynamic_symbols() {
     const auto address = value_of(tag_symbols);
-    const std::uint64_t count = address && strings_ ? symbol_count() : 0;
+    const std::uint64_t count = address && strings_ ? symbol_count(*address) : 0;
     if (count == 0) {
         return;
     }
@@ -255,54 +289,63 @@ std::uint64_t ElfReader::symbol_of_relocation(std::uint64_t info) const {
                : info >> 32;
 }
 
-// A function whose address is stored somewhere must be there at start-up, called or not.
-void ElfReader::note_relocations(std::uint64_t tag, std::uint64_t size_tag, unsigned int words) {
+// Calls visit(address of the relocation's entry, index of the symbol that it is about).
+template <typename Visit>
+void ElfReader::each_relocation(std::uint64_t tag, std::uint64_t size_tag, unsigned int words,
+                                Visit visit) {
     const auto address = value_of(tag);
     const std::uint64_t size = value_of(size_tag).value_or(0);
     if (!address || size == 0) {
         return;
     }
-    const std::uint64_t lazy = value_of(tag_plt).value_or(0);
-    const std::uint64_t lazy_size = lazy != 0 ? value_of(tag_plt_size).value_or(0) : 0;
     const std::uint64_t size_of_word = image_.word_size();
     const std::uint64_t entry_size = words * size_of_word;
     const Bytes list = image_.mapped(*address, size);
     for (std::uint64_t at = 0; at + entry_size <= list.size(); at += entry_size) {
-        if (*address + at - lazy < lazy_size) {
-            continue; // those of functions that are only called are part of it on some machines
+        visit(*address + at, symbol_of_relocation(word(list, at + size_of_word)));
+    }
+}
+
+// A function whose address is stored somewhere must be there at start-up, called or not.
+void ElfReader::note_relocations(std::uint64_t tag, std::uint64_t size_tag, unsigned int words) {
+    const std::uint64_t lazy = value_of(tag_plt).value_or(0);
+    const std::uint64_t lazy_size = lazy != 0 ? value_of(tag_plt_size).value_or(0) : 0;
+    each_relocation(tag, size_tag, words, [&](std::uint64_t address, std::uint64_t symbol) {
+        if (address - lazy < lazy_size) {
+            return; // those of functions that are only called are part of it on some machines
         }
-        const std::uint64_t symbol = symbol_of_relocation(word(list, at + size_of_word));
         if (const auto import = import_of_symbol_.find(symbol); import != import_of_symbol_.end()) {
             binary_.imports[import->second].at_start = true;
         }
-    }
+    });
 }
 
 // All that is defined here, hidden functions included, where it was not stripped.
 void ElfReader::read_all_symbols() {
-    for (const ElfImage::Section &section : image_.sections()) {
-        if (section.type != section_symbols || section.link >= image_.sections().size()) {
-            continue;
-        }
-        const ElfImage::Section &link = image_.sections()[section.link];
-        const Bytes names = image_.bytes(link.offset, link.size);
-        const Bytes symbols = image_.bytes(section.offset, section.size);
-        for (std::uint64_t i = 1; i < symbols.size() / symbol_size(); ++i) {
-            const Symbol symbol = symbol_at(symbols, names, i);
-            if (symbol.is_defined && symbol.is_function &&
-                function_kind(symbol.name) != LibraryKind::other) {
-                binary_.contained.push_back(symbol.name);
+    try {
+        for (const ElfImage::Section &section : image_.sections()) {
+            if (section.type == section_symbols && section.link < image_.sections().size()) {
+                add_contained(section, image_.sections()[section.link]);
             }
         }
+    } catch (const Unreadable &) {
+        binary_.contained.clear(); // nobody needs them: as if it were stripped
     }
     if (binary_.contained.empty()) {
         binary_.contained = binary_.exported;
     }
 }
 
-void ElfReader::add_marks(const Bytes &notes) {
-    const std::vector<Mark> marks = marks_of(notes);
-    binary_.marks.insert(binary_.marks.end(), marks.begin(), marks.end());
+void ElfReader::add_contained(const ElfImage::Section &section, const ElfImage::Section &link) {
+    const Bytes names = image_.bytes(link.offset, link.size);
+    const Bytes symbols = image_.bytes(section.offset, section.size);
+    for (std::uint64_t i = 1; i < symbols.size() / symbol_size(); ++i) {
+        const Symbol symbol = symbol_at(symbols, names, i);
+        if (symbol.is_defined && symbol.is_function &&
+            function_kind(symbol.name) != LibraryKind::other) {
+            binary_.contained.push_back(symbol.name);
+        }
+    }
 }
 
 } // namespace

@@ -27,12 +27,19 @@ ElfImage::ElfImage(Source &source) : source_(source) {
     const std::uint16_t segment_count = header.u16(after + 8);
     const std::uint16_t section_size = header.u16(after + 10);
     const std::uint16_t section_count = header.u16(after + 12);
-    if (segment_count == 0 || segment_size != (word_ == 8 ? 56 : 32) ||
-        (section_count != 0 && section_size != (word_ == 8 ? 64 : 40))) {
-        throw Unreadable("the file is damaged: its lists of segments or sections make no sense");
+    if (segment_count == 0 || segment_size != (word_ == 8 ? 56 : 32)) {
+        throw Unreadable("the file is damaged: its list of segments makes no sense");
     }
     read_segments(word(header, 24 + word_), segment_count);
-    read_sections(word(header, 24 + 2 * word_), section_count);
+    try {
+        read_sections(word(header, 24 + 2 * word_), section_count, section_size);
+    } catch (const Unreadable &) {
+        sections_.clear();
+    }
+    if (has_debug_information_only()) {
+        throw Unreadable("it holds debug information only: audit the file that it was split from");
+    }
+    check_segments();
 }
 
 void ElfImage::read_segments(std::uint64_t offset, std::uint64_t count) {
@@ -42,21 +49,13 @@ void ElfImage::read_segments(std::uint64_t offset, std::uint64_t count) {
         // The flags come second where words have 8 bytes, and far behind where they have 4.
         const std::uint64_t first = at + word_;
         segments_.push_back({list.u32(at), word(list, first), word(list, first + word_),
-                             word(list, first + 3 * word_)});
-        const Segment &segment = segments_.back();
-        if (segment.type == segment_load &&
-            (segment.offset > source_.size() || segment.size > source_.size() - segment.offset)) {
-            throw Unreadable("the file is cut off or damaged: its " +
-                             std::to_string(source_.size()) +
-                             " bytes lack what its headers promise");
-        }
+                             word(list, first + 3 * word_), word(list, first + 4 * word_)});
     }
 }
 
-// A file may lack the list: no system looks at it.
-void ElfImage::read_sections(std::uint64_t offset, std::uint64_t count) {
+void ElfImage::read_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t entry_size) {
     const std::uint64_t size = word_ == 8 ? 64 : 40;
-    if (offset == 0) {
+    if (offset == 0 || entry_size != size) {
         return;
     }
     if (count == 0) { // too many for the header: the first entry tells
@@ -69,9 +68,44 @@ void ElfImage::read_sections(std::uint64_t offset, std::uint64_t count) {
 }
 
 ElfImage::Section ElfImage::section_at(const Bytes &list, std::uint64_t at) const {
-    const std::uint64_t offset = at + 8 + 2 * word_;
-    return {list.u32(at + 4), list.u32(offset + 2 * word_), word(list, offset),
-            word(list, offset + word_)};
+    const std::uint64_t first = at + 8; // behind name and type
+    return {
+        list.u32(at + 4),          list.u32(first + 4 * word_),   word(list, first),
+        word(list, first + word_), word(list, first + 2 * word_), word(list, first + 3 * word_)};
+}
+
+// What splits debug information off leaves the lists as they were, and takes the contents of all
+// that is loaded.
+bool ElfImage::has_debug_information_only() const {
+    constexpr std::uint32_t no_contents = 8;
+    constexpr std::uint64_t loaded_code = 2 | 4;
+    for (const Segment &segment : segments_) {
+        if (segment.type == segment_dynamic && segment.size == 0 && segment.memory_size != 0) {
+            return true;
+        }
+    }
+    const auto is_code = [](const Section &section) {
+        return (section.flags & loaded_code) == loaded_code;
+    };
+    const auto has_contents = [&](const Section &section) {
+        return is_code(section) && section.type != no_contents;
+    };
+    return std::any_of(sections_.begin(), sections_.end(), is_code) &&
+           std::none_of(sections_.begin(), sections_.end(), has_contents);
+}
+
+void ElfImage::check_segments() const {
+    for (const Segment &segment : segments_) {
+        if (segment.type == segment_load && !has(segment.offset, segment.size)) {
+            throw Unreadable("the file is cut off or damaged: its " +
+                             std::to_string(source_.size()) +
+                             " bytes lack what its headers promise");
+        }
+    }
+}
+
+bool ElfImage::has(std::uint64_t offset, std::uint64_t length) const {
+    return offset <= source_.size() && length <= source_.size() - offset;
 }
 
 Bytes ElfImage::bytes(std::uint64_t offset, std::uint64_t length) {
@@ -107,17 +141,20 @@ const ElfImage::Segment &ElfImage::segment_of(std::uint64_t address) const {
 }
 
 Bytes ElfImage::mapped(std::uint64_t address, std::uint64_t length) {
-    const Segment &segment = segment_of(address);
-    const std::uint64_t at = address - segment.address;
-    if (length > segment.size - at) {
+    if (length > mapped_size(address)) {
         throw Unreadable("the file is damaged: a table in it ends outside of its segment");
     }
-    return bytes(segment.offset + at, length);
+    const Segment &segment = segment_of(address);
+    return bytes(segment.offset + (address - segment.address), length);
 }
 
 Bytes ElfImage::mapped_some(std::uint64_t address, std::uint64_t most) {
+    return mapped(address, std::min(most, mapped_size(address)));
+}
+
+std::uint64_t ElfImage::mapped_size(std::uint64_t address) const {
     const Segment &segment = segment_of(address);
-    return mapped(address, std::min(most, segment.size - (address - segment.address)));
+    return segment.size - (address - segment.address);
 }
 
 } // namespace cushim_info

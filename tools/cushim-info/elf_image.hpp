@@ -12,12 +12,12 @@ class ElfImage {
   public:
     struct Segment {
         std::uint32_t type;
-        std::uint64_t offset, address, size; // its size in the file
+        std::uint64_t offset, address, size, memory_size; // the first size is that in the file
     };
 
     struct Section {
         std::uint32_t type, link;
-        std::uint64_t offset, size;
+        std::uint64_t flags, address, offset, size;
     };
 
     static constexpr std::uint32_t segment_load = 1, segment_dynamic = 2, segment_interpreter = 3,
@@ -29,6 +29,8 @@ class ElfImage {
     const Architecture &architecture() const { return architecture_; }
     bool is_fixed() const { return is_fixed_; } // at one address: a program and no library
     const std::vector<Segment> &segments() const { return segments_; }
+
+    // None where the file has no list of them, or one that cannot be read: no system looks at it.
     const std::vector<Section> &sections() const { return sections_; }
 
     // How many bytes an address has in this file.
@@ -36,17 +38,23 @@ class ElfImage {
     std::uint64_t word(const Bytes &from, std::uint64_t at) const { return from.number(at, word_); }
 
     // By their place in the file.
+    bool has(std::uint64_t offset, std::uint64_t length) const;
     Bytes bytes(std::uint64_t offset, std::uint64_t length);
     Bytes table(std::uint64_t offset, std::uint64_t count, std::uint64_t entry_size);
 
-    // By their address when the file is loaded; the second as many as the segment has.
+    // By their address when the file is loaded; the last as many as the segment has.
     Bytes mapped(std::uint64_t address, std::uint64_t length);
     Bytes mapped_table(std::uint64_t address, std::uint64_t count, std::uint64_t entry_size);
     Bytes mapped_some(std::uint64_t address, std::uint64_t most);
 
+    // How many bytes are mapped from there on, at most to the end of the segment.
+    std::uint64_t mapped_size(std::uint64_t address) const;
+
   private:
     void read_segments(std::uint64_t offset, std::uint64_t count);
-    void read_sections(std::uint64_t offset, std::uint64_t count);
+    void read_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t entry_size);
+    bool has_debug_information_only() const;
+    void check_segments() const;
     Section section_at(const Bytes &list, std::uint64_t at) const;
     const Segment &segment_of(std::uint64_t address) const;
     void check_count(std::uint64_t count, std::uint64_t entry_size) const;

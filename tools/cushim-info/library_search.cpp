@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "windows_names.hpp"
+
 namespace cushim_info {
 namespace {
 
@@ -43,13 +45,6 @@ std::string trimmed(const std::string &line) {
     const std::size_t begin = text.find_first_not_of(" \t\r");
     const std::size_t end = text.find_last_not_of(" \t\r");
     return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
-}
-
-std::string lower_case(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return text;
 }
 
 // Replaces $name and ${name}; whether there was one.

@@ -2,7 +2,7 @@
 //
 // ELF: DT_RPATH, DT_RUNPATH, the folders of /etc/ld.so.conf, the system's own folders, those of
 // other architectures among them. Nothing of the environment: LD_LIBRARY_PATH is not the program's.
-// PE: the program's folder. The system's own DLLs, which CUDA's are not part of, are left alone.
+// PE: the program's folder. Windows' own DLLs, which CUDA's are not part of, are not found there.
 #pragma once
 
 #include <filesystem>

@@ -10,6 +10,7 @@ namespace {
 
 constexpr unsigned int directory_exports = 0, directory_imports = 1, directory_delayed = 13;
 constexpr std::uint16_t is_dll = 0x2000;
+constexpr std::uint32_t is_executable = 0x20000000; // a section
 
 // More than any program has: a damaged file must not keep the audit busy.
 constexpr std::size_t most_libraries = 4096, most_functions = 1 << 20;
@@ -17,7 +18,18 @@ constexpr std::size_t most_libraries = 4096, most_functions = 1 << 20;
 struct Section {
     std::string name;
     std::uint64_t address, memory_size, offset, size;
+    bool is_code;
 };
+
+// What splits debug information off leaves the list of sections as it was, and takes the contents.
+bool has_debug_information_only(const std::vector<Section> &sections) {
+    const auto has_contents = [](const Section &section) {
+        return section.is_code && section.size > 0 && section.offset > 0;
+    };
+    return std::any_of(sections.begin(), sections.end(),
+                       [](const Section &section) { return section.is_code; }) &&
+           std::none_of(sections.begin(), sections.end(), has_contents);
+}
 
 class PeReader {
   public:
@@ -99,8 +111,13 @@ void PeReader::read_sections(std::uint64_t offset, unsigned int count) {
     for (std::uint64_t at = 0; at < list.size(); at += 40) {
         const std::string name = list.part(at, 8);
         sections_.push_back({name.substr(0, name.find('\0')), list.u32(at + 12), list.u32(at + 8),
-                             list.u32(at + 20), list.u32(at + 16)});
-        const Section &section = sections_.back();
+                             list.u32(at + 20), list.u32(at + 16),
+                             (list.u32(at + 36) & is_executable) != 0});
+    }
+    if (has_debug_information_only(sections_)) {
+        throw Unreadable("it holds debug information only: audit the file that it was split from");
+    }
+    for (const Section &section : sections_) {
         if (section.size > 0 && section.offset + section.size > source_.size()) {
             throw Unreadable("the file is cut off or damaged: its " +
                              std::to_string(source_.size()) +
