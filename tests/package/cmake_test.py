@@ -75,6 +75,18 @@ class CMake(consumer.ConsumerTest):
                             fails=True)
         self.assertIn(f'there is no cuda.h in CUSHIM_CUDA_INCLUDE_DIR={install.folder}', text)
 
+    def test_headers_of_another_major_version(self):
+        """Existing code includes none of cushim's headers, which would refuse them."""
+        own = int(arguments.cuda_version) // 1000
+        for major in (own - 1, own, own + 1):
+            headers = install.folder / f'headers-{major}'
+            headers.mkdir()
+            (headers / 'cuda.h').write_text(f'#define CUDA_VERSION {major}020\n', encoding='ascii')
+            _, text = configure('cmake_existing', f'headers-{major}-build',
+                                f'-DCUSHIM_CUDA_INCLUDE_DIR={headers}')
+            with self.subTest(major):
+                self.assertEqual(f'are of CUDA {major}: what is compiled' in text, major != own)
+
     def test_headers_of_the_toolkit(self):
         """What find_package(CUDAToolkit) found is taken."""
         toolkit = install.folder / 'some-toolkit'
