@@ -4,6 +4,11 @@
  *
  * Signatures: crt/host_runtime.h of CUDA 11.8 to 13.0. __cudaRegisterHostVar and
  * __cudaRegisterUnifiedTable stand in no header: theirs are what libcudart itself takes.
+ *
+ * nvcc calls what stands in that header. Clang calls what registers kernels, variables, textures and
+ * surfaces, and the two of the call configuration around a cudaLaunchKernel. LLVM's Fortran compiler
+ * registers host variables, too. Nobody calls __cudaGetProcAddress, which libcudart exports since
+ * CUDA 13.0: it answers 0 whatever it is asked.
  */
 #pragma once
 

@@ -80,6 +80,10 @@ void yield();
 /* Calls the function when the process exits; true if that is arranged. */
 bool at_exit(void (*function)());
 
+/* Whether the process ends in such a way that other modules may be gone already, and threads with locks
+ * that they held. Always false where the function of at_exit has been called before they go. */
+bool is_ending();
+
 /* Keeps the module that this code is part of from ever being unloaded. */
 void pin_own_module();
 

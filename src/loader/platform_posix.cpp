@@ -230,8 +230,9 @@ void count_fork() {
 
 unsigned int fork_generation() {
     if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0) {
-        pin_own_module();
-        // The flag goes up after the fact, so that nobody relies on a handler that is not there yet.
+        // The C library takes the handler away when the module is unloaded, as it does with exit
+        // handlers. The flag goes up after the fact, so that nobody relies on a handler that is not
+        // there yet.
         if (pthread_atfork(nullptr, nullptr, count_fork) == 0)
             __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
     }
@@ -240,6 +241,10 @@ unsigned int fork_generation() {
 
 void yield() {
     sched_yield();
+}
+
+bool is_ending() {
+    return false;
 }
 
 bool at_exit(void (*function)()) {

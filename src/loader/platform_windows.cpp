@@ -297,6 +297,15 @@ bool at_exit(void (*function)()) {
     return atexit(function) == 0;
 }
 
+/* The exit handlers of a DLL run when it is its turn to go: after the DLLs that were loaded later, and
+ * after all other threads. No header has the system's own answer, but C runtimes ask for it, too. */
+bool is_ending() {
+    using Answer = BOOLEAN(NTAPI *)();
+    const auto answer = reinterpret_cast<Answer>(reinterpret_cast<void *>(
+        GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlDllShutdownInProgress")));
+    return answer != nullptr && answer();
+}
+
 void pin_own_module() {
     HMODULE module = nullptr;
     GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,

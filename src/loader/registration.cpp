@@ -235,7 +235,7 @@ extern "C" void **cushim_register_fat_binary(void *code) noexcept {
 /* When the program exits, libcudart may be gone before the compiler's exit handlers run, and takes
  * everything along: then there is nothing to pass on. */
 extern "C" void cushim_unregister_fat_binary(void **handle) noexcept {
-    if (handle == nullptr)
+    if (handle == nullptr || platform::is_ending())
         return;
     FatBinary *fat_binary = fat_binary_of(handle);
     {

@@ -3,9 +3,11 @@
 there: they need no CUDA library, start without one, and work with one."""
 
 import platform
+import shutil
 import unittest
 
 import answers
+import machine_code
 import toolbox
 from toolbox import CORE_IS_SHARED, HIDDEN, arguments, link, link_command, must_run, run
 
@@ -97,7 +99,20 @@ class Programs(LinkTest):
         flags = {'x86_64': '-fcf-protection=full', 'aarch64': '-mbranch-protection=standard'}
         if platform.machine() not in flags:
             self.skipTest('no flag is known for this machine')
-        self.check(flags[platform.machine()])
+        flag = flags[platform.machine()]
+        for linker, program in self.link_in_each_way(flag):
+            with self.subTest(linker=linker):
+                self.check_plain(program)
+                self.check_protections(program, link(folder / f'nothing-{linker}', 'nothing.c',
+                                                     f'-fuse-ld={linker}', flag))
+
+    def check_protections(self, program, nothing):
+        """What an empty program is fit for, by the start files of this system, so is the program."""
+        readelf = shutil.which('readelf')
+        if readelf is not None:
+            found = machine_code.protections(readelf, program)
+            print(f'{program.name}: {", ".join(sorted(*found)) or "no protection on this system"}')
+            self.assertEqual(found, machine_code.protections(readelf, nothing))
 
     @unittest.skipIf(CORE_IS_SHARED, 'the core is a shared library')
     def test_static(self):

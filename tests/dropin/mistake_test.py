@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Programs that are linked to the drop-in and to CUDA's own libraries at once, by mistake: whichever comes
-first on the command line serves the program, as with any other two libraries."""
+"""Programs that are linked to the drop-in and to CUDA's own libraries at once, by mistake or for what the
+drop-in does not have: whichever comes first on the command line serves the program, as with any other two
+libraries."""
 
-import pathlib
 import unittest
 
 import answers
@@ -80,16 +80,9 @@ class Both(unittest.TestCase):
                 self.check_present(program, toolbox.present(**self.found))
 
 
-def static_runtime():
-    """NVIDIA's libcudart_static.a beside the headers, where a toolkit is installed."""
-    root = pathlib.Path(arguments.headers or '/usr/local/cuda/include').resolve().parent
-    places = (root / name / 'libcudart_static.a' for name in ('lib64', 'lib'))
-    return next((place for place in places if place.exists()), None)
-
-
 class StaticRuntime(unittest.TestCase):
     def setUp(self):
-        self.archive = static_runtime()
+        self.archive = toolbox.static_runtime()
         if self.archive is None:
             self.skipTest('there is no libcudart_static.a beside the headers')
 
@@ -116,6 +109,45 @@ class StaticRuntime(unittest.TestCase):
                 self.assertEqual(toolbox.needed_of_cuda(program), [])
                 _, output = run(program, env=toolbox.absent())
                 self.assertIn('cuInit: 303', output)
+
+
+class Interop(unittest.TestCase):
+    """The functions for OpenGL, EGL and VDPAU are not in the drop-in: for those alone a program needs
+    -lcuda beside it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = folder / 'interop'
+        cls.place.mkdir()
+        library = link(cls.place / 'libcuda.so.1', 'interop_driver.c', '-shared', '-fPIC',
+                       '-Wl,-soname,libcuda.so.1')
+        (cls.place / 'libcuda.so').symlink_to(library)
+
+    def test_dropin_alone(self):
+        """The linker names what is missing."""
+        for linker in toolbox.linkers():
+            with self.subTest(linker=linker):
+                status, output = run(*toolbox.link_command(
+                    folder / f'interop-{linker}', 'interop.c', f'-fuse-ld={linker}',
+                    libraries=HIDDEN))
+                self.assertNotEqual(status, 0)
+                self.assertRegex(output, 'undefined (reference to|symbol:).*'
+                                         'cuGraphicsGLRegisterBuffer')
+                self.assertNotIn('cuInit', output)
+
+    def test_driver_beside_it(self):
+        """Libcuda has to be there at start-up. The drop-in passes on to that very copy."""
+        for linker in toolbox.linkers():
+            with self.subTest(linker=linker):
+                program = link(folder / f'interop-both-{linker}', 'interop.c', f'-fuse-ld={linker}',
+                               '-Wl,--as-needed', libraries=[*HIDDEN, f'-L{self.place}', '-lcuda'])
+                self.assertEqual(toolbox.needed_of_cuda(program), ['libcuda.so.1'])
+                self.assertIn('cuInit', toolbox.defined(program))
+                found = {'LD_LIBRARY_PATH': str(self.place)}
+                self.assertEqual(run(program, env=toolbox.environment(**found)),
+                                 (0, 'cuInit: 771, cuGraphicsGLRegisterBuffer: 772\n'))
+                self.assertEqual(run(program, env=toolbox.absent(**found)),
+                                 (0, 'cuInit: 303, cuGraphicsGLRegisterBuffer: 772\n'))
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ import re
 import unittest
 
 import toolbox
-from toolbox import EXPORTED, HIDDEN, arguments, link, run
+from toolbox import EXPORTED, HIDDEN, arguments, binaries, link, run
 
 folder = toolbox.fresh_folder(__file__)
 SHARED = ['-shared', '-fPIC']
@@ -104,13 +104,123 @@ class Neighbours(unittest.TestCase):
                     self.assertEqual(status, 127)
                     self.assertRegex(output, r'undefined symbol: cu')
 
-    def test_exported_and_a_library_that_is_linked_to_the_real_one(self):
-        """Then that library's calls go through the program, and arrive where they would have."""
+    def test_exported_and_a_library_that_is_linked_to_the_real_driver(self):
+        """Libcuda's functions have no versions: that library's calls go through the program, and arrive where
+        they would have. There is one driver."""
         for linker in toolbox.linkers():
             with self.subTest(linker=linker):
                 program = self.host(linker, EXPORTED, self.linked)
                 self.check(program, [], [f'program: {program.name}',
                                          f'linked: {program.name}'])
+
+
+class Runtimes(unittest.TestCase):
+    """The exported drop-in, and libraries that are linked to the libcudart of any major version: libcudart's
+    functions have versions, and so have the program's."""
+
+    maxDiff = None
+    # These make a version that an object of a program asks for; others want a script that has it.
+    MAKE_VERSIONS = ('bfd', 'gold')
+
+    @classmethod
+    def setUpClass(cls):
+        cls.runtimes = (arguments.fake_runtime, arguments.other_runtime)
+        cls.same, cls.other = (cls.library(runtime.name, '-Wl,--no-as-needed', runtime)
+                               for runtime in cls.runtimes)
+        cls.open = cls.library('open')
+        cls.script = folder / 'version.txt'
+        cls.script.write_text('CUSHIM { };\n')
+
+    @staticmethod
+    def library(name, *libraries):
+        return link(folder / f'libuses-{name}.so', 'runtime_library.c', *SHARED, libraries=libraries)
+
+    def served(self, library, program=None):
+        """What the library is told: its own, or what the program has."""
+        runtime = self.runtimes[library == self.other and program is None]
+        major = re.fullmatch(r'libcudart\.so\.(\d+)(\.0)?', runtime.name).group(1)
+        return f'{major} by {program.name if program else runtime.name}'
+
+    def check(self, program, expected):
+        """Of the library that the program is linked to; and of the others, which it opens."""
+        env = toolbox.environment(
+            CUSHIM_DRIVER=str(arguments.fake_driver), CUSHIM_RUNTIME=str(arguments.fake_runtime),
+            LD_LIBRARY_PATH=':'.join(str(runtime.parent) for runtime in self.runtimes))
+        linked, *opened = expected
+        status, output = run(program, *opened, env=env)
+        self.assertEqual((status, output.splitlines()), (0, [
+            *(f'{path.name}: {expected[path]}' for path in opened),
+            f'program: {self.served(self.same).split()[0]}',
+            f'linked: {expected[linked]}']))
+
+    def program(self, linker, library, *options):
+        """All that it has is exported: the most that may get in between."""
+        folders = [f'-Wl,-rpath-link,{runtime.parent}' for runtime in self.runtimes]
+        name = '-'.join(['runtimes', linker, library.stem, *map(str, range(len(options)))])
+        program = link(folder / name, 'runtime_host.c', f'-fuse-ld={linker}', '-rdynamic', *folders,
+                       f'-Wl,-rpath,{folder}', *options, libraries=[library, *EXPORTED])
+        self.assertIn('cudaRuntimeGetVersion', toolbox.exported(program))
+        return program
+
+    def check_each_has_his_own(self, linker, *options):
+        for linked in (self.other, self.same):
+            program = self.program(linker, linked, *options)
+            self.assertTrue(toolbox.defines_versions(program))
+            opened = [path for path in (self.other, self.same) if path != linked]
+            self.check(program, {**{path: self.served(path) for path in (linked, *opened)},
+                                 self.open: self.served(self.open, program)})
+
+    def test_each_has_his_own(self):
+        for linker in toolbox.linkers():
+            if linker in self.MAKE_VERSIONS:
+                with self.subTest(linker=linker):
+                    self.check_each_has_his_own(linker)
+
+    def test_each_has_his_own_by_a_version_script(self):
+        """With every linker."""
+        for linker in toolbox.linkers():
+            with self.subTest(linker=linker):
+                self.check_each_has_his_own(linker, f'-Wl,--version-script={self.script}')
+
+    def test_shared_library_wants_the_version_script(self):
+        """It then serves others as a program does; without the script no linker links it."""
+        for linker in toolbox.linkers():
+            with self.subTest(linker=linker):
+                server = folder / f'libserver-{linker}.so'
+                command = toolbox.link_command(server, 'library.c', f'-fuse-ld={linker}', *SHARED,
+                                               libraries=EXPORTED)
+                status, output = run(*command)
+                self.assertNotEqual(status, 0)
+                self.assertRegex(output, 'version.*CUSHIM')
+                toolbox.must_run(*command, f'-Wl,--version-script={self.script}')
+                self.assertIn('cudaRuntimeGetVersion', toolbox.exported(server))
+                self.assertTrue(toolbox.defines_versions(server))
+
+    def test_linkers_that_make_no_version(self):
+        """There the program's functions get in between, and the library is told of another runtime than
+        the one that it was built for."""
+        for linker in toolbox.linkers():
+            program = self.program(linker, self.other)
+            if not toolbox.defines_versions(program):
+                with self.subTest(linker=linker):
+                    print(f'{linker}: the program has no versions')
+                    self.check(program, {path: self.served(path, program)
+                                         for path in (self.other, self.same, self.open)})
+
+    def test_library_without_a_libcudart_is_served(self):
+        for linker in toolbox.linkers():
+            with self.subTest(linker=linker):
+                program = self.program(linker, self.open)
+                self.check(program, {self.open: self.served(self.open, program)})
+
+    def test_all_functions_of_libcudart_have_the_version(self):
+        """Those that compilers call, too; and none of libcuda's has."""
+        names = {name for _, member in binaries.archive_members(arguments.exported)
+                 for name, here, _ in binaries.Elf(member).symbols() if here}
+        ours = {name for name in names if re.match('(__cuda|cuda|cu)[A-Z]', name)}
+        versioned = {name for name in ours if name.endswith('@@CUSHIM')}
+        self.assertGreater(len(versioned), 300)
+        self.assertEqual(versioned, {name for name in ours if re.match('(__)?cuda', name)})
 
 
 if __name__ == '__main__':

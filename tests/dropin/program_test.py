@@ -2,7 +2,7 @@
 """A C program that calls CUDA and knows nothing of cushim, linked to the drop-in: it starts everywhere,
 and its own checks tell it what a static libcudart would tell.
 
-usage: program_test.py PROGRAM LAST_ERROR [--driver SIMULATED --runtime SIMULATED]
+usage: program_test.py PROGRAM LAST_ERROR SMALL_PROGRAM [--driver SIMULATED --runtime SIMULATED]
 """
 
 import argparse
@@ -15,6 +15,7 @@ for folder in ('support', 'nodriver'):
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / folder))
 import answers  # noqa: E402
 import binaries  # noqa: E402
+import marks  # noqa: E402
 import quiet  # noqa: E402
 
 arguments = None
@@ -38,6 +39,11 @@ class Program(unittest.TestCase):
             self.assertFalse([name for name in needed
                               if 'cuda' in name.lower() or 'stdc++' in name], needed)
 
+    def test_mark_is_left_in_a_small_program(self):
+        """By it cushim-info --audit knows the drop-in: nothing in the program reads it."""
+        for program in (arguments.program, arguments.small):
+            self.assertIn(marks.DROPIN, marks.of(program))
+
     def test_without_cuda(self):
         for variables in ({'CUSHIM_DISABLE': '1'},
                           {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
@@ -59,6 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('program')
     parser.add_argument('last_error')
+    parser.add_argument('small')
     parser.add_argument('--driver')
     parser.add_argument('--runtime')
     global arguments

@@ -27,6 +27,8 @@ def parse_arguments():
     parser.add_argument('--core', type=pathlib.Path, required=True)
     parser.add_argument('--fake-driver', type=pathlib.Path, required=True)
     parser.add_argument('--fake-runtime', type=pathlib.Path, required=True)
+    parser.add_argument('--other-runtime', type=pathlib.Path, required=True,
+                        help='a fake runtime of another major version')
     parser.add_argument('--sim-driver', type=pathlib.Path, help='left out: not built')
     parser.add_argument('--sim-runtime', type=pathlib.Path)
     parsed = parser.parse_args()
@@ -70,6 +72,13 @@ def real_libraries(folder, driver, runtime):
         for link_name in (f'{name}.so', library.name):
             (real / link_name).symlink_to(library)
     return real
+
+
+def static_runtime():
+    """NVIDIA's libcudart_static.a beside the headers, where a toolkit is installed."""
+    root = pathlib.Path(arguments.headers or '/usr/local/cuda/include').resolve().parent
+    places = (root / name / 'libcudart_static.a' for name in ('lib64', 'lib'))
+    return next((place for place in places if place.exists()), None)
 
 
 def run(*command, env=None):
@@ -133,6 +142,11 @@ def exported(path):
     elf = binaries.read(path)
     return {name for name, here, binding in elf.symbols(dynamic=True)
             if here and binding != elf.LOCAL}
+
+
+def defines_versions(path):
+    """Whether a program or library has versions of its own functions."""
+    return any(name == '.gnu.version_d' for name, *_ in binaries.read(path).sections())
 
 
 def of_cuda(names):

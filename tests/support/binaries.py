@@ -166,3 +166,9 @@ def archive_members(path):
             members.append((name.rstrip('/'), body))
         at += 60 + size + size % 2
     return members
+
+
+def defined_by_archive(path):
+    """Names that its members, ELF objects, give to others, without the versions that some have."""
+    return {name.split('@')[0] for _, contents in archive_members(path)
+            for name, here, binding in Elf(contents).symbols() if here and binding != Elf.LOCAL}

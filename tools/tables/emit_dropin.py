@@ -7,8 +7,10 @@ def definition(api, row):
     """The slot's type is the function's own, so that this can be one jump."""
     function = row.function
     ret = '' if function.result == 'void' else 'return '
+    version = f'CUSHIM_GIVE_VERSION({row.name});\n' if api.key == 'runtime' else ''
     return (f'{function.result} {api.convention} {row.name}({parameters(function)}) {{\n'
-            f'    {ret}CUSHIM_FORWARD(cushim_slot_{row.name})({arguments(function)});\n}}\n')
+            f'    {ret}CUSHIM_FORWARD(cushim_slot_{row.name})({arguments(function)});\n}}\n'
+            f'{version}')
 
 
 def dropin_source(table, packed):

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+
 struct textureReference;
 struct surfaceReference;
 
@@ -30,12 +32,12 @@ cudaError_t __cudaLaunchKernel(struct CUkern_st *, dim3, dim3, void **, size_t, 
 
 // An address that is only a number: it stands in the log as it is.
 template <class Pointer = char *>
-Pointer at(unsigned long number) {
+Pointer at(std::uintptr_t number) {
     return reinterpret_cast<Pointer>(number);
 }
 
 // One fat binary with one kernel.
-inline void **register_one(unsigned long code, const char *name) {
+inline void **register_one(std::uintptr_t code, const char *name) {
     void **handle = __cudaRegisterFatBinary(at<void *>(code));
     __cudaRegisterFunction(handle, at(code + 2), at(code + 3), name, -1, nullptr, nullptr, nullptr,
                            nullptr, nullptr);

@@ -1,5 +1,7 @@
 // A libcudart that writes down what a compiler's code registers with it: one line a call, with every argument,
 // into the file that REGISTRATION_LOG names.
+#include "exported.hpp"
+
 #include <cuda_runtime_api.h>
 
 #include <cstdarg>
@@ -11,8 +13,14 @@ namespace {
 bool gone = false;
 int count = 0;
 
+#if defined(__MINGW_PRINTF_FORMAT)
+#define PRINTF_FORMAT __MINGW_PRINTF_FORMAT
+#else
+#define PRINTF_FORMAT printf
+#endif
+
 // Each line opens the file anew: the last ones come when the process is nearly over.
-__attribute__((format(printf, 1, 2))) void write_down(const char *format, ...) {
+__attribute__((format(PRINTF_FORMAT, 1, 2))) void write_down(const char *format, ...) {
     const char *path = std::getenv("REGISTRATION_LOG");
     std::FILE *file = path != nullptr ? std::fopen(path, "a") : nullptr;
     if (file == nullptr) {
@@ -35,8 +43,6 @@ struct End {
 } end;
 
 } // namespace
-
-#define EXPORTED extern "C" __attribute__((visibility("default")))
 
 EXPORTED cudaError_t cudaRuntimeGetVersion(int *version) {
     *version = CUDART_VERSION;

@@ -1,5 +1,6 @@
 // A plugin with device code: registered when it is loaded, withdrawn when it is unloaded or the process ends.
 #include "compiled_code.hpp"
+#include "exported.hpp"
 
 #include <cstdlib>
 
@@ -15,6 +16,6 @@ __attribute__((constructor)) void register_own() {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) int plugin_use() {
+EXPORTED int plugin_use() {
     return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
 }

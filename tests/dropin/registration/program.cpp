@@ -1,6 +1,7 @@
 // A program as a CUDA compiler makes it: it registers device code before main. What it does then, its first
 // argument says; registration_test.py reads what libcudart got.
 #include "compiled_code.hpp"
+#include "loading.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -9,9 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include <dlfcn.h>
+#if !defined(_WIN32)
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 namespace {
 
@@ -44,19 +46,6 @@ __attribute__((constructor)) void register_all() {
 int known() {
     int count = -1;
     return cudaGetDeviceCount(&count) == cudaSuccess ? count : -1;
-}
-
-bool runtime_is_mapped() {
-    std::FILE *maps = std::fopen("/proc/self/maps", "r");
-    char line[4096];
-    bool found = false;
-    while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
-        found = found || std::strstr(line, "libcudart") != nullptr;
-    }
-    if (maps != nullptr) {
-        std::fclose(maps);
-    }
-    return found;
 }
 
 int unused() {
@@ -122,7 +111,8 @@ int threads() {
                 std::this_thread::yield();
             }
             for (int j = 0; j < each; ++j) {
-                void **handle = register_one(0x1000ul * (i + 1) + 0x10ul * j, "of a thread");
+                void **handle = register_one(
+                    std::uintptr_t{0x1000} * (i + 1) + std::uintptr_t{0x10} * j, "of a thread");
                 registered.fetch_add(1);
                 if (j % 5 == 4) {
                     __cudaUnregisterFatBinary(
@@ -153,45 +143,76 @@ int threads() {
     return overtaken == 0 ? 0 : 1;
 }
 
-int forked() {
+#if defined(_WIN32)
+int in_child(int (*)()) {
+    return 0; // there is no fork
+}
+#else
+int in_child(int (*function)()) {
     const pid_t child = fork();
     if (child == 0) {
-        _exit(first_use() + (known() == 2 ? 0 : 2));
+        _exit(function());
     }
     int status = 0;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
+#endif
 
-// A plugin with device code and a drop-in of its own comes, uses the runtime, and goes.
-int plugin(const char *path, bool used_before) {
+int forked() {
+    return in_child([] { return first_use() + (known() == 2 ? 0 : 2); });
+}
+
+// A plugin with device code and a drop-in of its own comes, uses the runtime, and goes, if not at exit only.
+int plugin(const char *path, bool used_before, bool goes = true) {
     if (used_before) {
         (void)cudaDeviceSynchronize();
     }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = load(path);
     if (library == nullptr) {
-        std::puts(dlerror());
         return 1;
     }
-    auto *use = reinterpret_cast<int (*)()>(dlsym(library, "plugin_use"));
-    const int answer = use();
-    dlclose(library);
+    const int answer = function_in<int()>(library, "plugin_use")();
+    if (goes) {
+        unload(library);
+    }
     return answer == 0 && cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+}
+
+// Unloaded before anybody used CUDA, it is gone, and nothing of it is left behind: what was registered, what
+// watches for forks. Loaded again, it works.
+int plugin_unused(const char *path) {
+    for (int i = 0; i < 2; ++i) {
+        void *library = load(path);
+        if (library == nullptr || !unload(library)) {
+            return 1;
+        }
+        if (is_loaded(path)) {
+            return 2;
+        }
+        if (in_child([] { return 0; }) != 0) {
+            return 3;
+        }
+    }
+    return runtime_is_mapped() ? 4 : plugin(path, false);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
     const auto is = [&](const char *name) { return argc > 1 && std::strcmp(argv[1], name) == 0; };
-    return is("unused")                     ? unused()
-           : is("first")                    ? first_use()
-           : is("late")                     ? late()
-           : is("withdrawn")                ? withdrawn()
-           : is("launch")                   ? launch()
-           : is("absent")                   ? absent()
-           : is("threads")                  ? threads()
-           : is("fork")                     ? forked()
-           : is("plugin") && argc > 2       ? plugin(argv[2], false)
-           : is("plugin-after") && argc > 2 ? plugin(argv[2], true)
-                                            : 64;
+    return is("unused")                           ? unused()
+           : is("first")                          ? first_use()
+           : is("late")                           ? late()
+           : is("withdrawn")                      ? withdrawn()
+           : is("launch")                         ? launch()
+           : is("absent")                         ? absent()
+           : is("threads")                        ? threads()
+           : is("fork")                           ? forked()
+           : is("plugin") && argc > 2             ? plugin(argv[2], false)
+           : is("plugin-after") && argc > 2       ? plugin(argv[2], true)
+           : is("plugin-stays") && argc > 2       ? plugin(argv[2], false, false)
+           : is("plugin-stays-after") && argc > 2 ? plugin(argv[2], true, false)
+           : is("plugin-unused") && argc > 2      ? plugin_unused(argv[2])
+                                                  : 64;
 }

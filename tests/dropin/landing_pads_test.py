@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Processors may check that an indirect jump lands where one is expected (Intel's CET, Arm's BTI). What is
+linked to the drop-in or the loader loses nothing of that: their functions have landing pads, and their
+objects say so, each of them. One that does not, and the linker gives the check up for all of a program.
+
+usage: landing_pads_test.py ARCHIVE... [--core-archive ARCHIVE] --protections NAME... --objdump OBJDUMP
+                            --readelf READELF --work FOLDER --compile WORDS
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import machine_code
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
+import binaries  # noqa: E402
+import marks  # noqa: E402
+
+# So that a shared library, too, may have the functions of the exported archive.
+VERSION = 'CUSHIM { };\n'
+
+arguments = None
+
+
+def core():
+    return [arguments.core_archive] if arguments.core_archive else []
+
+
+def global_names(archive):
+    """(member, name) of everything that others may call or take the address of."""
+    return {(member, name)
+            for member, data in binaries.archive_members(archive)
+            for name, here, binding in binaries.Elf(data).symbols()
+            if here and binding != binaries.Elf.LOCAL}
+
+
+class Archives(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_object_is_fit(self):
+        for archive in arguments.archives + core():
+            members = machine_code.protections(arguments.readelf, archive)
+            print(f'{archive.name}: {len(members)} objects')
+            self.assertEqual(len(members), len(binaries.archive_members(archive)))
+            for member in members:
+                self.assertEqual(member, arguments.protections, archive.name)
+
+    def test_every_function_has_a_landing_pad(self):
+        """The functions of CUDA, whose addresses programs take, and what the slots point to."""
+        for archive in arguments.archives + core():
+            names = {(member, name.partition('@')[0]) for member, name in global_names(archive)}
+            code = [function for function in machine_code.functions(arguments.objdump, archive)
+                    if (function.file, function.name) in names]
+            print(f'{archive.name}: {len(code)} functions that others see')
+            self.assertGreater(len(code), 800)
+            self.assertEqual([f'{function.file}: {function.name}' for function in code
+                              if not function.has_landing_pad], [])
+
+
+class Linked(unittest.TestCase):
+    """Nothing but the archives, whole: start files and libraries of the system may be behind."""
+
+    def setUp(self):
+        arguments.work.mkdir(parents=True, exist_ok=True)
+        self.version = arguments.work / 'version.txt'
+        self.version.write_text(VERSION)
+        self.empty = arguments.work / 'empty.c'
+        self.empty.write_text('extern int nothing;\nint nothing;\n')
+
+    def link(self, output, linker, *inputs):
+        """Whether it could be linked at all."""
+        command = [*arguments.compile, '-shared', '-nostdlib', f'-fuse-ld={linker}',
+                   f'-Wl,--version-script={self.version}', '-Wl,--whole-archive', *inputs,
+                   '-Wl,--no-whole-archive', '-o', output]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              check=False)
+        self.messages = done.stderr
+        return done.returncode == 0
+
+    def linkers(self):
+        """Those that keep the note at all."""
+        for linker in ('bfd', 'gold', 'lld', 'mold'):
+            empty = arguments.work / f'empty-{linker}.so'
+            if not self.link(empty, linker, self.empty):
+                print(f'{linker}: not on this machine')
+            elif machine_code.protections(arguments.readelf, empty) != [arguments.protections]:
+                print(f'{linker}: writes no such note')
+            else:
+                yield linker
+
+    def test_note_is_that_of_all(self):
+        checked = 0
+        for linker in self.linkers():
+            for archive in arguments.archives:
+                output = arguments.work / f'{archive.stem}-{linker}.so'
+                with self.subTest(linker=linker, archive=archive.name):
+                    self.assertTrue(self.link(output, linker, archive, *core()), self.messages)
+                    self.assertEqual(machine_code.protections(arguments.readelf, output),
+                                     [arguments.protections])
+                    # Beside that note, `cushim-info --audit` still finds its own.
+                    self.assertLessEqual({marks.DROPIN}, marks.of(output))
+                    print(f'{linker}, {archive.name}: {", ".join(sorted(arguments.protections))}')
+                    checked += 1
+        self.assertGreater(checked, 0, 'no linker here keeps the note')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('archives', type=pathlib.Path, nargs='+')
+    parser.add_argument('--core-archive', type=pathlib.Path)
+    parser.add_argument('--protections', required=True, nargs='+')
+    parser.add_argument('--objdump', required=True)
+    parser.add_argument('--readelf', required=True)
+    parser.add_argument('--work', type=pathlib.Path, required=True)
+    parser.add_argument('--compile', required=True,
+                        help='with the flag; words separated by the unit separator (0x1f)')
+    global arguments
+    arguments = parser.parse_args()
+    arguments.protections = set(arguments.protections)
+    arguments.compile = arguments.compile.split('\x1f')
+    unittest.main(argv=sys.argv[:1], verbosity=2)
+
+
+if __name__ == '__main__':
+    main()
