@@ -301,8 +301,13 @@ bool at_exit(void (*function)()) {
  * after all other threads. No header has the system's own answer, but C runtimes ask for it, too. */
 bool is_ending() {
     using Answer = BOOLEAN(NTAPI *)();
-    const auto answer = reinterpret_cast<Answer>(reinterpret_cast<void *>(
-        GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlDllShutdownInProgress")));
+    static Answer found = nullptr;
+    Answer answer = atomics::load(&found);
+    if (answer == nullptr) {
+        answer = reinterpret_cast<Answer>(reinterpret_cast<void *>(
+            GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlDllShutdownInProgress")));
+        atomics::store(&found, answer); // racing threads store the same
+    }
     return answer != nullptr && answer();
 }
 

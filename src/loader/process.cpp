@@ -25,7 +25,7 @@ extern "C" int cushim_watch_exit(void) noexcept {
 }
 
 extern "C" int cushim_exiting(void) noexcept {
-    return cushim::atomics::load(&exiting);
+    return cushim::atomics::load(&exiting) != 0 || cushim::platform::is_ending();
 }
 
 extern "C" cushim_function cushim_exchange_slot(cushim_function *slot,

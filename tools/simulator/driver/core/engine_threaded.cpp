@@ -198,11 +198,11 @@ void stop_all() {
     Lock::changed().notify_all();
 }
 
-// At the end of the process: no work runs any more. One that the client's own function keeps is let go: it never
-// comes back.
+// At the end of the process no work runs any more, unless its threads are gone already. One that the client's own
+// function keeps is let go: it never comes back.
 struct AtExit {
     ~AtExit() {
-        if (workers().forked || !Lock::take_at_exit()) {
+        if (workers().forked || !platform::threads_run_at_exit() || !Lock::take_at_exit()) {
             return;
         }
         std::unique_lock lock(Lock::mutex(), std::adopt_lock);
