@@ -30,7 +30,9 @@ enum class InstantiateResult : unsigned char {
 };
 struct InstantiateFailure {
     InstantiateResult result = InstantiateResult::error;
-    GraphNode node; // of the graph; none where CUDA does not tell
+    // Of the graph. None where CUDA does not tell, and where it is a node of a graph inside it that nobody has
+    // asked for.
+    GraphNode node;
 };
 
 // CUDA's own numbers.
@@ -48,7 +50,8 @@ enum class GraphUpdateResult : unsigned char {
 struct GraphUpdate {
     GraphUpdateResult result = GraphUpdateResult::success;
     // Of the graph that it was to become: the node that did not fit, and where an edge did not, the node at
-    // the other end of it (driver since CUDA 12.0). None where CUDA does not tell.
+    // the other end of it (driver since CUDA 12.0). None where CUDA does not tell, and where they are nodes of a
+    // graph inside it that nobody has asked for.
     GraphNode node;
     GraphNode from;
 
@@ -61,7 +64,9 @@ struct GraphUpdate {
  * its name, asks the Graph whether it is there: set_...(), set_enabled() and is_enabled() count as uses of the Graph
  * that it was instantiated from, and update() as one of the graph that it takes. Launches of one do not
  * run at the same time: each waits for the one before. Destroying it does not wait: what was launched runs
- * to its end. Needs no current context and does not change it, but for launches into Stream::legacy() and
+ * to its end. What only set_...() of this object told is kept until the launches by this object, and by those that
+ * share it, are through: of launches by native(), by a borrowed one and by the device the caller knows.
+ * Needs no current context and does not change it, but for launches into Stream::legacy() and
  * Stream::per_thread(), which are streams of the current context: wrong_context where the driver API finds none; the
  * runtime API launches in the graph's.
  * Errors: invalid_argument for nodes that are gone, or another graph's; what earlier work failed with.

@@ -1,5 +1,6 @@
 #include "graph_book.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace cushim::detail {
@@ -11,6 +12,16 @@ unsigned long long next_number() noexcept {
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
+    std::size_t count = 0;
+    CUSHIM_TRY_VOID(api.read.nodes(graph, {nullptr, &count}));
+    std::vector<CUgraphNode> nodes(count);
+    if (count != 0) {
+        CUSHIM_TRY_VOID(api.read.nodes(graph, {nodes.data(), &count}));
+    }
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
 } // namespace
 
 GraphBook::GraphBook(const GraphApi &of) noexcept : api(of), id(next_number()) {}
@@ -18,6 +29,25 @@ GraphBook::GraphBook(const GraphApi &of) noexcept : api(of), id(next_number()) {
 unsigned long long GraphBook::count_gone(CUgraphNode node) const noexcept {
     const auto found = gone_.find(node);
     return found == gone_.end() ? 0 : found->second;
+}
+
+Result<GraphNode> GraphBook::find(CUgraph graph, CUgraphNode native) const {
+    if (native == nullptr) {
+        return GraphNode();
+    }
+    CUSHIM_TRY(const bool is_here, has_node(api, graph, native));
+    if (is_here) {
+        return node(native);
+    }
+    for (const auto &[outer, inside] : inner_) {
+        for (const Inner &inner : inside) {
+            CUSHIM_TRY(const GraphNode found, inner.book->find(inner.graph, native));
+            if (found) {
+                return found;
+            }
+        }
+    }
+    return GraphNode();
 }
 
 std::shared_ptr<GraphBook> GraphBook::inside(CUgraphNode node, CUgraph graph) {

@@ -46,6 +46,9 @@ class GraphBook {
     GraphNode node(CUgraphNode native) const noexcept {
         return native == nullptr ? GraphNode() : GraphAccess::node(native, id, gone_before(native));
     }
+    // The name of a node of this graph, or of one inside it, wherever CUDA found it; none where nobody has asked
+    // for the graph that it is in.
+    Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
     // Whether it names a node that is there.
     bool has(const GraphNode &node) const noexcept {
         return alive_ && GraphAccess::graph_of(node) == id &&

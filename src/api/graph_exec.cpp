@@ -61,6 +61,12 @@ Result<GraphExec> borrow_exec(const Context &context, const detail::GraphApi &ap
     return borrowed;
 }
 
+// The name of a node that CUDA found fault with.
+Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcept {
+    return detail::with_memory(
+        [&]() -> Result<GraphNode> { return graph.book->find(graph.graph, native); });
+}
+
 Result<void> launch_now(GraphExecState &state, const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(state.api.exec.launch(state.exec, stream.native()));
     if (!state.uses.empty()) {
@@ -84,7 +90,8 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
     Result<void> done = graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
     if (!done) {
         if (failure != nullptr) {
-            *failure = {why.result, graph->book->node(why.node)};
+            const Result<GraphNode> node = find_node(*graph, why.node);
+            *failure = {why.result, node ? *node : GraphNode()};
         }
         return done.error();
     }
@@ -142,7 +149,9 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
     if (update.result == GraphUpdateResult::success) {
         state->uses.end(); // CUDA has dropped what was used before, and keeps what the graph uses
     }
-    return GraphUpdate{update.result, from->book->node(update.node), from->book->node(update.from)};
+    CUSHIM_TRY(const GraphNode node, find_node(*from, update.node));
+    CUSHIM_TRY(const GraphNode source, find_node(*from, update.from));
+    return GraphUpdate{update.result, node, source};
 }
 
 Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
@@ -153,10 +162,14 @@ Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters 
     CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), node.native(), kept.get()));
-    CUSHIM_TRY_VOID(state->api.calls_of(parameters.type())
-                        .exec_set(state->exec, node.native(), parameters, state->context));
-    state->uses.keep(node.native(), std::move(kept));
-    return {};
+    Result<void> done = state->api.calls_of(parameters.type())
+                            .exec_set(state->exec, node.native(), parameters, state->context);
+    if (done) {
+        state->uses.keep(node.native(), std::move(kept));
+    } else {
+        state->uses.unprepare(node.native());
+    }
+    return done;
 }
 
 Result<void> GraphExec::set_child_graph_node(const GraphNode &node,

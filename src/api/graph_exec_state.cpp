@@ -41,6 +41,13 @@ void ExecUses::keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept {
     }
 }
 
+void ExecUses::unprepare(CUgraphNode node) noexcept {
+    const auto place = by_node_.find(node);
+    if (place != by_node_.end() && !place->second) {
+        by_node_.erase(place);
+    }
+}
+
 void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
     if (!kept) {
         return;
@@ -51,6 +58,7 @@ void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
     }
     if (was_launched_) {
         kept->after = last_launch_.share();
+        is_waited_for_ = true;
     }
     release_later(kept.release());
 }
@@ -74,9 +82,10 @@ void ExecUses::launched(const Stream &stream) noexcept {
 // An event is for streams of its own context.
 Result<void> ExecUses::record(const Stream &stream) noexcept {
     CUSHIM_TRY(const Context context, context_of(stream));
-    if (!last_launch_ || context.native() != launched_in_) {
+    if (!last_launch_ || is_waited_for_ || context.native() != launched_in_) {
         CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false}));
         launched_in_ = context.native();
+        is_waited_for_ = false;
     }
     return last_launch_.record(stream);
 }

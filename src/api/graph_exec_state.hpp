@@ -27,6 +27,8 @@ class ExecUses {
     // Has room for it, so that nothing can fail once the node is set.
     Result<void> prepare(const Context &context, CUgraphNode node, const KeptUses *kept) noexcept;
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
+    // The node was not set.
+    void unprepare(CUgraphNode node) noexcept;
 
     // Whether launches have to be told.
     bool empty() const noexcept { return by_node_.empty(); }
@@ -45,6 +47,7 @@ class ExecUses {
     Event last_launch_;
     CUcontext launched_in_ = nullptr; // whose event that is
     bool was_launched_ = false;
+    bool is_waited_for_ = false; // by what was let go: its event stays that of the launch before
     bool lost_a_launch_ = false; // the last one, and nobody knows when it ends
 };
 

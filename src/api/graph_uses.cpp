@@ -105,7 +105,10 @@ Result<void> GraphUses::prepare(const GraphApi &api, CUgraph graph, const NewUse
 void GraphUses::keep(NewUses &&uses) noexcept {
     for (State *const state : uses.states) {
         if (state != nullptr && !is_recent(state)) {
-            kept_->needs.find(state)->second = Need(state);
+            Need &need = kept_->needs.find(state)->second;
+            if (!need) {
+                need = Need(state);
+            }
             recent_[next_recent_++ % recent_.size()] = state;
         }
     }

@@ -96,7 +96,7 @@ class GraphUses {
 
     Kept *kept_ = nullptr; // CUDA's, as long as the graph is there
     // Some that are kept: most nodes use what the ones before them used.
-    std::array<const State *, 4> recent_{};
+    std::array<const State *, 8> recent_{};
     unsigned int next_recent_ = 0;
 };
 

@@ -78,6 +78,8 @@ class Need {
         }
     }
 
+    // Whether anything is needed.
+    explicit operator bool() const noexcept { return state_ != nullptr; }
     // Whether what is needed, and with it who needs it, is gone.
     bool is_gone() const noexcept { return state_ != nullptr && state_->is_gone(); }
 

@@ -202,6 +202,74 @@ TEST_CASE("a launch whose end could not be learned is through when a later one i
     CHECK(watched.calls() == 2);
 }
 
+TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const auto [context, graph] = api_test::make_graph(api, "mode=threaded");
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    const GraphNode call = ok(graph.add_host_node({}, [] {}));
+    const GraphExec exec = ok(graph.instantiate());
+    Watched first;
+    ok(exec.set_host_node(call, first.closure()));
+    const Gate before, behind;
+    ok(before.close(stream));
+    ok(exec.launch(stream));
+    ok(exec.set_host_node(call, [] {}));
+    ok(behind.close(stream));
+    ok(exec.launch(stream));
+    wait_for_released_closures();
+    CHECK_FALSE(first.is_gone());
+    before.open();
+    CHECK(soon([&] { return first.is_gone(); }));
+    CHECK(first.calls() == 1);
+    behind.open();
+    ok(stream.synchronize());
+}
+
+TEST_CASE("a node that could not be set leaves launches as they were", "[graph][G23][current]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs a call that fails");
+    }
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const std::string set =
+        api == Api::driver ? "cuGraphExecHostNodeSetParams" : "cudaGraphExecHostNodeSetParams";
+    const auto [context, graph] = api_test::make_graph(api, "fault=" + set + ":1:999:instead");
+    const Stream stream = ok(Stream::create(context));
+    const GraphNode call = ok(graph.add_host_node({}, [] {}));
+    const GraphExec exec = ok(graph.instantiate());
+    Watched watched;
+    CHECK_FALSE(exec.set_host_node(call, watched.closure()).has_value());
+    CHECK(watched.is_gone());
+    const auto calls = api_test::calls_in([&] { ok(exec.launch(stream)); });
+    CHECK(std::ranges::count(calls, "cuEventRecord") == 0);
+    ok(stream.synchronize());
+}
+
+TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][current]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("only the simulator counts the calls");
+    }
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    auto [context, graph] = api_test::make_graph(api, "");
+    std::vector<Event> events;
+    for (int i = 0; i < 20; ++i) {
+        events.push_back(ok(Event::create(context, {.timing = false})));
+    }
+    for (int round = 0; round < 2; ++round) {
+        for (const Event &event : events) {
+            (void)ok(graph.add_event_record_node({}, event));
+        }
+    }
+    const auto destroyed_in = [](const auto &work) {
+        const auto calls = api_test::calls_in([&] {
+            work();
+            wait_for_released_closures();
+        });
+        return std::ranges::count(calls, "cuEventDestroy_v2");
+    };
+    CHECK(destroyed_in([&] { events.clear(); }) == 0);
+    CHECK(destroyed_in([&, &owner = graph] { owner.reset(); }) == 20);
+}
+
 TEST_CASE("what was set in an executable graph that is released stays", "[graph][current]") {
     api_test::restart("");
     const auto context = api_test::Trial::context();
