@@ -178,7 +178,9 @@ TEST_CASE("every kind of wrapper is used, or its lack is told", "[wrong_device][
     api_test::restart("");
     const Workplace place = ok(Workplace::on(ok(Device::get(0))));
     api_test::register_kernels();
-    const bool is_old = std::min(headers_version(), driver_version()) < Version::of(12, 3);
+    // A driver that is older than the headers may be too old for their runtime, too.
+    const bool is_old =
+        driver_version() < headers_version() || headers_version() < Version::of(12, 3);
     for (const Use &use : uses_with_own_context()) {
         INFO(use.name);
         const Result<void> used = use.run(place);
