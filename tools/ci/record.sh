@@ -31,9 +31,13 @@ build_conformance() {
         die "cushim-conformance was not built: it takes Linux and CUDA headers of 13.0 or newer"
 }
 
-# The version of the kernel's driver, which cuDriverGetVersion does not tell.
+# The version of the kernel's driver, which cuDriverGetVersion does not tell; some containers hide the file.
 driver_version() {
-    sed -nE 's/^NVRM version:.* ([0-9]+\.[0-9]+(\.[0-9]+)?) .*/\1/p' /proc/driver/nvidia/version
+    if [[ -e /proc/driver/nvidia/version ]]; then
+        sed -nE 's/^NVRM version:.* ([0-9]+\.[0-9]+(\.[0-9]+)?) .*/\1/p' /proc/driver/nvidia/version
+    else
+        nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | sed -n 1p
+    fi
 }
 
 # recording_name DEVICE DRIVER: a file that there is not yet.
@@ -49,7 +53,7 @@ recording_name() {
 
 [[ ${1:-} != --help ]] || exec bash tools/dev help
 [[ -z ${CUSHIM_DRIVER:-} ]] || die "CUSHIM_DRIVER is set, and what is recorded is the machine's own driver"
-[[ -e /proc/driver/nvidia/version ]] || die "there is no NVIDIA driver on this machine"
+driver=$(driver_version) || die "there is no NVIDIA driver on this machine"
 ensure_build_tools
 ensure_headers_and_runtime
 step "build cushim-conformance"
@@ -59,7 +63,6 @@ answers=$BUILD/recording.txt
 run_built "$BUILD" cushim-conformance record "$@" >"$answers"
 device=$(sed -nE '1s/^# (.*), cuDriverGetVersion .*/\1/p' "$answers")
 [[ $device != "no device" ]] || die "the driver finds no GPU: see cushim-info"
-driver=$(driver_version)
 file=$(recording_name "$device" "$driver")
 {
     echo "# driver $driver, recorded on $(date +%F)"

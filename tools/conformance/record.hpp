@@ -102,6 +102,7 @@ void stream_values();
 void stream_details();
 void capture_details();
 void graph_nodes();
+void graphs_without_context();
 void graph_edges();
 void graph_memory_nodes();
 void generic_nodes();

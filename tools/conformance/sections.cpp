@@ -54,6 +54,7 @@ const Section sections[] = {
     {"texture_references", texture_references},
     {"tensor_maps", tensor_maps},
     {"location_pools", location_pools},
+    {"graphs_without_context", graphs_without_context},
     {"functions", functions},
     {"libraries", libraries},
     {"linking", linking},

@@ -84,11 +84,14 @@ void arrays() {
     ask("cuArrayGetSparseProperties", d.cuArrayGetSparseProperties(&sparse, array));
     ask("cuArrayDestroy", d.cuArrayDestroy(array));
     const auto deferred = shape_of(16, 4, 0, CUDA_ARRAY3D_DEFERRED_MAPPING);
-    ask("cuArray3DCreate, mapped later", d.cuArray3DCreate(&array, &deferred));
-    ask("cuArrayGetMemoryRequirements", d.cuArrayGetMemoryRequirements(&needs, array, 0));
-    ask("cuArrayDestroy", d.cuArrayDestroy(array));
+    CUresult created = d.cuArray3DCreate(&array, &deferred);
+    ask("cuArray3DCreate, mapped later", created);
+    if (created == CUDA_SUCCESS) {
+        ask("cuArrayGetMemoryRequirements", d.cuArrayGetMemoryRequirements(&needs, array, 0));
+        ask("cuArrayDestroy", d.cuArrayDestroy(array));
+    }
     const auto tiled = shape_of(1024, 1024, 0, CUDA_ARRAY3D_SPARSE);
-    CUresult created = d.cuArray3DCreate(&array, &tiled);
+    created = d.cuArray3DCreate(&array, &tiled);
     ask("cuArray3DCreate, sparse", created);
     if (created == CUDA_SUCCESS) {
         ask("cuArrayGetSparseProperties, sparse", d.cuArrayGetSparseProperties(&sparse, array));

@@ -15,6 +15,7 @@ void functions() {
     CUfunction empty = nullptr, all[8] = {};
     ask("cuModuleLoad", d.cuModuleLoad(&module, file.path()));
     ask("cuModuleUnload", d.cuModuleUnload(module));
+    module = nullptr; // a refusal leaves the handle of before
     ask("cuModuleLoadFatBinary of PTX", d.cuModuleLoadFatBinary(&module, ptx));
     ask("cuModuleUnload", d.cuModuleUnload(module));
     char log[512] = "";

@@ -134,6 +134,8 @@ void older_batches() {
     ask("cuStreamWriteValue32_ptsz", d.cuStreamWriteValue32_ptsz(s, p, 5, 0));
     ask("cuStreamWriteValue64_ptsz", d.cuStreamWriteValue64_ptsz(s, p, 5, 0));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    const unsigned int five[] = {5, 0}; // what was refused above was not written
+    d.cuMemcpyHtoD(p, five, sizeof five);
     ask("cuStreamWaitValue32_v1", d.cuStreamWaitValue32_v1(s, p, 5, CU_STREAM_WAIT_VALUE_EQ));
     ask("cuStreamWaitValue64_v1", d.cuStreamWaitValue64_v1(s, p, 5, CU_STREAM_WAIT_VALUE_EQ));
     ask("cuStreamWaitValue32_ptsz", d.cuStreamWaitValue32_ptsz(s, p, 5, CU_STREAM_WAIT_VALUE_EQ));

@@ -36,13 +36,14 @@ void stream_values() {
     d.cuMemsetD8(word, 0, 64);
     d.cuStreamCreate(&s, 0);
     ask("cuStreamWriteValue64", d.cuStreamWriteValue64(s, word, 5, 0));
-    ask("cuStreamWriteValue64 unaligned", d.cuStreamWriteValue64(s, word + 4, 5, 0));
+    // What must not hold a wait up lies where no wait looks.
+    ask("cuStreamWriteValue64 unaligned", d.cuStreamWriteValue64(s, word + 36, 5, 0));
     ask("cuStreamWriteValue64 of garbage", d.cuStreamWriteValue64(s, garbage, 5, 0));
     ask("cuStreamWaitValue64 satisfied",
         d.cuStreamWaitValue64(s, word, 5, CU_STREAM_WAIT_VALUE_EQ));
     ask("cuStreamWaitValue64 greater or equal",
         d.cuStreamWaitValue64(s, word, 4, CU_STREAM_WAIT_VALUE_GEQ));
-    ask("cuStreamWaitValue64 unaligned", d.cuStreamWaitValue64(s, word + 4, 5, 0));
+    ask("cuStreamWaitValue64 unaligned", d.cuStreamWaitValue64(s, word + 4, 0, 0));
     ask("cuStreamWaitValue64 flags 0x10", d.cuStreamWaitValue64(s, word, 5, 0x10));
     CUstreamBatchMemOpParams ops[2] = {};
     ops[0].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;

@@ -1,0 +1,156 @@
+// Which calls on graphs want a current context, where their nodes say in which one they run.
+#include "../record.hpp"
+
+namespace record::QUESTIONS {
+
+namespace {
+
+struct Parts {
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    CUdeviceptr memory = 0;
+    CUevent event = nullptr;
+    CUstream stream = nullptr;
+};
+
+bool make(Parts &parts) {
+    return d.cuModuleLoadData(&parts.module, ptx) == 0 &&
+           d.cuModuleGetFunction(&parts.function, parts.module, "empty") == 0 &&
+           d.cuLibraryLoadData(&parts.library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0) ==
+               0 &&
+           d.cuLibraryGetKernel(&parts.kernel, parts.library, "empty") == 0 &&
+           d.cuMemAlloc(&parts.memory, 4096) == 0 && d.cuEventCreate(&parts.event, 0) == 0 &&
+           d.cuStreamCreate(&parts.stream, 0) == 0;
+}
+
+void drop(const Parts &parts) {
+    d.cuStreamDestroy(parts.stream);
+    d.cuEventDestroy(parts.event);
+    d.cuMemFree(parts.memory);
+    d.cuLibraryUnload(parts.library);
+    d.cuModuleUnload(parts.module);
+}
+
+CUDA_KERNEL_NODE_PARAMS one_thread() {
+    CUDA_KERNEL_NODE_PARAMS launch{};
+    launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
+    launch.blockDimX = launch.blockDimY = launch.blockDimZ = 1;
+    return launch;
+}
+
+CUDA_KERNEL_NODE_PARAMS kernel_in(const Parts &parts, CUcontext context) {
+    CUDA_KERNEL_NODE_PARAMS launch = one_thread();
+    launch.kern = parts.kernel;
+    launch.ctx = context;
+    return launch;
+}
+
+CUDA_MEMSET_NODE_PARAMS fill_of(CUdeviceptr memory, unsigned int value) {
+    CUDA_MEMSET_NODE_PARAMS fill{};
+    fill.dst = memory;
+    fill.value = value;
+    fill.elementSize = 4;
+    fill.width = 16;
+    fill.height = 1;
+    return fill;
+}
+
+CUDA_MEMCPY3D copy_of(CUdeviceptr memory) {
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = memory;
+    copy.dstDevice = memory + 1024;
+    copy.WidthInBytes = 64;
+    copy.Height = copy.Depth = 1;
+    return copy;
+}
+
+void add_nodes(CUgraph graph, const Parts &parts, CUcontext context) {
+    CUgraphNode node = nullptr;
+    CUDA_KERNEL_NODE_PARAMS launch = one_thread();
+    launch.func = parts.function;
+    ask("cuGraphAddKernelNode of a function",
+        d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &launch));
+    const CUDA_KERNEL_NODE_PARAMS in_context = kernel_in(parts, context);
+    ask("cuGraphAddKernelNode of a kernel in a context",
+        d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &in_context));
+    const CUDA_KERNEL_NODE_PARAMS nowhere = kernel_in(parts, nullptr);
+    ask("cuGraphAddKernelNode of a kernel in none",
+        d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &nowhere));
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 1);
+    ask("cuGraphAddMemsetNode", d.cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, context));
+    const CUDA_MEMCPY3D copy = copy_of(parts.memory);
+    ask("cuGraphAddMemcpyNode", d.cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy, context));
+    CUDA_HOST_NODE_PARAMS host{};
+    host.fn = [](void *) {};
+    ask("cuGraphAddHostNode", d.cuGraphAddHostNode(&node, graph, nullptr, 0, &host));
+    ask("cuGraphAddEmptyNode", d.cuGraphAddEmptyNode(&node, graph, nullptr, 0));
+    ask("cuGraphAddEventRecordNode",
+        d.cuGraphAddEventRecordNode(&node, graph, nullptr, 0, parts.event));
+    ask("cuGraphAddEventWaitNode",
+        d.cuGraphAddEventWaitNode(&node, graph, nullptr, 0, parts.event));
+}
+
+// The nodes are those of a graph that was built with the context current.
+void change_nodes(const Parts &parts, CUcontext context, CUgraphNode kernel_node,
+                  CUgraphNode fill_node) {
+    const CUDA_KERNEL_NODE_PARAMS launch = kernel_in(parts, context);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 2);
+    ask("cuGraphKernelNodeSetParams", d.cuGraphKernelNodeSetParams(kernel_node, &launch));
+    ask("cuGraphMemsetNodeSetParams", d.cuGraphMemsetNodeSetParams(fill_node, &fill));
+}
+
+void change_exec(CUgraphExec exec, const Parts &parts, CUcontext context, CUgraphNode kernel_node,
+                 CUgraphNode fill_node) {
+    const CUDA_KERNEL_NODE_PARAMS launch = kernel_in(parts, context);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 3);
+    ask("cuGraphExecKernelNodeSetParams",
+        d.cuGraphExecKernelNodeSetParams(exec, kernel_node, &launch));
+    ask("cuGraphExecMemsetNodeSetParams",
+        d.cuGraphExecMemsetNodeSetParams(exec, fill_node, &fill, context));
+}
+
+} // namespace
+
+void graphs_without_context() {
+    Parts parts;
+    if (!start() || !make(parts)) {
+        return;
+    }
+    const CUcontext primary = context();
+    const CUDA_KERNEL_NODE_PARAMS launch = kernel_in(parts, primary);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 1);
+    CUgraph graph = nullptr, other = nullptr, clone = nullptr;
+    CUgraphNode kernel_node = nullptr, fill_node = nullptr;
+    CUgraphExec exec = nullptr;
+    d.cuGraphCreate(&graph, 0);
+    d.cuGraphAddKernelNode(&kernel_node, graph, nullptr, 0, &launch);
+    d.cuGraphAddMemsetNode(&fill_node, graph, &kernel_node, 1, &fill, primary);
+    d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+
+    d.cuCtxSetCurrent(nullptr);
+    ask("cuGraphCreate", d.cuGraphCreate(&other, 0));
+    add_nodes(other, parts, primary);
+    change_nodes(parts, primary, kernel_node, fill_node);
+    ask("cuGraphClone", d.cuGraphClone(&clone, graph));
+    change_exec(exec, parts, primary, kernel_node, fill_node);
+    CUgraphExecUpdateResultInfo info{};
+    ask("cuGraphExecUpdate", d.cuGraphExecUpdate(exec, graph, &info));
+    ask("cuGraphUpload", d.cuGraphUpload(exec, parts.stream));
+    ask("cuGraphLaunch", d.cuGraphLaunch(exec, parts.stream));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(parts.stream));
+    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ask("cuGraphDestroy", d.cuGraphDestroy(other));
+    CUcontext current = nullptr;
+    ask("cuCtxGetCurrent", d.cuCtxGetCurrent(&current));
+    note("a context became current", current != nullptr);
+
+    d.cuCtxSetCurrent(primary);
+    d.cuGraphDestroy(clone);
+    d.cuGraphDestroy(graph);
+    drop(parts);
+}
+
+} // namespace record::QUESTIONS
