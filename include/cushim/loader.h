@@ -130,7 +130,8 @@ CUSHIM_CORE_API int cushim_headers_version(void) CUSHIM_NOEXCEPT;
 CUSHIM_CORE_API const char *cushim_version(void) CUSHIM_NOEXCEPT;
 
 /* What the table functions of an absent library answer: a CUresult, a cudaError_t. 0 if it is
- * loaded. Loads. */
+ * loaded. A libcudart that is there counts as absent where there is no driver, unless it was chosen by
+ * its path: it could do nothing. Loads. */
 CUSHIM_CORE_API int cushim_absent_status(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* --- all entry points by name; a program that calls none of these pays only for the entry points

@@ -13,6 +13,7 @@
  * call. A function that cannot be forwarded answers a status that says why:
  *
  *     no library found                                cu*: 303        cuda*: 35, or 303 with a driver
+ *     no driver found, but a libcudart                                cuda*: 35
  *     only the toolkit's link stub found              cu*: 34         cuda*: 35
  *     introduced after the installed driver           cu*: 36
  *     missing otherwise                               cu*: 302        cuda*: 302

@@ -8,7 +8,7 @@ namespace cushim::detail {
 constexpr int requires_newer_driver = 36;
 
 Error missing_entry(cushim_library library, const char *name, int introduced, int status) noexcept {
-    if (cushim_load_report(library)->state != CUSHIM_STATE_LOADED)
+    if (cushim_absent_status(library) != 0)
         return Error::absent(library);
     if (library == CUSHIM_LIBRARY_DRIVER && status == requires_newer_driver)
         return Error::requires_newer_driver(name, Version(introduced), driver_version());

@@ -408,7 +408,9 @@ Error Error::invalid_argument(const char *detail) noexcept {
 Error Error::absent(cushim_library library) noexcept {
     ErrorParts parts;
     parts.status = cushim_absent_status(library);
-    const cushim_report *report = cushim_load_report(library);
+    // What a libcudart that is there lacks is a driver.
+    const cushim_report *report =
+        cushim_load_report(is_loaded(library) ? CUSHIM_LIBRARY_DRIVER : library);
     parts.kind = report->reason == CUSHIM_REASON_LINK_STUB ? ErrorKind::stub_library
                                                            : ErrorKind::library_not_found;
     return Error(parts, report);

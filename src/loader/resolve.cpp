@@ -76,6 +76,13 @@ bool is_loaded(const LoadedLibrary *record) {
     return record != nullptr && record->module != nullptr;
 }
 
+/* Without a driver a libcudart answers no call but with an error, and leaves to chance what ours does
+ * not: the number of devices, and whose the last error is. One that was chosen by its path is asked. */
+bool is_used(cushim_library library, const LoadedLibrary *record) {
+    return is_loaded(record) && (library == CUSHIM_LIBRARY_DRIVER || record->chosen ||
+                                 is_loaded(current_record(CUSHIM_LIBRARY_DRIVER)));
+}
+
 /* What the functions of an absent library answer. */
 int absent_status(cushim_library library, const LoadedLibrary *record) {
     if (library == CUSHIM_LIBRARY_RUNTIME)
@@ -92,7 +99,7 @@ PassOnRegistrations *pass_on_registrations;
 
 Resolved resolve(cushim_library library, const char *name, int introduced) {
     const LoadedLibrary *record = ensure_loaded(library);
-    if (!is_loaded(record))
+    if (!is_used(library, record))
         return {nullptr, absent_status(library, record)};
     if (library == CUSHIM_LIBRARY_RUNTIME) {
         if (PassOnRegistrations *pass_on = atomics::load(&pass_on_registrations))
@@ -121,7 +128,7 @@ using namespace cushim;
 
 extern "C" int cushim_absent_status(cushim_library library) noexcept {
     const LoadedLibrary *record = ensure_loaded(library);
-    return is_loaded(record) ? 0 : absent_status(library, record);
+    return is_used(library, record) ? 0 : absent_status(library, record);
 }
 
 extern "C" int cushim_first_call_driver(cushim_function *slot, cushim_function first,
@@ -139,7 +146,7 @@ extern "C" int cushim_first_call_runtime_quiet(cushim_function *slot, cushim_fun
 extern "C" int cushim_first_call_runtime(cushim_function *slot, cushim_function first,
                                          const char *row) noexcept {
     const int status = cushim_first_call_runtime_quiet(slot, first, row);
-    if (status != 0 && !is_loaded(current_record(CUSHIM_LIBRARY_RUNTIME)))
+    if (status != 0 && !is_used(CUSHIM_LIBRARY_RUNTIME, current_record(CUSHIM_LIBRARY_RUNTIME)))
         platform::set_thread_error(status);
     return status;
 }

@@ -3,6 +3,9 @@
 #include "first_use.hpp"
 
 #include <atomic>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -53,6 +56,31 @@ void fork_during_first_uses() {
     other.join();
 }
 
+// The first process of a container, and its child that is the first of a container inside it: both have
+// number 1.
+#if defined(__linux__)
+void fork_in_a_namespace(int flags, void (*in_first_process)()) {
+    if (unshare(flags) != 0) {
+        puts("no namespaces here: a child with its parent's number is not tried");
+        fflush(stdout);
+        return;
+    }
+    in_child([in_first_process, generation = cushim_fork_generation()] {
+        EXPECT_INT(getpid(), 1);
+        EXPECT_INT(cushim_fork_generation(), generation + 1);
+        in_first_process();
+    });
+}
+
+void fork_into_namespaces() {
+    // With a user namespace, in which everybody may do this.
+    fork_in_a_namespace(CLONE_NEWUSER | CLONE_NEWPID,
+                        [] { fork_in_a_namespace(CLONE_NEWPID, [] {}); });
+}
+#else
+void fork_into_namespaces() {}
+#endif
+
 } // namespace
 
 int main() {
@@ -65,7 +93,8 @@ int main() {
         EXPECT_INT(cushim_fork_generation(), generation + 1);
         in_child([generation] { EXPECT_INT(cushim_fork_generation(), generation + 2); });
     });
-    // What the child did is the child's own.
+    in_child(fork_into_namespaces);
+    // What the children did is their own.
     expect_not_tried();
     EXPECT_INT(cushim_fork_generation(), generation);
 
