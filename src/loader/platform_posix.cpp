@@ -217,23 +217,29 @@ void set_thread_error(int error) {
 namespace {
 
 unsigned int generation = 0;
+unsigned int generation_of_child = 0;
 int generation_watched = 0;
-pid_t counted = 0; // the last child that was counted: two threads may have registered the handler
 
-void count_fork() {
-    const pid_t own = getpid();
-    if (__atomic_exchange_n(&counted, own, __ATOMIC_RELAXED) != own)
-        __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
+/* In two steps that may be taken twice: two threads may have registered them. A child is not known by
+ * its number, which in a new PID namespace may be that of its parent. */
+void before_fork() {
+    const unsigned int child = __atomic_load_n(&generation, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(&generation_of_child, child, __ATOMIC_RELAXED);
+}
+
+void after_fork_in_child() {
+    const unsigned int own = __atomic_load_n(&generation_of_child, __ATOMIC_RELAXED);
+    __atomic_store_n(&generation, own, __ATOMIC_RELAXED);
 }
 
 } // namespace
 
 unsigned int fork_generation() {
     if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0) {
-        // The C library takes the handler away when the module is unloaded, as it does with exit
-        // handlers. The flag goes up after the fact, so that nobody relies on a handler that is not
+        // The C library takes the handlers away when the module is unloaded, as it does with exit
+        // handlers. The flag goes up after the fact, so that nobody relies on handlers that are not
         // there yet.
-        if (pthread_atfork(nullptr, nullptr, count_fork) == 0)
+        if (pthread_atfork(before_fork, nullptr, after_fork_in_child) == 0)
             __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
     }
     return __atomic_load_n(&generation, __ATOMIC_RELAXED);

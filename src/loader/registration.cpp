@@ -45,15 +45,19 @@ constexpr const char *entry_names[entry_count] = {
 };
 
 cushim_function found[entry_count];
+const LoadedLibrary *found_in; // the libcudart that all of them were looked up in
 
-/* Racing threads store the same. */
+/* Once: racing threads store the same. */
 void find_functions(const LoadedLibrary &runtime) {
+    if (atomics::load(&found_in) == &runtime)
+        return;
     for (int i = 0; i < entry_count; ++i) {
         char name[64] = "__cuda";
         strcat(name, entry_names[i]);
         atomics::store(&found[i], reinterpret_cast<cushim_function>(
                                       platform::find_symbol(runtime.module, name)));
     }
+    atomics::store(&found_in, &runtime);
 }
 
 /* Calls one of them; nothing where this libcudart lacks it. */
@@ -108,6 +112,7 @@ struct Queue {
 
 struct FatBinary {
     FatBinary *next;
+    size_t number; // in the order of the list
     void *code;
     void **handle; // libcudart's, once it has taken the code
     bool refused;  // libcudart gave none
@@ -115,7 +120,8 @@ struct FatBinary {
 };
 
 Queue<FatBinary> fat_binaries;
-bool waiting; // something in them does
+FatBinary *first_waiting; // nothing before it waits for libcudart; nullptr: nothing does
+size_t last_number;
 int exit_watched;
 int exiting;
 
@@ -143,6 +149,12 @@ FatBinary *fat_binary_of(void **handle) {
     return reinterpret_cast<FatBinary *>(handle);
 }
 
+/* Something of it does. Mostly it is the last, or one that is waiting already. */
+void begin_at(FatBinary &fat_binary) {
+    if (first_waiting == nullptr || fat_binary.number < first_waiting->number)
+        first_waiting = &fat_binary;
+}
+
 void discard_calls(FatBinary &fat_binary) {
     while (fat_binary.calls.first != nullptr)
         free(fat_binary.calls.take());
@@ -163,7 +175,7 @@ void pass_on(FatBinary &fat_binary) {
 
 bool anything_waits() {
     const Lock lock;
-    return waiting;
+    return first_waiting != nullptr;
 }
 
 const LoadedLibrary *loaded_runtime() {
@@ -177,9 +189,9 @@ void pass_on_all(const LoadedLibrary &runtime) {
     find_functions(runtime);
     {
         const Lock lock;
-        for (FatBinary *each = fat_binaries.first; each != nullptr; each = each->next)
-            pass_on(*each);
-        waiting = false; // last: the child of a fork goes on where this thread is
+        // In steps: the child of a fork goes on where this thread is.
+        for (; first_waiting != nullptr; first_waiting = first_waiting->next)
+            pass_on(*first_waiting);
     }
     // libcudart has registered its exit handlers by now: this one runs before they do.
     if (atomics::exchange(&exit_watched, 1) == 0)
@@ -206,7 +218,7 @@ void submit(void **handle, Closure closure) {
     {
         const Lock lock;
         fat_binary_of(handle)->calls.append(kept);
-        waiting = true;
+        begin_at(*fat_binary_of(handle));
     }
     pass_on_if_loaded();
 }
@@ -221,11 +233,12 @@ extern "C" void **cushim_register_fat_binary(void *code) noexcept {
     void *memory = malloc(sizeof(FatBinary));
     if (memory == nullptr)
         return nullptr;
-    auto *fat_binary = new (memory) FatBinary{nullptr, code, nullptr, false, {}};
+    auto *fat_binary = new (memory) FatBinary{nullptr, 0, code, nullptr, false, {}};
     {
         const Lock lock;
+        fat_binary->number = ++last_number;
         fat_binaries.append(fat_binary);
-        waiting = true;
+        begin_at(*fat_binary);
         atomics::store(&pass_on_registrations, &pass_on_all);
     }
     pass_on_if_loaded();
@@ -240,6 +253,8 @@ extern "C" void cushim_unregister_fat_binary(void **handle) noexcept {
     FatBinary *fat_binary = fat_binary_of(handle);
     {
         const Lock lock;
+        if (first_waiting == fat_binary)
+            first_waiting = fat_binary->next;
         fat_binaries.remove(fat_binary);
     }
     if (fat_binary->handle != nullptr && atomics::load(&exiting) == 0)

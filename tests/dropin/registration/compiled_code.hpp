@@ -36,11 +36,15 @@ Pointer at(std::uintptr_t number) {
     return reinterpret_cast<Pointer>(number);
 }
 
+inline void register_kernel(void **handle, std::uintptr_t code, const char *name) {
+    __cudaRegisterFunction(handle, at(code + 2), at(code + 3), name, -1, nullptr, nullptr, nullptr,
+                           nullptr, nullptr);
+}
+
 // One fat binary with one kernel.
 inline void **register_one(std::uintptr_t code, const char *name) {
     void **handle = __cudaRegisterFatBinary(at<void *>(code));
-    __cudaRegisterFunction(handle, at(code + 2), at(code + 3), name, -1, nullptr, nullptr, nullptr,
-                           nullptr, nullptr);
+    register_kernel(handle, code, name);
     __cudaRegisterFatBinaryEnd(handle);
     return handle;
 }

@@ -65,9 +65,28 @@ int late() {
     return 0;
 }
 
+// Before any use: what is before the others, and what comes behind them.
+int withdrawn_first() {
+    __cudaUnregisterFatBinary(all_kinds);
+    register_kernel(second, 0x600, "more for the second");
+    all_kinds = register_one(0x400, "in its place");
+    return first_use();
+}
+
 int withdrawn() {
     __cudaUnregisterFatBinary(second);
     second = register_one(0x400, "in its place");
+    return first_use();
+}
+
+// More for one that libcudart has, while it has others behind it, too.
+int more_for_older() {
+    (void)cudaDeviceSynchronize();
+    void **newest = register_one(0x300, "newest");
+    register_kernel(second, 0x600, "more for the second");
+    register_kernel(newest, 0x700, "more for the newest");
+    __cudaUnregisterFatBinary(newest);
+    register_kernel(second, 0x800, "yet more");
     return first_use();
 }
 
@@ -205,6 +224,8 @@ int main(int argc, char **argv) {
            : is("first")                          ? first_use()
            : is("late")                           ? late()
            : is("withdrawn")                      ? withdrawn()
+           : is("more-for-older")                 ? more_for_older()
+           : is("withdrawn-first")                ? withdrawn_first()
            : is("launch")                         ? launch()
            : is("absent")                         ? absent()
            : is("threads")                        ? threads()

@@ -29,10 +29,13 @@ ALL_KINDS = [
 ]
 
 
+def kernel(binary, code, name):
+    return (f'RegisterFunction {binary + 1:#x} {code + 2:#x} {code + 3:#x} {name} -1'
+            ' (nil) (nil) (nil) (nil) (nil)')
+
+
 def one(code, name):
-    return [f'RegisterFatBinary {code:#x}',
-            f'RegisterFunction {code + 1:#x} {code + 2:#x} {code + 3:#x} {name} -1'
-            ' (nil) (nil) (nil) (nil) (nil)',
+    return [f'RegisterFatBinary {code:#x}', kernel(code, code, name),
             f'RegisterFatBinaryEnd {code + 1:#x}']
 
 
@@ -41,10 +44,10 @@ USED = ['cudaDeviceSynchronize']
 GONE = ['libcudart is gone']
 
 
-def end(second=0x200):
+def end(second=0x200, first=0x100):
     """The program's own exit handler unregisters all, and libcudart goes. On Windows that handler comes
     before those of all DLLs; elsewhere a shared core knows before it that libcudart goes."""
-    return [f'UnregisterFatBinary {second + 1:#x}', 'UnregisterFatBinary 0x101'] + GONE \
+    return [f'UnregisterFatBinary {second + 1:#x}', f'UnregisterFatBinary {first + 1:#x}'] + GONE \
         if WINDOWS and SHARED_CORE else GONE
 
 
@@ -93,6 +96,17 @@ class Registration(unittest.TestCase):
     def test_what_was_withdrawn_before_the_first_use_never_arrives(self):
         self.assertEqual(self.run_program('withdrawn'),
                          ALL_KINDS + one(0x400, 'in its place') + USED + end(0x400))
+
+    def test_more_of_what_libcudart_has_already(self):
+        self.assertEqual(self.run_program('more-for-older'), [
+            *BEFORE_MAIN, *USED, *one(0x300, 'newest'), kernel(0x200, 0x600, 'more for the second'),
+            kernel(0x300, 0x700, 'more for the newest'), 'UnregisterFatBinary 0x301',
+            kernel(0x200, 0x800, 'yet more'), *USED, *end()])
+
+    def test_the_first_was_withdrawn_before_the_first_use(self):
+        self.assertEqual(self.run_program('withdrawn-first'), [
+            *one(0x200, 'second'), kernel(0x200, 0x600, 'more for the second'),
+            *one(0x400, 'in its place'), *USED, *end(first=0x400)])
 
     def test_launches_go_through(self):
         self.assertEqual(self.run_program('launch'), BEFORE_MAIN + [
