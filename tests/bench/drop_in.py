@@ -1,7 +1,8 @@
 """The drop-in against what it is linked instead of: -lcuda, and NVIDIA's static libcudart.
 
 Its functions have landing pads for processors that check jumps, an instruction each. So have the
-entries of a PLT in a program that is all made for such processors; the limit is what those cost.
+entries of a PLT in a program that is all made for such processors: a call costs what it costs there,
+and one instruction more than through a PLT that has none.
 """
 
 import pathlib
@@ -25,12 +26,15 @@ from startup import ROUNDS as STARTS
 from workshop import call
 
 KB = 1024
-PLT, DROP_IN = "driver call, PLT with landing pads", "driver call, drop-in"
-# Tells the linker to make such a PLT whatever the start files of this system are made for.
-LANDING_PADS = {"x86_64": ["-Wl,-z,ibtplt"], "aarch64": ["-Wl,-z,force-bti"]}
+PLT, PADDED_PLT = "driver call, PLT", "driver call, PLT with landing pads"
+DROP_IN = "driver call, drop-in"
+# The linker makes such a PLT whatever the start files of this system are made for; or none, for a
+# program of which one object is not made for it.
+WITH_PADS = {"x86_64": ["-Wl,-z,ibtplt"], "aarch64": ["-Wl,-z,force-bti"]}
+WITHOUT_PADS = {"x86_64": ["-fcf-protection=none"], "aarch64": ["-mbranch-protection=none"]}
 STATIC, DROP_IN_RUNTIME = "runtime call, libcudart_static", "runtime call, drop-in"
 STATIC_LINK_FLAGS = ["-ldl", "-lrt", "-pthread"]
-# What the drop-in adds to a function that is linked statically.
+# What the drop-in adds to a call; the jump only where it takes the place of no PLT.
 LANDING_PAD, JUMP = 1, 1
 
 
@@ -56,10 +60,13 @@ def driver_ways(workshop):
     fake = workshop.fake_driver()
     kit = workshop.kit("g++", "static")
     linked = ["-fplt", *kit.include_flags, fake, f"-Wl,-rpath,{fake.parent}"]
-    pads = LANDING_PADS.get(platform.machine(), [])
+    machine = platform.machine()
     source = "call_direct.cpp"
     return {
-        PLT: workshop.program("driver_plt", "g++", source, [*linked, *pads]),
+        PLT: workshop.program(
+            "driver_plt", "g++", source, [*linked, *WITHOUT_PADS.get(machine, [])]),
+        PADDED_PLT: workshop.program(
+            "driver_padded_plt", "g++", source, [*linked, *WITH_PADS.get(machine, [])]),
         DROP_IN: workshop.program(
             "driver_drop_in", "g++", source, [*kit.include_flags, *kit.drop_in_link_flags()]),
     }
@@ -76,15 +83,16 @@ def runtime_ways(workshop, static):
     }
 
 
-def calls(ways, base, environment, repeatable, more_instructions):
+def calls(ways, drop_in, environment, repeatable, more_instructions):
+    """more_instructions: what the drop-in may take on top, by the name of each other way."""
     figures = []
     if have_valgrind():
         counts = {name: instructions_per_call(p, **environment) for name, p in ways.items()}
-        figures += [Figure(name, value, "instructions",
-                           limit=None if name == base else counts[base] + more_instructions)
+        limit = min(counts[name] + more for name, more in more_instructions.items())
+        figures += [Figure(name, value, "instructions", limit=limit if name == drop_in else None)
                     for name, value in counts.items()]
     else:
-        figures.append(skipped(f"{base}: instructions", NO_VALGRIND))
+        figures.append(skipped(f"{drop_in}: instructions", NO_VALGRIND))
     if repeatable:
         return figures
 
@@ -150,8 +158,9 @@ def measure_program(workshop, static, repeatable):
 
 def measure(workshop, repeatable):
     kit = workshop.kit("g++", "static")
-    figures = calls(driver_ways(workshop), PLT, {"CUSHIM_DRIVER": str(workshop.fake_driver())},
-                    repeatable, more_instructions=0)
+    figures = calls(driver_ways(workshop), DROP_IN,
+                    {"CUSHIM_DRIVER": str(workshop.fake_driver())}, repeatable,
+                    {PLT: LANDING_PAD, PADDED_PLT: 0})
     static = nvidia_library(workshop, kit, "libcudart_static.a")
     if static is None:
         return [*figures, skipped("against libcudart_static", "no such file beside the headers")]
@@ -162,6 +171,7 @@ def measure(workshop, repeatable):
     else:
         # The driver is not asked; a chosen one would keep the runtime to its own folder. What the static
         # library does is called directly, and done by the shared one behind the drop-in's jump.
-        figures += calls(runtime_ways(workshop, static), STATIC, {"CUSHIM_RUNTIME": str(shared)},
-                         repeatable, LANDING_PAD + JUMP)
+        figures += calls(runtime_ways(workshop, static), DROP_IN_RUNTIME,
+                         {"CUSHIM_RUNTIME": str(shared)}, repeatable,
+                         {STATIC: LANDING_PAD + JUMP})
     return figures + measure_program(workshop, static, repeatable)

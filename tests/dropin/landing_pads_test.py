@@ -3,7 +3,7 @@
 linked to the drop-in or the loader loses nothing of that: their functions have landing pads, and their
 objects say so, each of them. One that does not, and the linker gives the check up for all of a program.
 
-usage: landing_pads_test.py ARCHIVE... [--core-archive ARCHIVE] --protections NAME... --objdump OBJDUMP
+usage: landing_pads_test.py HIDDEN EXPORTED [--core-archive ARCHIVE] --protections NAME... --objdump OBJDUMP
                             --readelf READELF --work FOLDER --compile WORDS
 """
 
@@ -18,9 +18,7 @@ import machine_code
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
 import marks  # noqa: E402
-
-# So that a shared library, too, may have the functions of the exported archive.
-VERSION = 'CUSHIM { };\n'
+import versions  # noqa: E402
 
 arguments = None
 
@@ -65,8 +63,9 @@ class Linked(unittest.TestCase):
 
     def setUp(self):
         arguments.work.mkdir(parents=True, exist_ok=True)
+        # So that a shared library, too, may have the functions of the exported archive.
         self.version = arguments.work / 'version.txt'
-        self.version.write_text(VERSION)
+        self.version.write_text(versions.script(versions.of_archive(arguments.exported)))
         self.empty = arguments.work / 'empty.c'
         self.empty.write_text('extern int nothing;\nint nothing;\n')
 
@@ -109,7 +108,8 @@ class Linked(unittest.TestCase):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('archives', type=pathlib.Path, nargs='+')
+    parser.add_argument('hidden', type=pathlib.Path)
+    parser.add_argument('exported', type=pathlib.Path)
     parser.add_argument('--core-archive', type=pathlib.Path)
     parser.add_argument('--protections', required=True, nargs='+')
     parser.add_argument('--objdump', required=True)
@@ -119,6 +119,7 @@ def main():
                         help='with the flag; words separated by the unit separator (0x1f)')
     global arguments
     arguments = parser.parse_args()
+    arguments.archives = [arguments.hidden, arguments.exported]
     arguments.protections = set(arguments.protections)
     arguments.compile = arguments.compile.split('\x1f')
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -9,7 +9,8 @@ import unittest
 import answers
 import machine_code
 import toolbox
-from toolbox import CORE_IS_SHARED, HIDDEN, arguments, link, link_command, must_run, run
+from toolbox import (
+    CORE_IS_SHARED, EXPORTED, HIDDEN, arguments, link, link_command, must_run, run)
 
 folder = toolbox.fresh_folder(__file__)
 # What the program plain.c calls, as its headers have it.
@@ -21,6 +22,7 @@ CALLED = {
     'cudaMalloc', 'cudaMemset', 'cudaMemcpy', 'cudaFree',
 }
 PER_STREAM = {'cuMemcpyHtoD_v2', 'cuMemcpyDtoH_v2', 'cudaMemset', 'cudaMemcpy'}
+ARCHIVES = {'hidden': HIDDEN, 'exported': EXPORTED}
 LTO = ['-flto=auto'] if 'clang' not in arguments.cc[-1] else ['-flto']
 
 
@@ -34,13 +36,13 @@ class LinkTest(unittest.TestCase):
         if simulated and toolbox.has_simulator():
             self.assertEqual(run(program, env=toolbox.present()), (0, answers.PRESENT))
 
-    def link_in_each_way(self, *options, source='plain.c', libraries=HIDDEN):
+    def link_in_each_way(self, *options, source='plain.c', libraries=HIDDEN, kind='hidden'):
         """(linker, program) for each linker that can do this at all: one that cannot link an empty
         program so says nothing about the drop-in."""
         made = []
         for linker in toolbox.linkers():
             flags = [f'-fuse-ld={linker}', *options]
-            name = '-'.join(word.strip('-').replace('/', '_') for word in (source, *flags))
+            name = '-'.join(word.strip('-').replace('/', '_') for word in (kind, source, *flags))
             program = folder / name
             command = link_command(program, source, *flags, libraries=libraries)
             status, output = run(*command)
@@ -57,11 +59,17 @@ class LinkTest(unittest.TestCase):
     def links_nothing(flags):
         return run(*link_command(folder / 'nothing', 'nothing.c', *flags))[0] == 0
 
+    def of_both_archives(self, *options):
+        """(kind, linker, program) of each."""
+        for kind, libraries in ARCHIVES.items():
+            for linker, program in self.link_in_each_way(*options, libraries=libraries, kind=kind):
+                yield kind, linker, program
+
 
 class Programs(LinkTest):
     def check(self, *options, **more):
-        for linker, program in self.link_in_each_way(*options):
-            with self.subTest(linker=linker):
+        for kind, linker, program in self.of_both_archives(*options):
+            with self.subTest(kind=kind, linker=linker):
                 self.check_plain(program, **more)
 
     def test_as_it_is(self):
@@ -88,12 +96,24 @@ class Programs(LinkTest):
     def test_without_plt(self):
         self.check('-fno-plt')
 
+    def test_all_is_exported(self):
+        """Of the program's own functions; the hidden ones stay hidden."""
+        for kind, linker, program in self.of_both_archives('-rdynamic'):
+            with self.subTest(kind=kind, linker=linker):
+                self.check_plain(program)
+                self.assertEqual(toolbox.of_cuda(toolbox.exported(program)) >= CALLED,
+                                 kind == 'exported')
+                if kind == 'hidden':
+                    self.assertEqual(toolbox.of_cuda(toolbox.exported(program)), set())
+
     def test_whole_archive(self):
         """Every function, and every slot that it jumps through."""
-        archive = ['-Wl,--whole-archive', arguments.dropin, '-Wl,--no-whole-archive', *HIDDEN[1:]]
-        for _, program in self.link_in_each_way('-DWHOLE', libraries=archive):
-            self.check_plain(program)
-            self.assertGreater(len(toolbox.of_cuda(toolbox.defined(program))), 800)
+        for kind, (archive, *rest) in ARCHIVES.items():
+            whole = ['-Wl,--whole-archive', archive, '-Wl,--no-whole-archive', *rest]
+            for linker, program in self.link_in_each_way('-DWHOLE', libraries=whole, kind=kind):
+                with self.subTest(kind=kind, linker=linker):
+                    self.check_plain(program)
+                    self.assertGreater(len(toolbox.of_cuda(toolbox.defined(program))), 800)
 
     def test_landing_pads(self):
         flags = {'x86_64': '-fcf-protection=full', 'aarch64': '-mbranch-protection=standard'}
@@ -119,22 +139,24 @@ class Programs(LinkTest):
         """Such a program may load libraries only with the C library that it was linked to, and not all
         of them: glibc says so when it links one. Without CUDA it starts as any other."""
         for options in (['-static'], ['-static-pie', '-fPIE']):
-            for _, program in self.link_in_each_way(*options):
-                self.assertEqual(toolbox.needed(program), [])
-                self.check_plain(program, simulated=False)
+            for kind, linker, program in self.of_both_archives(*options):
+                with self.subTest(kind=kind, linker=linker):
+                    self.assertEqual(toolbox.needed(program), [])
+                    self.check_plain(program, simulated=False)
 
     def test_optimised_at_link_time(self):
         self.check(*LTO, '-O2')
 
     def test_garbage_collected(self):
-        for linker, program in self.link_in_each_way('-Wl,--gc-sections'):
-            self.check_plain(program)
-            self.assertEqual(toolbox.of_cuda(toolbox.defined(program)), CALLED)
-            stripped = folder / f'stripped-{linker}'
-            must_run('strip', '-o', stripped, program)
-            size = stripped.stat().st_size
-            print(f'{linker}: {size} bytes with the loader, stripped')
-            self.assertLess(size, 160_000)
+        for kind, linker, program in self.of_both_archives('-Wl,--gc-sections'):
+            with self.subTest(kind=kind, linker=linker):
+                self.check_plain(program)
+                self.assertEqual(toolbox.of_cuda(toolbox.defined(program)), CALLED)
+                stripped = folder / f'stripped-{kind}-{linker}'
+                must_run('strip', '-o', stripped, program)
+                size = stripped.stat().st_size
+                print(f'{linker}, {kind}: {size} bytes with the loader, stripped')
+                self.assertLess(size, 160_000)
 
     def test_per_thread_streams(self):
         """The same source, compiled for streams of each thread's own, calls other functions."""

@@ -8,6 +8,7 @@ import re
 import unittest
 
 import toolbox
+import versions
 from toolbox import EXPORTED, HIDDEN, arguments, binaries, link, run
 
 folder = toolbox.fresh_folder(__file__)
@@ -128,8 +129,9 @@ class Runtimes(unittest.TestCase):
         cls.same, cls.other = (cls.library(runtime.name, '-Wl,--no-as-needed', runtime)
                                for runtime in cls.runtimes)
         cls.open = cls.library('open')
+        cls.version = versions.of_archive(arguments.exported)
         cls.script = folder / 'version.txt'
-        cls.script.write_text('CUSHIM { };\n')
+        cls.script.write_text(versions.script(cls.version))
 
     @staticmethod
     def library(name, *libraries):
@@ -191,7 +193,7 @@ class Runtimes(unittest.TestCase):
                                                libraries=EXPORTED)
                 status, output = run(*command)
                 self.assertNotEqual(status, 0)
-                self.assertRegex(output, 'version.*CUSHIM')
+                self.assertRegex(output, f'version.*{self.version}')
                 toolbox.must_run(*command, f'-Wl,--version-script={self.script}')
                 self.assertIn('cudaRuntimeGetVersion', toolbox.exported(server))
                 self.assertTrue(toolbox.defines_versions(server))
@@ -214,11 +216,12 @@ class Runtimes(unittest.TestCase):
                 self.check(program, {self.open: self.served(self.open, program)})
 
     def test_all_functions_of_libcudart_have_the_version(self):
-        """Those that compilers call, too; and none of libcuda's has."""
+        """Those that compilers call, too; and none of libcuda's has. It names the major version, as theirs."""
+        self.assertEqual(self.version, 'CUSHIM_' + self.served(self.same).split()[0])
         names = {name for _, member in binaries.archive_members(arguments.exported)
                  for name, here, _ in binaries.Elf(member).symbols() if here}
         ours = {name for name in names if re.match('(__cuda|cuda|cu)[A-Z]', name)}
-        versioned = {name for name in ours if name.endswith('@@CUSHIM')}
+        versioned = {name for name in ours if name.endswith(f'@@{self.version}')}
         self.assertGreater(len(versioned), 300)
         self.assertEqual(versioned, {name for name in ours if re.match('(__)?cuda', name)})
 

@@ -4,6 +4,7 @@ of such a program does, and run them where there is no CUDA and where there is t
 import argparse
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
+import versions  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).parent / 'programs'
 UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'CUDA_PATH', 'CUDA_HOME', 'CONDA_PREFIX',
@@ -75,10 +77,22 @@ def real_libraries(folder, driver, runtime):
 
 
 def static_runtime():
-    """NVIDIA's libcudart_static.a beside the headers, where a toolkit is installed."""
-    root = pathlib.Path(arguments.headers or '/usr/local/cuda/include').resolve().parent
+    """NVIDIA's libcudart_static.a of the drop-in's major version: beside the headers, or where a toolkit is
+    installed."""
+    include = pathlib.Path(arguments.headers or '/usr/local/cuda/include').resolve()
+    if major_of_headers(include) != versions.major_of_archive(arguments.exported):
+        return None
+    root = include.parent
     places = (root / name / 'libcudart_static.a' for name in ('lib64', 'lib'))
     return next((place for place in places if place.exists()), None)
+
+
+def major_of_headers(include):
+    """None where there are none."""
+    header = include / 'cuda.h'
+    text = header.read_text(errors='replace') if header.exists() else ''
+    found = re.search(r'^#define CUDA_VERSION +([0-9]+)', text, re.MULTILINE)
+    return int(found.group(1)) // 1000 if found else None
 
 
 def run(*command, env=None):
@@ -133,8 +147,8 @@ def needed_of_cuda(path):
 
 
 def defined(path):
-    """Names that a program or library defines."""
-    return {name for name, here, _ in binaries.read(path).symbols() if here}
+    """Names that a program or library defines, without the versions that some linkers add."""
+    return {name.partition('@')[0] for name, here, _ in binaries.read(path).symbols() if here}
 
 
 def exported(path):

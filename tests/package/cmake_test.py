@@ -94,6 +94,18 @@ class CMake(consumer.ConsumerTest):
         _, text = configure('cmake_c', 'toolkit', f'-DCUDAToolkit_INCLUDE_DIRS={toolkit}')
         self.assertIn(f'headers: <{toolkit}>', text)
 
+    def test_headers_of_a_toolkit_in_several_folders(self):
+        """A list: the cuda.h that counts is the first."""
+        folders = [install.folder / f'toolkit-{name}' for name in ('more', 'other', 'own')]
+        own = int(arguments.cuda_version) // 1000
+        for folder in folders:
+            folder.mkdir()
+        for folder, major in zip(folders[1:], (own + 1, own)):
+            (folder / 'cuda.h').write_text(f'#define CUDA_VERSION {major}020\n', encoding='ascii')
+        _, text = configure('cmake_existing', 'toolkit-list-build',
+                            f'-DCUDAToolkit_INCLUDE_DIRS={";".join(map(str, folders))}')
+        self.assertIn(f'and those in {folders[1]} are of CUDA {own + 1}', text)
+
     def test_headers_chosen_win(self):
         chosen = install.folder / 'chosen'
         chosen.mkdir()
