@@ -69,7 +69,7 @@ build_stage() { # STAGE OPTION...
     local dir=build/ci/$1 options=("${DEVELOPER_OPTIONS[@]}")
     shift
     [[ -z ${WITH_SIMULATOR:-} ]] || options=("${SIMULATOR_OPTIONS[@]}")
-    configure "$dir" --buildtype=debug -Ddebug=false --default-library=static "${options[@]}" "$@"
+    configure "$dir" -Doptimization=0 -Ddebug=false --default-library=static "${options[@]}" "$@"
     compile "$dir"
 }
 

@@ -76,6 +76,8 @@ class Registration(unittest.TestCase):
             done = subprocess.run(
                 [*quiet.wrapper(), PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
                 env={**quiet.environment(PROGRAM), 'CUSHIM_DISABLE': '', **variables, **environment})
+            if done.returncode == 77:
+                self.skipTest(done.stdout.strip())
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             if not os.path.exists(log):
                 return []
@@ -153,8 +155,10 @@ class Registration(unittest.TestCase):
                          if SHARED_CORE else plugin + USED + BEFORE_MAIN + USED + end())
 
     def test_a_plugin_after_the_first_use_that_stays_until_the_end(self):
+        # It goes first, before its loader has heard of the end where that is the program's.
+        leaves = ['UnregisterFatBinary 0x501'] if SHARED_CORE and not WINDOWS else []
         self.assertEqual(self.run_program('plugin-stays-after', path(PLUGIN)),
-                         BEFORE_MAIN + USED + one(0x500, 'plugin') + USED + USED + end())
+                         BEFORE_MAIN + USED + one(0x500, 'plugin') + USED + USED + leaves + end())
 
 
 if __name__ == '__main__':
