@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+import made_elf
 from tool import Tool
 
 STARTS, NEEDS_CUDA, NOT_AUDITED = 0, 1, 2  # exit statuses
@@ -69,6 +70,12 @@ class AuditCase(unittest.TestCase):
         for chain in found.get('needed', []):
             self.assertIn(' -> '.join(chain['chain']), self.text)
         return found
+
+    def audit_in_root(self, path):
+        return self.audit(path, '--root', Given.tool.path(self.folder))
+
+    def place(self, name, **what):
+        return self.write(name, made_elf.make(**what))
 
     def chains(self, found, what='needed'):
         return [chain['chain'] for chain in found[what]]

@@ -110,9 +110,9 @@ class NotAudited(AuditCase):
                     self.assertTrue(audit['problem'] or 'needs_cuda' in audit)
 
     def samples(self):
-        rich = {'needed': ['libfoo.so', 'libcuda.so.1'], 'undefined': ['cuInit', 'cudaMalloc'],
-                'defined': ['cuMine'], 'stored': ['cuInit'], 'soname': 'libx.so',
-                'runpath': '$ORIGIN/$LIB'}
+        rich = {'needed': ['libfoo.so', 'libcuda.so.1'], 'undefined': ['cuInit', 'cudaMalloc@V1'],
+                'defined': ['cuMine', 'cudaMine@@V2', 'cudaMine@V3'],
+                'stored': ['cuInit'], 'soname': 'libx.so', 'runpath': '$ORIGIN/$LIB'}
         note = made_elf.note('cushim', CORE, '0.1.0 13000')
         for bits, big, machine, _ in made_elf.KINDS[:5]:
             yield made_elf.make(bits=bits, big=big, machine=machine, notes=note, **rich)

@@ -12,12 +12,6 @@ from audit_case import CORE, STARTS, AuditCase, Given, main
 class MadeElf(AuditCase):
     """Programs of any machine, with libraries in a root of their own."""
 
-    def audit_in_root(self, path):
-        return self.audit(path, '--root', Given.tool.path(self.folder))
-
-    def place(self, name, **what):
-        return self.write(name, made_elf.make(**what))
-
     def test_every_class_and_byte_order(self):
         for bits, big, machine, name in made_elf.KINDS:
             with self.subTest(machine=name):

@@ -25,24 +25,85 @@ class Names:
         return at
 
 
+class Versions:
+    """Of the symbols of a file: which one each has, those that the file defines, those it needs."""
+
+    def __init__(self, elf, version_of):
+        self.elf, self.version_of = elf, version_of
+        self.indices = {}  # by version, and whether it is defined here
+        self.entries = [0]
+
+    def add(self, written, is_defined):
+        """That of the next symbol, whose name alone it answers."""
+        name, at, version = written.partition('@')
+        if not at:
+            self.entries.append(1)
+            return name
+        key = version.lstrip('@'), is_defined
+        index = self.indices.setdefault(key, len(self.indices) + 2)
+        self.entries.append(index | (0x8000 if is_defined and version[0] != '@' else 0))
+        return name
+
+    def tables(self):
+        """Tags and contents."""
+        if not self.indices:
+            return
+        yield 0x6FFFFFF0, self.elf.pack(f'{len(self.entries)}H', *self.entries)
+        defined = [(name, index) for (name, here), index in self.indices.items() if here]
+        if defined:
+            yield 0x6FFFFFFC, self.chained(self.definition(*version) for version in
+                                           [('the file itself', 1), *defined])
+        libraries = {}
+        for (name, here), index in self.indices.items():
+            if not here:
+                libraries.setdefault(self.version_of.get(name, name), []).append((name, index))
+        if libraries:
+            yield 0x6FFFFFFE, self.chained(self.need(*library) for library in libraries.items())
+
+    def definition(self, name, index):
+        pack = self.elf.pack
+        return (pack('HHHHII', 1, index == 1, index, 1, 0, 20),
+                pack('II', self.elf.names.add(name), 0))
+
+    def need(self, library, versions):
+        pack, names = self.elf.pack, self.elf.names
+        entries = ((pack('IHHI', 0, 0, index, names.add(name)), b'') for name, index in versions)
+        return pack('HHII', 1, len(versions), names.add(library), 16), self.chained(entries)
+
+    def chained(self, entries):
+        """Each ends with the distance to the next one, or 0; what belongs to it follows."""
+        entries, out = list(entries), b''
+        for i, (entry, rest) in enumerate(entries):
+            distance = len(entry) + 4 + len(rest)
+            out += entry + self.elf.pack('I', distance if i + 1 < len(entries) else 0) + rest
+        return out
+
+
 class Elf:
     """Everything in one segment, no section headers; the symbols are counted by the hash table, if
     there is one (hash_table: "old", "gnu" or None).
 
     undefined, weak, defined: names of functions; stored: those of them whose address is stored.
+    Versions are written as linkers show them: "f@V" is asked for, or hidden, "f@@V" the default one;
+    version_of tells the library of one that is asked for, where it is not called as its version.
+    first: entries of the dynamic section before all others, tags and values.
     """
 
     def __init__(self, bits=64, big=False, machine=X86_64, kind=3, program=True, needed=(),
                  rpath=None, runpath=None, soname=None, undefined=(), weak=(), defined=(),
-                 stored=(), flags=0, flags_1=0, notes=b'', hash_table='old'):
+                 stored=(), flags=0, flags_1=0, notes=b'', hash_table='old', version_of=None,
+                 first=()):
         self.bits, self.order = bits, '>' if big else '<'
         self.word = 'Q' if bits == 64 else 'I'
         self.machine, self.kind, self.program = machine, kind, program
         self.header_size, self.segment_size = (64, 56) if bits == 64 else (52, 32)
-        self.symbols = [(name, 0, 1) for name in undefined] + [(name, 0, 2) for name in weak] + \
-            [(name, 1, 1) for name in defined]
         self.names = Names()
-        self.dynamic = [(1, self.names.add(name)) for name in needed]
+        self.versions = Versions(self, version_of or {})
+        self.symbols = []
+        for names, section, binding in ((undefined, 0, 1), (weak, 0, 2), (defined, 1, 1)):
+            for name in names:
+                self.symbols.append((self.versions.add(name, section != 0), section, binding))
+        self.dynamic = list(first) + [(1, self.names.add(name)) for name in needed]
         for tag, text in ((14, soname), (15, rpath), (29, runpath)):
             if text is not None:
                 self.dynamic.append((tag, self.names.add(text)))
@@ -79,7 +140,7 @@ class Elf:
     def bytes(self):
         symbols = self.symbol('', 0, 0) + b''.join(self.symbol(*symbol) for symbol in self.symbols)
         relocations = self.relocations()
-        parts = [(5, self.names.bytes), (6, symbols), *self.hash_tables()]
+        parts = [*self.versions.tables(), (5, self.names.bytes), (6, symbols), *self.hash_tables()]
         if relocations:
             parts.append((7, relocations))
             self.dynamic.append((8, len(relocations)))
@@ -148,6 +209,12 @@ def without_dynamic_contents(data):
     """As tools leave it that split debug information off: the second segment has its size in memory,
     and none in the file."""
     return patched(data, ((64 + 56 + 32, 'Q'),), ((52 + 32 + 16, 'I'),), 0)
+
+
+def with_segment_of(data, size):
+    """The first segment is that long."""
+    return patched(data, ((64 + 32, 'Q'), (64 + 40, 'Q')), ((52 + 16, 'I'), (52 + 20, 'I')),
+                   size, size)
 
 
 def end_of_segments(data):

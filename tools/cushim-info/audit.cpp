@@ -4,7 +4,9 @@
 #include <charconv>
 #include <exception>
 #include <map>
+#include <optional>
 
+#include "definers.hpp"
 #include "dependencies.hpp"
 #include "static_runtime.hpp"
 #include "windows_names.hpp"
@@ -60,40 +62,45 @@ void add_chains(Audit &audit, const Dependencies &all) {
     }
 }
 
-// Who defines each function: the first one in the order in which the dynamic linker asks.
-std::map<std::string, std::string> definers(const Dependencies &all) {
-    std::map<std::string, std::string> found;
-    for (const Dependency &dependency : all) {
-        if (dependency.loaded) {
-            for (const std::string &name : dependency.loaded->binary.exported) {
-                found.emplace(name, dependency.name);
-            }
-        }
-    }
-    return found;
+template <typename Condition>
+const Dependency *missing_library(const Dependencies &all, Condition condition) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Dependency &dependency) {
+        return !dependency.loaded && condition(dependency);
+    });
+    return found != all.end() ? &*found : nullptr;
 }
 
-// A library that is not here may well be the one: by its name only CUDA's own are known.
-std::string expected_in(const Dependencies &all, const std::string &function) {
-    const auto missing =
-        std::find_if(all.begin(), all.end(), [kind = function_kind(function)](const Dependency &d) {
-            return !d.loaded && d.kind == kind;
-        });
-    return missing != all.end() ? missing->name : "";
+// A library that is not here may well be the one: the one that had the version, if the import asks
+// for one; else by their names only CUDA's own are known.
+std::string expected_in(const Dependencies &all, const Import &import) {
+    const Dependency *library = missing_library(
+        all, [&](const Dependency &missing) { return missing.name == import.version_of; });
+    if (library == nullptr) {
+        library =
+            missing_library(all, [kind = function_kind(import.name)](const Dependency &missing) {
+                return missing.kind == kind;
+            });
+    }
+    return library != nullptr ? library->name : "";
+}
+
+std::string library_of(const Dependencies &all, const Definers &definers, const Import &import) {
+    if (!import.library.empty()) {
+        return import.library;
+    }
+    const std::optional<std::size_t> definer = definers.of(import);
+    return definer ? all[*definer].name : expected_in(all, import);
 }
 
 void add_uses(Audit &audit, const Dependencies &all) {
-    const std::map<std::string, std::string> defined = definers(all);
+    const Definers definers(all);
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (!all[i].loaded || !is_own(all, i)) {
             continue;
         }
         std::map<std::string, Use> by_library;
         for (const Import &import : all[i].loaded->binary.imports) {
-            const auto definer = defined.find(import.name);
-            const std::string library = !import.library.empty()    ? import.library
-                                        : definer != defined.end() ? definer->second
-                                                                   : expected_in(all, import.name);
+            const std::string library = library_of(all, definers, import);
             Use &use = by_library.try_emplace(library, Use{all[i].name, library, false, true, {}})
                            .first->second;
             use.at_start = use.at_start || (import.at_start && !import.optional);
@@ -101,7 +108,9 @@ void add_uses(Audit &audit, const Dependencies &all) {
             use.functions.push_back(import.name);
         }
         for (auto &[library, use] : by_library) {
-            std::sort(use.functions.begin(), use.functions.end());
+            std::vector<std::string> &names = use.functions;
+            std::sort(names.begin(), names.end()); // one may be there in several versions
+            names.erase(std::unique(names.begin(), names.end()), names.end());
             audit.uses.push_back(std::move(use));
         }
     }

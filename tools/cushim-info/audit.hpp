@@ -71,6 +71,9 @@ int exit_status(const std::vector<Audit> &audits);
 // What to do about it, a paragraph each.
 std::vector<std::string> advice_for(const Audit &audit);
 
+// "cuInit, cuMemAlloc_v2", and of a longer list how many more there are.
+std::string functions_text(const std::vector<std::string> &functions);
+
 // For a person.
 std::string audits_as_text(const std::vector<Audit> &audits);
 

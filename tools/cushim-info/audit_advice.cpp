@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "audit.hpp"
@@ -54,19 +55,121 @@ bool has_dropin(const Audit &audit, const std::string &file) {
                        [&file](const Part &part) { return part.file == file && part.has_dropin; });
 }
 
-// How a linker is told of these libraries.
+bool is_pe(const Audit &audit) {
+    return audit.architecture.format == Format::pe;
+}
+
+// How a linker is told of the driver or the runtime.
+std::string link_option(const Audit &audit, LibraryKind kind) {
+    return kind == LibraryKind::driver ? is_pe(audit) ? "cuda.lib" : "-lcuda"
+           : is_pe(audit)              ? "cudart.lib"
+                                       : "-lcudart";
+}
+
+// Those that the drop-in does not have.
+std::vector<std::string> interop_functions(const Use &use) {
+    std::vector<std::string> functions;
+    std::copy_if(use.functions.begin(), use.functions.end(), std::back_inserter(functions),
+                 is_interop_function);
+    return functions;
+}
+
 template <typename Condition>
-std::string link_options(const Audit &audit, Condition condition) {
-    const bool windows = audit.architecture.format == Format::pe;
-    std::vector<std::string> options;
-    for (const Chain &chain : audit.needed) {
-        if (condition(chain)) {
-            add_once(options, chain.kind == LibraryKind::driver ? windows ? "cuda.lib" : "-lcuda"
-                              : windows                         ? "cudart.lib"
-                                                                : "-lcudart");
+std::vector<std::string> interop_functions(const Audit &audit, Condition condition) {
+    std::vector<std::string> all;
+    for (const Use &use : audit.uses) {
+        if (condition(use)) {
+            const std::vector<std::string> functions = interop_functions(use);
+            all.insert(all.end(), functions.begin(), functions.end());
         }
     }
-    return joined(options);
+    return all;
+}
+
+// What one file links of the driver and the runtime, as a linker is told.
+struct Links {
+    std::vector<std::string> replaced; // by the drop-in
+    std::vector<std::string> kept;     // for these functions
+    std::vector<std::string> interop;
+    bool replaces_runtime = false;
+};
+
+Links links_of(const Audit &audit, const std::string &file) {
+    Links links;
+    for (const Chain &chain : audit.needed) {
+        if (chain.linked_by() != file || !is_replaced(chain.kind)) {
+            continue;
+        }
+        const std::vector<std::string> functions = interop_functions(audit, [&](const Use &use) {
+            return use.file == file && library_kind(use.library) == chain.kind;
+        });
+        add_once(functions.empty() ? links.replaced : links.kept, link_option(audit, chain.kind));
+        for (const std::string &function : functions) {
+            add_once(links.interop, function);
+        }
+        links.replaces_runtime =
+            links.replaces_runtime || (functions.empty() && chain.kind == LibraryKind::runtime);
+    }
+    return links;
+}
+
+// Whether all that a file uses of the driver and the runtime is missing in the drop-in.
+bool uses_interop_only(const Audit &audit, const std::string &file) {
+    return std::all_of(audit.uses.begin(), audit.uses.end(), [&file](const Use &use) {
+        return use.file != file || !is_replaced(library_kind(use.library)) ||
+               std::all_of(use.functions.begin(), use.functions.end(), is_interop_function);
+    });
+}
+
+std::string code_to_move(const Audit &audit, const std::string &what) {
+    return " the code that uses " + what +
+           " into a library that the program loads when it has found CUDA" +
+           (is_pe(audit) ? ", or link with /DELAYLOAD." : ".");
+}
+
+constexpr const char *instead_of_linking =
+    "load it when the program has found CUDA, instead of linking it.";
+
+// Of a file that goes on needing these libraries.
+std::string how_to_do_without(const Audit &audit, const Links &links, bool is_audited) {
+    const std::string start = " To start without CUDA, ";
+    return start + (is_audited
+                        ? "move" + code_to_move(audit, links.interop.size() == 1 ? "it" : "them")
+                        : instead_of_linking);
+}
+
+// What to do about the links of a file that does not contain the drop-in.
+std::string how_to_replace(const Links &links, bool is_audited) {
+    std::string text = ": link cushim's drop-in (cushim-dropin)";
+    text += is_audited ? "" : " into it";
+    text += links.replaced.empty() ? "" : " in place of " + joined(links.replaced);
+    if (!links.kept.empty()) {
+        text += ", and keep " + joined(links.kept) + " after it for " +
+                functions_text(links.interop) + ", which it lacks";
+    }
+    if (!is_audited) {
+        return text + ".";
+    }
+    return text + "; the code stays as it is." +
+           (links.replaces_runtime ? " nvcc links a libcudart unless it is told -cudart none."
+                                   : "");
+}
+
+// About a file with functions of CUDA's interop headers.
+std::string advice_on_interop(const Audit &audit, const std::string &file, const Links &links,
+                              bool is_audited) {
+    if (has_dropin(audit, file)) {
+        return " and contains cushim's drop-in as well: " +
+               (links.replaced.empty()
+                    ? ""
+                    : "take " + joined(links.replaced) + " out of its link, and ") +
+               "keep " + joined(links.kept) + " after the drop-in for " +
+               functions_text(links.interop) + ", which it lacks.";
+    }
+    if (links.replaced.empty() && uses_interop_only(audit, file)) {
+        return " for " + functions_text(links.interop) + ", which cushim's drop-in lacks.";
+    }
+    return how_to_replace(links, is_audited);
 }
 
 // About the driver and the runtime that one file links.
@@ -76,27 +179,22 @@ std::string advice_on_links(const Audit &audit, const std::string &file, bool is
     };
     const bool is_used = std::any_of(audit.needed.begin(), audit.needed.end(),
                                      [&](const Chain &c) { return of_file(c) && c.is_used; });
-    const bool links_runtime =
-        std::any_of(audit.needed.begin(), audit.needed.end(),
-                    [&](const Chain &c) { return of_file(c) && c.kind == LibraryKind::runtime; });
     const std::string start = file + " links " + joined(libraries(audit.needed, of_file));
     if (!is_used) {
         return start + " and uses no function of it: leave it out of the link" +
-               (audit.architecture.format == Format::elf ? ", or link with -Wl,--as-needed." : ".");
+               (is_pe(audit) ? "." : ", or link with -Wl,--as-needed.");
+    }
+    const Links links = links_of(audit, file);
+    if (!links.interop.empty()) {
+        return start + advice_on_interop(audit, file, links, is_audited) +
+               how_to_do_without(audit, links, is_audited);
     }
     if (has_dropin(audit, file)) {
-        return start + " and contains cushim's drop-in as well: take " +
-               link_options(audit, of_file) + " out of its link.";
+        return start + " and contains cushim's drop-in as well: take " + joined(links.replaced) +
+               " out of its link.";
     }
-    if (is_audited) {
-        return start + ": link cushim's drop-in (cushim-dropin) in place of " +
-               link_options(audit, of_file) + "; the code stays as it is." +
-               (links_runtime ? " nvcc links a libcudart unless it is told -cudart none." : "");
-    }
-    return start + ": link cushim's drop-in (cushim-dropin) into it in place of " +
-           link_options(audit, of_file) +
-           ". If it is not yours to build, load it when the program has found "
-           "CUDA, instead of linking it.";
+    return start + how_to_replace(links, is_audited) +
+           (is_audited ? "" : std::string(" If it is not yours to build, ") + instead_of_linking);
 }
 
 void add_on_links(std::vector<std::string> &advice, const Audit &audit) {
@@ -118,35 +216,61 @@ void add_on_toolkit(std::vector<std::string> &advice, const Audit &audit) {
     }
     std::string text = joined(names) + ", linked by " + joined(linkers(audit.needed, is_toolkit)) +
                        ": cushim does not stand in for " + (names.size() == 1 ? "it" : "them") +
-                       ". Move the code that uses " + (names.size() == 1 ? "it" : "them") +
-                       " into a library that the program loads when it has found CUDA";
-    text += audit.architecture.format == Format::pe ? ", or link with /DELAYLOAD." : ".";
+                       ". Move" + code_to_move(audit, names.size() == 1 ? "it" : "them");
     advice.push_back(std::move(text));
+}
+
+std::string which_it_lacks(const std::vector<std::string> &functions) {
+    return functions.empty() ? "" : ", which lacks " + functions_text(functions);
 }
 
 void add_on_delayed(std::vector<std::string> &advice, const Audit &audit) {
     const std::vector<std::string> names =
         libraries(audit.delayed, [](const Chain &) { return true; });
-    if (!names.empty()) {
-        advice.push_back(joined(names) +
-                         ": loaded by the first call. Where it is missing, that call "
-                         "ends the program: ask first whether there is CUDA "
-                         "(cushim::try_driver()), or link cushim's drop-in.");
+    if (names.empty()) {
+        return;
     }
+    const std::vector<std::string> interop = interop_functions(audit, [&names](const Use &use) {
+        return std::find(names.begin(), names.end(), use.library) != names.end();
+    });
+    advice.push_back(joined(names) +
+                     ": loaded by the first call. Where it is missing, that call ends the program: "
+                     "ask first whether there is CUDA (cushim::try_driver()), or link cushim's "
+                     "drop-in" +
+                     which_it_lacks(interop) + ".");
+}
+
+// "-lcuda and -lcudart"
+std::string options_for(const Audit &audit, const std::vector<std::string> &functions) {
+    std::vector<std::string> options;
+    for (const std::string &function : functions) {
+        add_once(options, link_option(audit, function_kind(function)));
+    }
+    return joined(options);
+}
+
+std::string advice_on_undefined(const Audit &audit, const Use &use) {
+    const std::vector<std::string> interop = interop_functions(use);
+    std::string text = use.file + " uses functions of CUDA that nothing loaded with it defines.";
+    if (interop.size() < use.functions.size()) {
+        text += audit.is_program
+                    ? " Link cushim's drop-in into it (cushim-dropin), or into the program for all "
+                      "of its libraries (cushim-dropin-exported)."
+                    : " Link cushim's drop-in into it (cushim-dropin), unless the program that "
+                      "loads it defines them (cushim-dropin-exported).";
+    }
+    if (!interop.empty()) {
+        text += " The drop-in lacks " + functions_text(interop) + ": that takes " +
+                options_for(audit, interop) + ", after the drop-in if it is linked, too.";
+    }
+    return text;
 }
 
 void add_on_undefined(std::vector<std::string> &advice, const Audit &audit) {
     for (const Use &use : audit.uses) {
-        if (!use.library.empty() || use.is_optional || !audit.not_found.empty()) {
-            continue;
+        if (use.library.empty() && !use.is_optional && audit.not_found.empty()) {
+            advice.push_back(advice_on_undefined(audit, use));
         }
-        advice.push_back(
-            use.file + " uses functions of CUDA that nothing loaded with it defines. " +
-            (audit.is_program
-                 ? "Link cushim's drop-in into it (cushim-dropin), or into the program "
-                   "for all of its libraries (cushim-dropin-exported)."
-                 : "Link cushim's drop-in into it (cushim-dropin), unless the program "
-                   "that loads it defines them (cushim-dropin-exported)."));
     }
 }
 

@@ -34,17 +34,6 @@ void add_chains(std::string &out, std::string_view label, const std::vector<Chai
     }
 }
 
-std::string functions_text(const std::vector<std::string> &functions) {
-    std::string text;
-    const std::size_t shown = std::min(functions.size(), most_functions);
-    for (std::size_t i = 0; i < shown; ++i) {
-        text += (i == 0 ? "" : ", ") + functions[i];
-    }
-    return functions.size() > shown
-               ? text + " and " + std::to_string(functions.size() - shown) + " more"
-               : text;
-}
-
 std::string use_text(const Use &use) {
     const std::string text = use.file + ": " + functions_text(use.functions);
     if (!use.library.empty()) {
@@ -130,6 +119,17 @@ void add_audit(std::string &out, const Audit &audit) {
 }
 
 } // namespace
+
+std::string functions_text(const std::vector<std::string> &functions) {
+    std::string text;
+    const std::size_t shown = std::min(functions.size(), most_functions);
+    for (std::size_t i = 0; i < shown; ++i) {
+        text += (i == 0 ? "" : ", ") + functions[i];
+    }
+    return functions.size() > shown
+               ? text + " and " + std::to_string(functions.size() - shown) + " more"
+               : text;
+}
 
 std::string audits_as_text(const std::vector<Audit> &audits) {
     std::string out;

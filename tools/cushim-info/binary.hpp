@@ -35,6 +35,15 @@ struct Import {
     bool optional = false;   // weak: nothing happens if nobody defines it
     bool at_start = false;   // it must be there at start-up, not only when it is first called
     bool is_delayed = false; // PE: of a library that is loaded when it is first called
+    std::string version;     // ELF: that it asks for, "" if it asks for none
+    std::string version_of;  // the library that had this version when the file was linked
+};
+
+// A function of CUDA's that the file offers to others.
+struct Export {
+    std::string name;
+    std::string version;    // ELF: "" if it has none
+    bool is_default = true; // for those who ask for no version
 };
 
 // A note of cushim's (src/loader/marker.hpp): that the file contains this part of it.
@@ -55,7 +64,7 @@ struct Binary {
     std::vector<std::string> rpath;     // folders, as they are written: DT_RPATH
     std::vector<std::string> runpath;   // DT_RUNPATH
     std::vector<Import> imports;        // CUDA's functions only
-    std::vector<std::string> exported;  // CUDA's functions that it offers to others
+    std::vector<Export> exported;       // one for each version
     std::vector<std::string> contained; // CUDA's functions that it defines, exported or not
     std::vector<Mark> marks;
 };

@@ -79,6 +79,10 @@ constexpr std::string_view toolkit_names[] = {"accinj",
 // Families, of which every member belongs to CUDA: "cudnn_ops", "nvrtc-builtins".
 constexpr std::string_view toolkit_prefixes[] = {"cudnn_", "nvrtc-", "nvshmem_"};
 
+// What their names start with behind "cu" or "cuda", and "Graphics" if that comes next.
+constexpr std::string_view interop_prefixes[] = {
+    "D3D", "EGL", "EventCreateFromEGL", "GL", "ResourceGetMappedEgl", "VDPAU", "WGL"};
+
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -131,6 +135,10 @@ bool upper_follows(std::string_view name, std::string_view prefix) {
            name[prefix.size()] <= 'Z';
 }
 
+std::string_view without_prefix(std::string_view name, std::string_view prefix) {
+    return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
 } // namespace
 
 LibraryKind library_kind(std::string_view file_name) {
@@ -169,6 +177,17 @@ LibraryKind function_kind(std::string_view name) {
         return LibraryKind::runtime;
     }
     return LibraryKind::other;
+}
+
+bool is_interop_function(std::string_view name) {
+    const LibraryKind kind = function_kind(name);
+    if (kind == LibraryKind::other) {
+        return false;
+    }
+    const std::string_view rest = without_prefix(
+        without_prefix(name, kind == LibraryKind::driver ? "cu" : "cuda"), "Graphics");
+    return std::any_of(std::begin(interop_prefixes), std::end(interop_prefixes),
+                       [rest](std::string_view prefix) { return rest.starts_with(prefix); });
 }
 
 } // namespace cushim_info

@@ -22,6 +22,10 @@ const char *kind_word(LibraryKind kind);
 // __cudaRegisterFunction); else other.
 LibraryKind function_kind(std::string_view name);
 
+// Whether it is one of the interop headers' functions (cudaGL.h, cuda_egl_interop.h, ...: those for
+// OpenGL, EGL, VDPAU and Direct3D), of which cushim's drop-in has none.
+bool is_interop_function(std::string_view name);
+
 // The longest name that function_kind says something about.
 constexpr std::size_t longest_function_name = 200;
 

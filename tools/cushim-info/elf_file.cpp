@@ -7,6 +7,7 @@
 
 #include "cuda_names.hpp"
 #include "elf_image.hpp"
+#include "elf_versions.hpp"
 
 namespace cushim_info {
 namespace {
@@ -18,7 +19,9 @@ constexpr std::uint64_t tag_needed = 1, tag_plt_size = 2, tag_hash = 4, tag_stri
                         tag_symbols = 6, tag_rela = 7, tag_rela_size = 8, tag_strings_size = 10,
                         tag_name = 14, tag_rpath = 15, tag_rel = 17, tag_rel_size = 18,
                         tag_plt_kind = 20, tag_plt = 23, tag_bind_now = 24, tag_runpath = 29,
-                        tag_flags = 30, tag_gnu_hash = 0x6FFFFEF5, tag_flags_1 = 0x6FFFFFFB;
+                        tag_flags = 30, tag_gnu_hash = 0x6FFFFEF5, tag_versions = 0x6FFFFFF0,
+                        tag_flags_1 = 0x6FFFFFFB, tag_versions_defined = 0x6FFFFFFC,
+                        tag_versions_needed = 0x6FFFFFFE;
 constexpr std::uint64_t flag_bind_now = 8, flag_1_now = 1, flag_1_pie = 0x08000000;
 
 // More than any program has: a damaged file must not keep the audit busy.
@@ -259,17 +262,23 @@ void ElfReader::read_dynamic_symbols() {
         return;
     }
     const Bytes symbols = image_.mapped_table(*address, count, symbol_size());
+    const ElfVersions versions(
+        image_, *strings_,
+        {value_of(tag_versions), value_of(tag_versions_needed), value_of(tag_versions_defined)},
+        count);
     const bool at_start = binds_at_start();
     for (std::uint64_t i = 1; i < count; ++i) {
         const Symbol symbol = symbol_at(symbols, *strings_, i);
         if (function_kind(symbol.name) == LibraryKind::other) {
             continue;
         }
+        const ElfVersion version = versions.of(i);
         if (symbol.is_defined) {
-            binary_.exported.push_back(symbol.name);
+            binary_.exported.push_back({symbol.name, version.name, versions.is_default(i)});
         } else {
             import_of_symbol_[i] = binary_.imports.size();
-            binary_.imports.push_back({symbol.name, "", symbol.is_weak, at_start, false});
+            binary_.imports.push_back(
+                {symbol.name, "", symbol.is_weak, at_start, false, version.name, version.library});
         }
     }
     if (!import_of_symbol_.empty() && !at_start) {
@@ -331,9 +340,14 @@ void ElfReader::read_all_symbols() {
     } catch (const Unreadable &) {
         binary_.contained.clear(); // nobody needs them: as if it were stripped
     }
-    if (binary_.contained.empty()) {
-        binary_.contained = binary_.exported;
+    std::vector<std::string> &names = binary_.contained;
+    if (names.empty()) {
+        for (const Export &function : binary_.exported) {
+            names.push_back(function.name);
+        }
     }
+    std::sort(names.begin(), names.end()); // one may be there in several versions
+    names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
 void ElfReader::add_contained(const ElfImage::Section &section, const ElfImage::Section &link) {
@@ -343,7 +357,8 @@ void ElfReader::add_contained(const ElfImage::Section &section, const ElfImage::
         const Symbol symbol = symbol_at(symbols, names, i);
         if (symbol.is_defined && symbol.is_function &&
             function_kind(symbol.name) != LibraryKind::other) {
-            binary_.contained.push_back(symbol.name);
+            // The version is part of the name here: "cudaMalloc@@CUSHIM".
+            binary_.contained.push_back(symbol.name.substr(0, symbol.name.find('@')));
         }
     }
 }

@@ -230,10 +230,10 @@ void PeReader::read_exports() {
     for (std::uint64_t i = 0; i < count; ++i) {
         std::string name = text(list.bytes.u32(list.at + i * 4));
         if (function_kind(name) != LibraryKind::other) {
-            binary_.exported.push_back(std::move(name));
+            binary_.contained.push_back(name);
+            binary_.exported.push_back({std::move(name), "", true});
         }
     }
-    binary_.contained = binary_.exported;
 }
 
 void PeReader::read_marks() {
