@@ -50,10 +50,10 @@ same_rows_with_clang() { # NAME
 # Without debug information, which nobody looks at here and which the simulator has much of.
 readonly BUILD_OPTIONS=(--buildtype=plain --default-library=static)
 
-# Nothing of the simulator's own tests, and of the wrappers' those of graphs.
+# Nothing of the simulator's own tests, and of the wrappers' those of graphs, and the soak, which uses them all.
 compile_graph_tests() { # DIR
     configure "$1" "${BUILD_OPTIONS[@]}" "${SIMULATOR_OPTIONS[@]}" -Dapi_topics=graph,capture &&
-        meson compile -C "$1" api_tests sim_libraries
+        meson compile -C "$1" api_tests soak sim_libraries
 }
 
 test_release() { # NAME [graphs]
