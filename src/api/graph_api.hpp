@@ -8,6 +8,8 @@
 #include <cushim/graph_exec.hpp>
 #include <cushim/result.hpp>
 
+#include <vector>
+
 #include "call.hpp"
 #include "state.hpp"
 
@@ -61,6 +63,19 @@ struct NodeRoom {
     CUgraphNode *nodes;
     std::size_t *count;
 };
+
+// What read(room) fills.
+template <class Read>
+Result<std::vector<CUgraphNode>> read_natives(const Read &read) {
+    std::size_t count = 0;
+    CUSHIM_TRY_VOID(read(NodeRoom{nullptr, &count}));
+    std::vector<CUgraphNode> natives(count);
+    if (count != 0) {
+        CUSHIM_TRY_VOID(read(NodeRoom{natives.data(), &count}));
+    }
+    natives.resize(count);
+    return natives;
+}
 
 struct NativeInstantiateFailure {
     InstantiateResult result = InstantiateResult::error;

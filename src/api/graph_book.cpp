@@ -13,12 +13,9 @@ unsigned long long next_number() noexcept {
 }
 
 Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
-    std::size_t count = 0;
-    CUSHIM_TRY_VOID(api.read.nodes(graph, {nullptr, &count}));
-    std::vector<CUgraphNode> nodes(count);
-    if (count != 0) {
-        CUSHIM_TRY_VOID(api.read.nodes(graph, {nodes.data(), &count}));
-    }
+    CUSHIM_TRY(
+        const std::vector<CUgraphNode> nodes,
+        read_natives([&](const NodeRoom &room) noexcept { return api.read.nodes(graph, room); }));
     return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 

@@ -14,16 +14,11 @@ template <class Read>
 Result<std::vector<GraphNode>> read_nodes(GraphState &state, const Read &read) noexcept {
     return detail::with_memory([&]() -> Result<std::vector<GraphNode>> {
         CUSHIM_TRY(const ContextScope scope, state.enter());
-        std::size_t count = 0;
-        CUSHIM_TRY_VOID(read(detail::NodeRoom{nullptr, &count}));
-        std::vector<CUgraphNode> natives(count);
-        if (count != 0) {
-            CUSHIM_TRY_VOID(read(detail::NodeRoom{natives.data(), &count}));
-        }
+        CUSHIM_TRY(const std::vector<CUgraphNode> natives, detail::read_natives(read));
         std::vector<GraphNode> nodes;
-        nodes.reserve(count);
-        for (std::size_t index = 0; index < count; ++index) {
-            nodes.push_back(state.book->node(natives[index]));
+        nodes.reserve(natives.size());
+        for (const CUgraphNode native : natives) {
+            nodes.push_back(state.book->node(native));
         }
         return nodes;
     });
