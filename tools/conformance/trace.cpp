@@ -9,12 +9,11 @@ namespace {
 Row *first = nullptr;
 Row **end = &first;
 
-template <class Entry>
-void add() {
-    Row &row = Traced<Entry>::row;
+void add(Row &row, Zeros zeros) {
+    row.zeros = zeros;
     *end = &row;
     end = &row.next;
-    Traced<Entry>::exchange(&Traced<Entry>::call);
+    cushim_exchange_slot(row.slot, row.tracing);
 }
 
 void print(const Row &row) {
@@ -32,9 +31,26 @@ void print(const Row &row) {
 } // namespace
 
 void install() {
-#define TRACE(entry_point) add<cushim::entry::entry_point>();
+#define TRACE(entry_point, zeros) add(Traced<cushim::entry::entry_point>::row, Zeros::zeros);
 #include "trace_rows.inc"
 #undef TRACE
+}
+
+Row *first_row() {
+    return first;
+}
+
+cushim_function original(Row &row) {
+    std::call_once(row.once, [&row] {
+        cushim_exchange_slot(row.slot, row.first);
+        row.function = row.find();
+        if (row.function) {
+            cushim_exchange_slot(row.slot, row.tracing);
+        } else {
+            row.function = row.first;
+        }
+    });
+    return row.function;
 }
 
 void print() {

@@ -2,7 +2,7 @@
 // itself what it covers.
 #pragma once
 
-#include <cushim/override.hpp>
+#include <cushim/entry.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -19,11 +19,25 @@ void install();
 // `-- calls cudaGetErrorName called` where it answers something else.
 void print();
 
+// In which section an entry point is called with zeros for arguments.
+enum class Zeros { none, driver, runtime };
+
+constexpr int no_status = -2; // of a call that answers something else
+
+// One entry point.
 struct Row {
     static constexpr unsigned int limit = 1024; // of the statuses; CUDA's are below
 
     const char *name;
+    cushim_function *slot;
+    cushim_function first;     // what stands in the slot before the first call
+    cushim_function tracing;   // what stands there afterwards
+    cushim_function (*find)(); // the library's own, or null
+    int (*call_with_zeros)();  // answers the status, or no_status
+    Zeros zeros = Zeros::none;
     Row *next = nullptr;
+    std::once_flag once{};
+    cushim_function function = nullptr;
     std::atomic<bool> called = false;
     std::atomic<std::uint64_t> seen[limit / 64] = {};
 
@@ -33,57 +47,66 @@ struct Row {
     }
 };
 
+// All rows, in the order of the tables.
+Row *first_row();
+
+// The library's own function. Where there is none, the slot is left to the function that says so, which is the
+// answer.
+cushim_function original(Row &row);
+
 template <class Type>
 inline constexpr bool is_status =
     std::is_same_v<Type, CUresult> || std::is_same_v<Type, cudaError_t>;
 
+// What needs the entry point's type, and no more: there are a thousand of it.
 template <class Entry, class Function = std::remove_pointer_t<typename Entry::pfn>>
 struct Traced;
 
 template <class Entry, class Result, class... Arguments>
 struct Traced<Entry, Result(Arguments...)> {
-    static inline Row row{Entry::name};
-    static inline std::once_flag once;
-    static inline typename Entry::pfn function = nullptr;
-
     static Result call(Arguments... arguments) {
         row.called = true;
-        if constexpr (std::is_void_v<Result>) {
-            original()(arguments...);
-        } else {
-            const Result result = original()(arguments...);
-            if constexpr (is_status<Result>) {
-                row.note(static_cast<unsigned int>(result));
-            }
+        if constexpr (is_status<Result>) {
+            const Result result = function()(arguments...);
+            row.note(static_cast<unsigned int>(result));
             return result;
+        } else {
+            return function()(arguments...);
         }
     }
 
-    // The library's own. Where there is none, the slot is left to the function that says so.
-    static typename Entry::pfn original() {
-        std::call_once(once, [] {
-            exchange(Entry::first());
-            int status = 0;
-            function = cushim::detail::find_entry<Entry>(status);
-            if (function) {
-                exchange(&call);
-            } else {
-                function = Entry::first();
-            }
-        });
-        return function;
+    static typename Entry::pfn function() {
+        return reinterpret_cast<typename Entry::pfn>(original(row));
     }
 
-    static void exchange(typename Entry::pfn next) {
-        cushim_exchange_slot(reinterpret_cast<cushim_function *>(Entry::slot()),
-                             reinterpret_cast<cushim_function>(next));
+    static cushim_function find() {
+        int status = 0;
+        return reinterpret_cast<cushim_function>(cushim::detail::find_entry<Entry>(status));
     }
+
+    static int call_with_zeros() {
+        if constexpr (is_status<Result>) {
+            return static_cast<int>(function()(Arguments{}...));
+        } else {
+            function()(Arguments{}...);
+            return no_status;
+        }
+    }
+
+    static inline Row row{
+        Entry::name,
+        reinterpret_cast<cushim_function *>(Entry::slot()),
+        reinterpret_cast<cushim_function>(Entry::first()),
+        reinterpret_cast<cushim_function>(&call),
+        &find,
+        &call_with_zeros,
+    };
 };
 
 // The function itself: what a table tells is the tracing one.
 template <class Entry>
 typename Entry::pfn function_of() {
-    return Traced<Entry>::original();
+    return Traced<Entry>::function();
 }
 
 // A call of an entry point whose name is a macro for another one.

@@ -7,7 +7,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,42 +19,19 @@ namespace record {
 
 namespace {
 
-constexpr int not_called = -1, no_status = -2;
+constexpr int not_called = -1;
 
-template <class Entry, class Function = std::remove_pointer_t<typename Entry::pfn>>
-struct Zeros;
+using trace::Row;
 
-template <class Entry, class Result, class... Arguments>
-struct Zeros<Entry, Result(Arguments...)> {
-    static int call() {
-        if constexpr (trace::is_status<Result>) {
-            return static_cast<int>(trace::function_of<Entry>()(Arguments{}...));
-        } else {
-            trace::function_of<Entry>()(Arguments{}...);
-            return no_status;
+std::vector<Row *> rows_of(trace::Zeros zeros) {
+    std::vector<Row *> rows;
+    for (Row *row = trace::first_row(); row; row = row->next) {
+        if (row->zeros == zeros) {
+            rows.push_back(row);
         }
     }
-};
-
-struct Call {
-    const char *name;
-    int (*run)();
-    trace::Row *row;
-};
-
-template <class Entry>
-constexpr Call call_of() {
-    return {Entry::name, &Zeros<Entry>::call, &trace::Traced<Entry>::row};
+    return rows;
 }
-
-const Call driver_calls[] = {
-#define ZEROS(entry_point) call_of<cushim::entry::entry_point>(),
-#include "driver_zeros.inc"
-};
-const Call runtime_calls[] = {
-#include "runtime_zeros.inc"
-#undef ZEROS
-};
 
 // What a call answered, to be seen by the parent of the process that made it.
 struct Answer {
@@ -85,19 +64,19 @@ pid_t fork_off(Body body) {
 }
 
 // Ends behind a call that succeeds, too: it may have left something.
-void call_some(const Call *calls, unsigned int count, Answer *answers) {
+void call_some(Row *const *rows, unsigned int count, Answer *answers) {
     alarm(10);
     for (unsigned int i = 0; i < count && start(); ++i) {
-        answers[i].status = calls[i].run();
+        answers[i].status = rows[i]->call_with_zeros();
         if (answers[i].status == 0) {
             break;
         }
     }
 }
 
-void call_block(const Call *calls, unsigned int count, Answer *answers) {
+void call_block(Row *const *rows, unsigned int count, Answer *answers) {
     for (unsigned int at = 0; at < count;) {
-        const pid_t child = fork_off([&] { call_some(calls + at, count - at, answers + at); });
+        const pid_t child = fork_off([&] { call_some(rows + at, count - at, answers + at); });
         waitpid(child, &answers[at].process, 0);
         do {
             ++at;
@@ -105,44 +84,47 @@ void call_block(const Call *calls, unsigned int count, Answer *answers) {
     }
 }
 
-void tell(const Call &call, const Answer &answer) {
+void tell(Row &row, const Answer &answer) {
     if (answer.status == not_called) {
-        note(call.name, ("ended the process, status " + std::to_string(answer.process)).c_str());
-    } else if (answer.status == no_status) {
-        call.row->called = true;
-        note(call.name, "called");
+        note(row.name, ("ended the process, status " + std::to_string(answer.process)).c_str());
+        return;
+    }
+    row.called = true;
+    if (answer.status == trace::no_status) {
+        note(row.name, "called");
     } else {
-        call.row->called = true;
-        call.row->note(static_cast<unsigned int>(answer.status));
-        ask(call.name, static_cast<CUresult>(answer.status));
+        row.note(static_cast<unsigned int>(answer.status));
+        ask(row.name, static_cast<CUresult>(answer.status));
     }
 }
 
 // A process takes a driver most of a second, and there are hundreds: some at a time.
-void call_all(const Call *calls, unsigned int count) {
+void call_all(trace::Zeros zeros) {
     constexpr unsigned int blocks = 8;
+    const std::vector<Row *> rows = rows_of(zeros);
+    const auto count = static_cast<unsigned int>(rows.size());
     Answer *answers = shared_answers(count);
     pid_t children[blocks] = {};
     for (unsigned int i = 0; i < blocks; ++i) {
         const unsigned int from = count * i / blocks, to = count * (i + 1) / blocks;
-        children[i] = fork_off([&] { call_block(calls + from, to - from, answers + from); });
+        children[i] = fork_off([&] { call_block(rows.data() + from, to - from, answers + from); });
     }
     for (const pid_t child : children) {
         waitpid(child, nullptr, 0);
     }
     for (unsigned int i = 0; i < count; ++i) {
-        tell(calls[i], answers[i]);
+        tell(*rows[i], answers[i]);
     }
 }
 
 } // namespace
 
 void driver_zeros() {
-    call_all(driver_calls, sizeof driver_calls / sizeof *driver_calls);
+    call_all(trace::Zeros::driver);
 }
 
 void runtime_zeros() {
-    call_all(runtime_calls, sizeof runtime_calls / sizeof *runtime_calls);
+    call_all(trace::Zeros::runtime);
 }
 
 } // namespace record
