@@ -22,7 +22,7 @@
  * requires_newer_driver and requires_newer_headers for what came later; out_of_memory; what CUDA answers.
  * Since CUDA 10.0 where nothing else is said; what has to be kept needs CUDA 11.3. Entry points are the
  * driver's; the runtime's have the same names with cuda in place of cu, and it is asked for all but the parameters
- * of kernels and copies, which it does not always tell.
+ * of kernels and copies, which it does not always tell, and of conditional nodes.
  */
 #ifndef CUSHIM_GRAPH_HPP
 #define CUSHIM_GRAPH_HPP
@@ -42,6 +42,7 @@ struct GraphBody;
 struct GraphBranches;
 struct GraphCases;
 class GraphCondition;
+struct ConditionalNodeParams;
 struct GraphConditionOptions;
 
 /* What a node of a graph does: for reading it back. */
@@ -59,6 +60,21 @@ struct MemsetNodeParams {
     detail::PitchedView to; // widths in elements
     unsigned int element_size = 0;
     unsigned int value = 0;
+};
+// Of add_host_node() it is a function of cushim's, and its closure as `user`: the graph's.
+struct HostNodeParams {
+    void (*function)(void *user) = nullptr;
+    void *user = nullptr;
+};
+// One signal or wait. CUDA does not tell of which kind the semaphore is, and so which of the values count; nodes that
+// cushim made have 0 in the others.
+struct SemaphoreNodeParams {
+    CUexternalSemaphore semaphore = nullptr;
+    unsigned long long value = 0;  // of a timeline, or of a fence
+    unsigned long long key = 0;    // of a keyed mutex
+    unsigned int timeout_ms = 0;   // of a wait for one
+    void *fence = nullptr;         // of NvSciSync
+    bool skip_memory_sync = false; // likewise
 };
 struct MemAllocNodeParams {
     CUdeviceptr address = 0;
@@ -249,19 +265,30 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // cuGraphNodeGetType.
     CUSHIM_API Result<GraphNodeType> node_type(const GraphNode &node) const noexcept;
 
-    // Of a node of that type; invalid_argument for another. cuGraph...NodeGetParams,
+    // Of a node of that type, as it is now; invalid_argument for another. cuGraph...NodeGetParams,
     // cuGraphEventRecordNodeGetEvent, cuGraphEventWaitNodeGetEvent.
     CUSHIM_API Result<KernelNodeParams> kernel_node_params(const GraphNode &node) const noexcept;
     CUSHIM_API Result<MemcpyNodeParams> memcpy_node_params(const GraphNode &node) const noexcept;
     CUSHIM_API Result<MemsetNodeParams> memset_node_params(const GraphNode &node) const noexcept;
+    CUSHIM_API Result<HostNodeParams> host_node_params(const GraphNode &node) const noexcept;
     // Borrowed.
     CUSHIM_API Result<Event> event_of(const GraphNode &node) const noexcept;
+    // Of a node that signals, or one that waits: in its order.
+    // cuGraphExternalSemaphoresSignalNodeGetParams, cuGraphExternalSemaphoresWaitNodeGetParams, since CUDA 11.2.
+    CUSHIM_API Result<std::vector<SemaphoreNodeParams>>
+    semaphore_node_params(const GraphNode &node) const noexcept;
+    // In their order. The driver API only. cuGraphBatchMemOpNodeGetParams, since CUDA 11.7.
+    CUSHIM_API Result<std::vector<CUstreamBatchMemOpParams>>
+    batch_mem_op_node_params(const GraphNode &node) const noexcept;
     CUSHIM_API Result<MemAllocNodeParams>
     mem_alloc_node_params(const GraphNode &node) const noexcept;
     // The address that a mem_free node frees. cuGraphMemFreeNodeGetParams.
     CUSHIM_API Result<CUdeviceptr> mem_free_ptr(const GraphNode &node) const noexcept;
     // The graph inside a child graph node; it lives as long as the node. cuGraphChildGraphNodeGetGraph.
     CUSHIM_API Result<Graph> child_graph(const GraphNode &node) const noexcept;
+    // cuGraphNodeGetParams, since CUDA 13.2: before that CUDA tells nothing of a conditional node.
+    CUSHIM_API Result<ConditionalNodeParams>
+    conditional_node_params(const GraphNode &node) const noexcept;
 
     // --- the whole
 

@@ -52,6 +52,14 @@ struct GraphCases {
     std::vector<Graph> bodies;
 };
 
+// A conditional node, read back.
+struct ConditionalNodeParams {
+    GraphConditionalType type = GraphConditionalType::if_;
+    unsigned long long condition = 0; // its condition's native()
+    // Each lives as long as the node. Of an if node the second, where there is one, is for 0.
+    std::vector<Graph> bodies;
+};
+
 } // namespace cushim
 
 #endif

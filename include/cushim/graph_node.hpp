@@ -35,6 +35,13 @@ enum class GraphNodeType : unsigned char {
     conditional = 13      // CUDA 12.3
 };
 
+// What a conditional node does with its bodies; CUDA's own numbers.
+enum class GraphConditionalType : unsigned char {
+    if_ = 0, // with an else body or without
+    while_ = 1,
+    switch_ = 2 // CUDA 12.8
+};
+
 /* A node of a graph. A name and no owner: it is the graph's, and copies name the same node. Where it is
  * used, cushim tells a node of another graph and one that is destroyed, or whose graph is, from one that
  * is there: invalid_argument. */

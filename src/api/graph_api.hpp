@@ -39,11 +39,16 @@ struct MemAllocRequest {
     std::span<const AccessGrant> grants;
 };
 
-enum class ConditionalType : unsigned char { if_, while_, switch_ };
 struct ConditionalRequest {
-    ConditionalType type;
+    GraphConditionalType type;
     unsigned long long handle;
     unsigned int bodies;
+};
+// The bodies' handles are CUDA's, and there as long as the node.
+struct NativeConditional {
+    GraphConditionalType type;
+    unsigned long long handle;
+    std::span<const CUgraph> bodies;
 };
 
 struct EdgeList {
@@ -87,6 +92,9 @@ struct NativeUpdate {
     CUgraphNode from = nullptr;
 };
 
+using SemaphoreParams = std::vector<SemaphoreNodeParams>;
+using BatchMemOpParams = std::vector<CUstreamBatchMemOpParams>;
+
 // In all of these the context is current. None is null: what the API, or its headers, lack answers that.
 
 struct GraphReading {
@@ -99,11 +107,16 @@ struct GraphReading {
     Result<void> (*kernel_params)(CUgraphNode node, KernelNodeParams *params) noexcept;
     Result<void> (*memcpy_params)(CUgraphNode node, MemcpyNodeParams *params) noexcept;
     Result<void> (*memset_params)(CUgraphNode node, MemsetNodeParams *params) noexcept;
+    Result<void> (*host_params)(CUgraphNode node, HostNodeParams *params) noexcept;
     Result<void> (*event_record_event)(CUgraphNode node, CUevent *event) noexcept;
     Result<void> (*event_wait_event)(CUgraphNode node, CUevent *event) noexcept;
+    Result<void> (*signal_params)(CUgraphNode node, SemaphoreParams *params) noexcept;
+    Result<void> (*wait_params)(CUgraphNode node, SemaphoreParams *params) noexcept;
+    Result<void> (*batch_mem_op_params)(CUgraphNode node, BatchMemOpParams *params) noexcept;
     Result<void> (*mem_alloc_params)(CUgraphNode node, MemAllocNodeParams *params) noexcept;
     Result<void> (*mem_free_ptr)(CUgraphNode node, CUdeviceptr *address) noexcept;
     Result<void> (*child_graph)(CUgraphNode node, CUgraph *graph) noexcept;
+    Result<void> (*conditional_params)(CUgraphNode node, NativeConditional *params) noexcept;
     Result<void> (*debug_dot)(CUgraph graph, const char *path, unsigned int flags) noexcept;
 };
 

@@ -7,7 +7,6 @@
 namespace cushim {
 namespace {
 
-using detail::ConditionalType;
 using detail::GraphState;
 
 struct Conditional {
@@ -16,8 +15,8 @@ struct Conditional {
 };
 
 // Bodies that older drivers do not know: an else, and the cases of a switch.
-Result<void> need_bodies(ConditionalType type, std::size_t bodies) noexcept {
-    if (type == ConditionalType::switch_ || bodies > 1) {
+Result<void> need_bodies(GraphConditionalType type, std::size_t bodies) noexcept {
+    if (type == GraphConditionalType::switch_ || bodies > 1) {
         return detail::need_feature(Feature::graph_conditional_switch);
     }
     return {};
@@ -58,7 +57,7 @@ Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &depen
 }
 
 Result<Conditional> add_conditional(const Graph &graph, const GraphDependencies &dependencies,
-                                    const GraphCondition &condition, ConditionalType type,
+                                    const GraphCondition &condition, GraphConditionalType type,
                                     std::size_t bodies) noexcept {
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
     if (detail::GraphAccess::graph_of(condition) != state->book->id) {
@@ -75,7 +74,7 @@ Result<Conditional> add_conditional(const Graph &graph, const GraphDependencies 
 }
 
 Result<GraphBody> add_body(const Graph &graph, const GraphDependencies &dependencies,
-                           const GraphCondition &condition, ConditionalType type) noexcept {
+                           const GraphCondition &condition, GraphConditionalType type) noexcept {
     CUSHIM_TRY(Conditional added, add_conditional(graph, dependencies, condition, type, 1));
     return GraphBody{added.node, std::move(added.bodies[0])};
 }
@@ -94,19 +93,19 @@ Graph::create_condition(const GraphConditionOptions &options) const noexcept {
 
 Result<GraphBody> Graph::add_if_node(const GraphDependencies &dependencies,
                                      const GraphCondition &condition) const noexcept {
-    return add_body(*this, dependencies, condition, ConditionalType::if_);
+    return add_body(*this, dependencies, condition, GraphConditionalType::if_);
 }
 
 Result<GraphBranches> Graph::add_if_else_node(const GraphDependencies &dependencies,
                                               const GraphCondition &condition) const noexcept {
     CUSHIM_TRY(Conditional added,
-               add_conditional(*this, dependencies, condition, ConditionalType::if_, 2));
+               add_conditional(*this, dependencies, condition, GraphConditionalType::if_, 2));
     return GraphBranches{added.node, std::move(added.bodies[0]), std::move(added.bodies[1])};
 }
 
 Result<GraphBody> Graph::add_while_node(const GraphDependencies &dependencies,
                                         const GraphCondition &condition) const noexcept {
-    return add_body(*this, dependencies, condition, ConditionalType::while_);
+    return add_body(*this, dependencies, condition, GraphConditionalType::while_);
 }
 
 Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
@@ -116,8 +115,8 @@ Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
     if (cases == 0 || cases > most) {
         return detail::invalid_argument("a switch of %zu cases", cases);
     }
-    CUSHIM_TRY(Conditional added,
-               add_conditional(*this, dependencies, condition, ConditionalType::switch_, cases));
+    CUSHIM_TRY(Conditional added, add_conditional(*this, dependencies, condition,
+                                                  GraphConditionalType::switch_, cases));
     return GraphCases{added.node, std::move(added.bodies)};
 }
 

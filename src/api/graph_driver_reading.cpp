@@ -1,6 +1,7 @@
 // Reading graphs by the driver API.
 #include "graph_driver.hpp"
 #include "graph_native.hpp"
+#include "graph_semaphore_nodes.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>
@@ -111,12 +112,45 @@ Result<void> memset_params(CUgraphNode node, MemsetNodeParams *params) noexcept 
     return {};
 }
 
+Result<void> host_params(CUgraphNode node, HostNodeParams *params) noexcept {
+    CUDA_HOST_NODE_PARAMS native{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphHostNodeGetParams, node, &native));
+    *params = {native.fn, native.userData};
+    return {};
+}
+
 Result<void> event_record_event(CUgraphNode node, CUevent *event) noexcept {
     return CUSHIM_DRIVER(cuGraphEventRecordNodeGetEvent, node, event);
 }
 
 Result<void> event_wait_event(CUgraphNode node, CUevent *event) noexcept {
     return CUSHIM_DRIVER(cuGraphEventWaitNodeGetEvent, node, event);
+}
+
+Result<void> signal_params(CUgraphNode node, SemaphoreParams *params) noexcept {
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS native{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphExternalSemaphoresSignalNodeGetParams, node, &native));
+    return read_semaphores(native, params);
+}
+
+Result<void> wait_params(CUgraphNode node, SemaphoreParams *params) noexcept {
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS native{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphExternalSemaphoresWaitNodeGetParams, node, &native));
+    return read_semaphores(native, params);
+}
+
+Result<void> batch_mem_op_params([[maybe_unused]] CUgraphNode node,
+                                 [[maybe_unused]] BatchMemOpParams *params) noexcept {
+#if CUDA_VERSION >= 11070
+    CUDA_BATCH_MEM_OP_NODE_PARAMS native{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphBatchMemOpNodeGetParams, node, &native));
+    return with_memory([&]() -> Result<void> {
+        params->assign(native.paramArray, native.paramArray + native.count); // the node's
+        return {};
+    });
+#else
+    return Error::requires_newer_headers("cuGraphBatchMemOpNodeGetParams", Version::of(11, 7));
+#endif
 }
 
 Result<void> mem_alloc_params(CUgraphNode node, MemAllocNodeParams *params) noexcept {
@@ -132,6 +166,21 @@ Result<void> mem_free_ptr(CUgraphNode node, CUdeviceptr *address) noexcept {
 
 Result<void> child_graph(CUgraphNode node, CUgraph *graph) noexcept {
     return CUSHIM_DRIVER(cuGraphChildGraphNodeGetGraph, node, graph);
+}
+
+Result<void> conditional_params([[maybe_unused]] CUgraphNode node,
+                                [[maybe_unused]] NativeConditional *params) noexcept {
+#if CUDA_VERSION >= 13020
+    CUgraphNodeParams native{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphNodeGetParams, node, &native));
+    const CUDA_CONDITIONAL_NODE_PARAMS &found = native.conditional;
+    *params = {static_cast<GraphConditionalType>(found.type),
+               found.handle,
+               {found.phGraph_out, found.size}};
+    return {};
+#else
+    return Error::requires_newer_headers("cuGraphNodeGetParams", Version::of(13, 2));
+#endif
 }
 
 Result<void> debug_dot(CUgraph graph, const char *path, unsigned int flags) noexcept {
@@ -150,11 +199,16 @@ const GraphReading driver_reading = {
     .kernel_params = kernel_params,
     .memcpy_params = memcpy_params,
     .memset_params = memset_params,
+    .host_params = host_params,
     .event_record_event = event_record_event,
     .event_wait_event = event_wait_event,
+    .signal_params = signal_params,
+    .wait_params = wait_params,
+    .batch_mem_op_params = batch_mem_op_params,
     .mem_alloc_params = mem_alloc_params,
     .mem_free_ptr = mem_free_ptr,
     .child_graph = child_graph,
+    .conditional_params = conditional_params,
     .debug_dot = debug_dot,
 };
 

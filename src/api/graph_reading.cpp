@@ -1,5 +1,5 @@
 // Reading graphs back.
-#include <cushim/graph.hpp>
+#include <cushim/graph_conditional.hpp>
 
 #include "graph_state.hpp"
 
@@ -124,6 +124,10 @@ Result<MemsetNodeParams> Graph::memset_node_params(const GraphNode &node) const 
     return read_node(*this, node, GraphNodeType::memset, &detail::GraphReading::memset_params);
 }
 
+Result<HostNodeParams> Graph::host_node_params(const GraphNode &node) const noexcept {
+    return read_node(*this, node, GraphNodeType::host, &detail::GraphReading::host_params);
+}
+
 Result<Event> Graph::event_of(const GraphNode &node) const noexcept {
     CUSHIM_TRY(const GraphNodeType type, node_type(node));
     CUSHIM_TRY(const CUevent event,
@@ -132,6 +136,21 @@ Result<Event> Graph::event_of(const GraphNode &node) const noexcept {
                    : read_node(*this, node, GraphNodeType::event_record,
                                &detail::GraphReading::event_record_event));
     return Event::borrow(event);
+}
+
+Result<std::vector<SemaphoreNodeParams>>
+Graph::semaphore_node_params(const GraphNode &node) const noexcept {
+    CUSHIM_TRY(const GraphNodeType type, node_type(node));
+    return type == GraphNodeType::semaphore_wait
+               ? read_node(*this, node, type, &detail::GraphReading::wait_params)
+               : read_node(*this, node, GraphNodeType::semaphore_signal,
+                           &detail::GraphReading::signal_params);
+}
+
+Result<std::vector<CUstreamBatchMemOpParams>>
+Graph::batch_mem_op_node_params(const GraphNode &node) const noexcept {
+    return read_node(*this, node, GraphNodeType::batch_mem_op,
+                     &detail::GraphReading::batch_mem_op_params);
 }
 
 Result<MemAllocNodeParams> Graph::mem_alloc_node_params(const GraphNode &node) const noexcept {
@@ -148,6 +167,21 @@ Result<Graph> Graph::child_graph(const GraphNode &node) const noexcept {
                                               &detail::GraphReading::child_graph));
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     return detail::graph_inside(*state, node.native(), child);
+}
+
+Result<ConditionalNodeParams> Graph::conditional_node_params(const GraphNode &node) const noexcept {
+    return detail::with_memory([&]() -> Result<ConditionalNodeParams> {
+        CUSHIM_TRY(const detail::NativeConditional native,
+                   read_node(*this, node, GraphNodeType::conditional,
+                             &detail::GraphReading::conditional_params));
+        CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+        ConditionalNodeParams params = {native.type, native.handle, {}};
+        for (const CUgraph body : native.bodies) {
+            CUSHIM_TRY(Graph inside, detail::graph_inside(*state, node.native(), body));
+            params.bodies.push_back(std::move(inside));
+        }
+        return params;
+    });
 }
 
 Result<GraphNode> Graph::find_in_clone(const Graph &original,

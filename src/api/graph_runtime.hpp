@@ -11,6 +11,11 @@ extern const GraphReading runtime_reading;                        // graph_runti
 extern const GraphRunning runtime_running;                        // graph_runtime_running.cpp
 extern const GraphCapture runtime_capture;                        // likewise
 
+inline Error lacks_batch_mem_ops() noexcept {
+    return Error::unsupported_platform(
+        "the runtime API has no nodes of memory operations: use a graph of the driver API");
+}
+
 } // namespace cushim::detail
 
 // A function with edge data, by the name that CUDA 13 gave it, which is that of the one without before.

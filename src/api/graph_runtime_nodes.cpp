@@ -18,10 +18,7 @@ void *pointer(unsigned long long address) noexcept {
 }
 
 struct NoBatchMemOps {
-    static Error error() noexcept {
-        return Error::unsupported_platform(
-            "the runtime API has no nodes of memory operations: use a graph of the driver API");
-    }
+    static Error error() noexcept { return lacks_batch_mem_ops(); }
 };
 
 struct EmptyCalls {

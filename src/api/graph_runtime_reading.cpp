@@ -2,6 +2,7 @@
 #include "graph_driver.hpp"
 #include "graph_native.hpp"
 #include "graph_runtime.hpp"
+#include "graph_semaphore_nodes.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>
@@ -134,12 +135,36 @@ Result<void> memset_params(CUgraphNode node, MemsetNodeParams *params) noexcept 
     return {};
 }
 
+Result<void> host_params(CUgraphNode node, HostNodeParams *params) noexcept {
+    cudaHostNodeParams native{};
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphHostNodeGetParams, node, &native));
+    *params = {native.fn, native.userData};
+    return {};
+}
+
 Result<void> event_record_event(CUgraphNode node, CUevent *event) noexcept {
     return CUSHIM_RUNTIME(cudaGraphEventRecordNodeGetEvent, node, event);
 }
 
 Result<void> event_wait_event(CUgraphNode node, CUevent *event) noexcept {
     return CUSHIM_RUNTIME(cudaGraphEventWaitNodeGetEvent, node, event);
+}
+
+Result<void> signal_params(CUgraphNode node, SemaphoreParams *params) noexcept {
+    cudaExternalSemaphoreSignalNodeParams native{};
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphExternalSemaphoresSignalNodeGetParams, node, &native));
+    return read_semaphores(native, params);
+}
+
+Result<void> wait_params(CUgraphNode node, SemaphoreParams *params) noexcept {
+    cudaExternalSemaphoreWaitNodeParams native{};
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphExternalSemaphoresWaitNodeGetParams, node, &native));
+    return read_semaphores(native, params);
+}
+
+// Such a node was captured from a stream that the driver's functions were called for, or added by these.
+Result<void> batch_mem_op_params(CUgraphNode, BatchMemOpParams *) noexcept {
+    return lacks_batch_mem_ops();
 }
 
 Result<void> mem_alloc_params(CUgraphNode node, MemAllocNodeParams *params) noexcept {
@@ -158,6 +183,11 @@ Result<void> mem_free_ptr(CUgraphNode node, CUdeviceptr *address) noexcept {
 
 Result<void> child_graph(CUgraphNode node, CUgraph *graph) noexcept {
     return CUSHIM_RUNTIME(cudaGraphChildGraphNodeGetGraph, node, graph);
+}
+
+// The driver is asked: its struct has handles and numbers alone, which are those of both APIs.
+Result<void> conditional_params(CUgraphNode node, NativeConditional *params) noexcept {
+    return driver_reading.conditional_params(node, params);
 }
 
 static_assert(int(cudaGraphDebugDotFlagsVerbose) == int(CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
@@ -179,11 +209,16 @@ const GraphReading runtime_reading = {
     .kernel_params = kernel_params,
     .memcpy_params = memcpy_params,
     .memset_params = memset_params,
+    .host_params = host_params,
     .event_record_event = event_record_event,
     .event_wait_event = event_wait_event,
+    .signal_params = signal_params,
+    .wait_params = wait_params,
+    .batch_mem_op_params = batch_mem_op_params,
     .mem_alloc_params = mem_alloc_params,
     .mem_free_ptr = mem_free_ptr,
     .child_graph = child_graph,
+    .conditional_params = conditional_params,
     .debug_dot = debug_dot,
 };
 

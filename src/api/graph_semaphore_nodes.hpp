@@ -51,4 +51,36 @@ struct SemaphoreCalls {
     }
 };
 
+// --- reading
+
+// Of either API's structs, which have the same members; those of signals have no time.
+template <class Operation>
+SemaphoreNodeParams semaphore_params(const Operation &operation) noexcept {
+    constexpr unsigned int skips = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC |
+                                   CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
+    SemaphoreNodeParams params;
+    params.value = operation.params.fence.value;
+    params.key = operation.params.keyedMutex.key;
+    if constexpr (requires { operation.params.keyedMutex.timeoutMs; }) {
+        params.timeout_ms = operation.params.keyedMutex.timeoutMs;
+    }
+    params.fence = operation.params.nvSciSync.fence;
+    params.skip_memory_sync = (operation.flags & skips) != 0;
+    return params;
+}
+
+// The arrays are the node's.
+template <class Node>
+Result<void> read_semaphores(const Node &node, SemaphoreParams *to) noexcept {
+    return with_memory([&]() -> Result<void> {
+        to->reserve(node.numExtSems);
+        for (unsigned int index = 0; index < node.numExtSems; ++index) {
+            SemaphoreNodeParams params = semaphore_params(node.paramsArray[index]);
+            params.semaphore = reinterpret_cast<CUexternalSemaphore>(node.extSemArray[index]);
+            to->push_back(params);
+        }
+        return {};
+    });
+}
+
 } // namespace cushim::detail

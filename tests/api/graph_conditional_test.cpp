@@ -100,6 +100,28 @@ GRAPH_SCENARIO_TEST("a switch node runs the case of that number", "[graph][condi
     return {};
 }
 
+GRAPH_SCENARIO_TEST("what a body does is changed by an update", "[graph][conditional][G25]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    // A node of the body is none of the graph that was instantiated.
+    CHECK_FALSE(exec.set_memset_node(fill, memory, 3).has_value());
+    CUSHIM_TRY_VOID(branch.body.set_memset_node(fill, memory, 3));
+    CUSHIM_TRY(const GraphUpdate update, exec.update(graph));
+    CHECK(update.is_success());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const int found, first_of(context, memory));
+    CHECK(found == 3);
+    return {};
+}
+
 GRAPH_SCENARIO_TEST("a body keeps what its nodes use", "[graph][conditional]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());

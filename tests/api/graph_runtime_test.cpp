@@ -16,21 +16,16 @@
 #include <utility>
 
 using namespace cushim;
+using api_test::borrow_graph;
 using api_test::create_graph;
 using api_test::make_graph;
+using api_test::node_in;
+using api_test::other;
 using api_test::read;
 using api_test::run_once;
 using support::ok;
 
 namespace {
-
-Api other(Api api) {
-    return api == Api::driver ? Api::runtime : Api::driver;
-}
-
-Result<Graph> borrow_graph(Api api, const Context &context, CUgraph graph) {
-    return api == Api::runtime ? rt::borrow_graph(context, graph) : Graph::borrow(context, graph);
-}
 
 Result<void> answer(CUresult status, const char *entry_point) {
     return status == CUDA_SUCCESS ? Result<void>()
@@ -71,18 +66,6 @@ class TheirObject {
     Handle handle_ = nullptr;
     Destroy destroy_;
 };
-
-// The node as another Graph names it.
-Result<GraphNode> node_in(const Graph &graph, const GraphNode &node) {
-    CUSHIM_TRY(const auto nodes, graph.nodes());
-    for (const GraphNode &same : nodes) {
-        if (same.native() == node.native()) {
-            return same;
-        }
-    }
-    FAIL("the node is not there");
-    return GraphNode();
-}
 
 #if CUDART_VERSION >= 12030 && !defined(_WIN32)
 // A function that nvcc's code calls and no header declares, of the simulated libcudart.

@@ -30,6 +30,28 @@ inline cushim::Result<cushim::Graph> create_graph(cushim::Api api, const cushim:
                                        : cushim::Graph::create(context);
 }
 
+// The API beside it, and a graph as that one has it.
+inline cushim::Api other(cushim::Api api) {
+    return api == cushim::Api::driver ? cushim::Api::runtime : cushim::Api::driver;
+}
+inline cushim::Result<cushim::Graph> borrow_graph(cushim::Api api, const cushim::Context &context,
+                                                  CUgraph graph) {
+    return api == cushim::Api::runtime ? cushim::rt::borrow_graph(context, graph)
+                                       : cushim::Graph::borrow(context, graph);
+}
+// The node as another Graph names it.
+inline cushim::Result<cushim::GraphNode> node_in(const cushim::Graph &graph,
+                                                 const cushim::GraphNode &node) {
+    CUSHIM_TRY(const auto nodes, graph.nodes());
+    for (const cushim::GraphNode &same : nodes) {
+        if (same.native() == node.native()) {
+            return same;
+        }
+    }
+    FAIL("the node is not there");
+    return cushim::GraphNode();
+}
+
 // A graph, where a simulator begins anew with these settings.
 struct Made {
     cushim::Context context;
