@@ -40,8 +40,30 @@ Result<void> unsafe_call(const Context &context) {
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUdeviceptr address = 0;
     const CUresult status = driver().cuMemAlloc(&address, 16);
-    return status == CUDA_SUCCESS ? Result<void>()
-                                  : Error::status(Api::driver, status, "cuMemAlloc_v2");
+    if (status != CUDA_SUCCESS) {
+        return Error::status(Api::driver, status, "cuMemAlloc_v2");
+    }
+    CHECK(driver().cuMemFree(address) == CUDA_SUCCESS);
+    return {};
+}
+
+// What becomes of it, and of the capture.
+struct Ruin {
+    bool is_refused;
+    CaptureStatus capture;
+    friend bool operator==(const Ruin &, const Ruin &) = default;
+};
+constexpr Ruin refused_and_ruined = {true, CaptureStatus::invalidated};
+constexpr Ruin allowed = {false, CaptureStatus::active};
+
+Ruin by_this_thread(const Place &place) {
+    const bool is_refused = !unsafe_call(place.context).has_value();
+    return {is_refused, support::ok(place.stream.capture_status())};
+}
+Ruin by_another_thread(const Place &place) {
+    Ruin ruin{};
+    std::thread([&] { ruin = by_this_thread(place); }).join();
+    return ruin;
 }
 
 // A way to end a capture that is not the right one.
@@ -351,6 +373,47 @@ GRAPH_TEST_CASE("a capture whose streams are not joined has no graph", "[graph][
     CHECK(*other->capture_status() == CaptureStatus::none);
     CHECK(fill(*other, memory->span(), 2).has_value());
     CHECK(other->synchronize().has_value());
+}
+
+GRAPH_TEST_CASE("whose unsafe calls ruin a capture is said by its mode", "[graph][capture][G1]") {
+    const Place place = make_place();
+    const struct {
+        CaptureMode mode;
+        Ruin by_other, by_own;
+    } cases[] = {{CaptureMode::global, refused_and_ruined, refused_and_ruined},
+                 {CaptureMode::per_thread, allowed, refused_and_ruined},
+                 {CaptureMode::relaxed, allowed, allowed}};
+    for (const auto &[mode, by_other, by_own] : cases) {
+        INFO("mode " << static_cast<int>(mode));
+        REQUIRE(api_test::begin_capture(api, place.stream, mode).has_value());
+        CHECK((by_another_thread(place) == by_other));
+        CHECK(api_test::end_capture(api, place.stream).has_value() ==
+              (by_other.capture == CaptureStatus::active));
+        REQUIRE(api_test::begin_capture(api, place.stream, mode).has_value());
+        CHECK((by_this_thread(place) == by_own));
+        CHECK(api_test::end_capture(api, place.stream).has_value() ==
+              (by_own.capture == CaptureStatus::active));
+    }
+}
+
+GRAPH_TEST_CASE("where no mode is said, a capture is its thread's alone", "[graph][capture][G1]") {
+    const Place place = make_place();
+    const bool is_runtime = api == Api::runtime;
+    const auto begin = [&] {
+        return is_runtime ? rt::begin_capture(place.stream) : place.stream.begin_capture();
+    };
+    REQUIRE(begin().has_value());
+    CHECK((by_another_thread(place) == allowed));
+    CHECK((by_this_thread(place) == refused_and_ruined));
+    CHECK_FALSE(api_test::end_capture(api, place.stream).has_value());
+
+    const auto use = [&]() -> Result<void> {
+        CHECK((by_another_thread(place) == allowed));
+        CHECK((by_this_thread(place) == refused_and_ruined));
+        return {};
+    };
+    CHECK_FALSE(
+        (is_runtime ? rt::capture(place.stream, use) : place.stream.capture(use)).has_value());
 }
 
 GRAPH_TEST_CASE("the end on another thread loses what was captured", "[graph][capture][G1]") {

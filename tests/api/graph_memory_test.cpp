@@ -2,6 +2,7 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/simulator.hpp"
+#include "harness/spied_call.hpp"
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -9,6 +10,86 @@
 
 using namespace cushim;
 using api_test::create_graph;
+using api_test::make_graph;
+using api_test::SpiedCall;
+using support::ok;
+
+namespace {
+
+// What CUDA is told to allocate by a node, by either API.
+class ToldAllocation {
+  public:
+    ToldAllocation() { told_ = {}; }
+    const CUDA_MEM_ALLOC_NODE_PARAMS &operator*() const { return told_; }
+
+  private:
+    static inline CUDA_MEM_ALLOC_NODE_PARAMS told_;
+
+    template <class Params>
+    static void look(CUgraphNode *, CUgraph, const CUgraphNode *, std::size_t, Params *params) {
+        const auto &pool = params->poolProps;
+        told_.poolProps.allocType = static_cast<CUmemAllocationType>(pool.allocType);
+        told_.poolProps.handleTypes = static_cast<CUmemAllocationHandleType>(pool.handleTypes);
+        told_.poolProps.location.type = static_cast<CUmemLocationType>(pool.location.type);
+        told_.poolProps.location.id = pool.location.id;
+        told_.accessDescCount = params->accessDescCount;
+        told_.bytesize = params->bytesize;
+    }
+    SpiedCall<entry::cuGraphAddMemAllocNode> by_driver_{look<CUDA_MEM_ALLOC_NODE_PARAMS>};
+    SpiedCall<entry::cudaGraphAddMemAllocNode> by_runtime_{look<cudaMemAllocNodeParams>};
+};
+
+} // namespace
+
+GRAPH_TEST_CASE("memory of a graph is pinned, of its device, and nobody else's",
+                "[graph][memory][G16]") {
+    const auto [context, graph] = make_graph(api);
+    const Device device = ok(Device::get(0));
+    const ToldAllocation told;
+    const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 100));
+    CHECK((*told).poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+    CHECK((*told).poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE);
+    CHECK((*told).poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    CHECK((*told).poolProps.location.id == device.native());
+    CHECK((*told).accessDescCount == 0);
+    CHECK((*told).bytesize == 400);
+    CHECK(memory.address() != 0);
+}
+
+GRAPH_SCENARIO_TEST("memory of a graph has one address in all launches", "[graph][memory][G16]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(memory.node(), memory.span(), 12));
+    CHECK(fill);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    for (int launch = 0; launch < 3; ++launch) {
+        std::fill(out.begin(), out.end(), 0);
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        const Result<void> copied = copy(stream, out.span(), memory.span());
+        CUSHIM_TRY_VOID(memory.free(stream));
+        CUSHIM_TRY_VOID(copied);
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(std::count(out.begin(), out.end(), 12) == 16);
+        CUSHIM_TRY(const MemAllocNodeParams params, graph.mem_alloc_node_params(memory.node()));
+        CHECK(params.address == memory.address());
+    }
+    return {};
+}
+
+GRAPH_TEST_CASE("a graph with memory has one executable graph at a time", "[graph][memory][G16]") {
+    const auto [context, graph] = make_graph(api);
+    const Device device = ok(Device::get(0));
+    const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 16));
+    (void)ok(graph.add_mem_free_node(memory.node(), memory));
+    GraphExec exec = ok(graph.instantiate());
+    CHECK_FALSE(graph.instantiate().has_value());
+    exec.reset();
+    CHECK(graph.instantiate().has_value());
+}
 
 GRAPH_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G17][G22]") {
     CUSHIM_TRY(const Context context, trial.context());
@@ -69,7 +150,8 @@ GRAPH_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
     return stream.synchronize();
 }
 
-GRAPH_SCENARIO_TEST("a graph with memory cannot be cloned or be a child", "[graph][memory][G14]") {
+GRAPH_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
+                    "[graph][memory][G14][G16]") {
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));

@@ -2,12 +2,16 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/simulator.hpp"
+#include "harness/spied_call.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 using namespace cushim;
 using api_test::create_graph;
 using api_test::make_graph;
+using api_test::SpiedCall;
 using support::ok;
 
 static_assert(!std::is_copy_constructible_v<Graph> && std::is_nothrow_move_constructible_v<Graph>);
@@ -23,6 +27,57 @@ static_assert(Owning<MappedRange> && Owning<IpcMemory> && Owning<ExternalBuffer>
               Owning<Kernel<void()>> && Owning<TimelineSemaphore>);
 static_assert(!Owning<int> && !Owning<int *> && !Owning<DeviceSpan<int>>);
 static_assert(std::is_trivially_copyable_v<GraphNode> && sizeof(GraphNode) == 24);
+
+namespace {
+
+// In any order.
+Result<void> check_edges(const Graph &graph, const std::vector<GraphEdge> &expected) {
+    CUSHIM_TRY(const auto edges, graph.edges());
+    CHECK(std::is_permutation(edges.begin(), edges.end(), expected.begin(), expected.end()));
+    return {};
+}
+
+// How often graphs are destroyed, by either API.
+class Destructions {
+  public:
+    Destructions() { count_ = 0; }
+    int operator*() const { return count_; }
+
+  private:
+    static inline int count_ = 0;
+
+    SpiedCall<entry::cuGraphDestroy> by_driver_{[](CUgraph) { ++count_; }};
+    SpiedCall<entry::cudaGraphDestroy> by_runtime_{[](CUgraph) { ++count_; }};
+};
+
+// The dependencies that CUDA is told for an empty node, by either API.
+class ToldDependencies {
+  public:
+    ToldDependencies() { nodes_ = &unset_; }
+    const CUgraphNode *nodes() const { return nodes_; }
+    std::size_t count() const { return count_; }
+
+  private:
+    static inline const CUgraphNode unset_ = nullptr;
+    static inline const CUgraphNode *nodes_ = nullptr;
+    static inline std::size_t count_ = 0;
+
+    static void look(CUgraphNode *, CUgraph, const CUgraphNode *nodes, std::size_t count) {
+        nodes_ = nodes;
+        count_ = count;
+    }
+    SpiedCall<entry::cuGraphAddEmptyNode> by_driver_{look};
+    SpiedCall<entry::cudaGraphAddEmptyNode> by_runtime_{look};
+};
+
+bool is_primary_context_active() {
+    unsigned int flags = 0;
+    int active = 0;
+    REQUIRE(driver().cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS);
+    return active != 0;
+}
+
+} // namespace
 
 GRAPH_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G24]") {
     CUSHIM_TRY(const Context context, trial.context());
@@ -44,9 +99,8 @@ GRAPH_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
     CUSHIM_TRY(const GraphNode c, graph.add_empty_node({a, b}));
-    CUSHIM_TRY(const auto edges, graph.edges());
     const std::vector<GraphEdge> expected = {{a, b}, {a, c}, {b, c}};
-    CHECK(std::is_permutation(edges.begin(), edges.end(), expected.begin(), expected.end()));
+    CUSHIM_TRY_VOID(check_edges(graph, expected));
 
     CUSHIM_TRY(const auto roots, graph.root_nodes());
     CHECK(roots == std::vector{a});
@@ -59,13 +113,21 @@ GRAPH_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][
 
     const GraphNode from[] = {a}, to[] = {c};
     CUSHIM_TRY_VOID(graph.remove_dependencies(from, to));
-    CUSHIM_TRY(const auto fewer, graph.edges());
-    CHECK(fewer.size() == 2);
+    CUSHIM_TRY_VOID(check_edges(graph, {{a, b}, {b, c}}));
     CUSHIM_TRY_VOID(graph.add_dependencies(from, to));
+    CUSHIM_TRY_VOID(check_edges(graph, expected));
     const GraphEdge same[] = {{a, c}};
     CUSHIM_TRY_VOID(graph.remove_dependencies(same));
+    CUSHIM_TRY_VOID(check_edges(graph, {{a, b}, {b, c}}));
     CUSHIM_TRY_VOID(graph.add_dependencies(same));
-    return graph.add_dependencies(std::span<const GraphNode>(), std::span<const GraphNode>());
+    CUSHIM_TRY_VOID(check_edges(graph, expected));
+
+    // Several at once: each from the one at its own index.
+    const GraphNode two_from[] = {a, b}, two_to[] = {c, c};
+    CUSHIM_TRY_VOID(graph.remove_dependencies(two_from, two_to));
+    CUSHIM_TRY_VOID(check_edges(graph, {{a, b}}));
+    CUSHIM_TRY_VOID(graph.add_dependencies(two_from, two_to));
+    return check_edges(graph, expected);
 }
 
 GRAPH_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
@@ -117,6 +179,54 @@ GRAPH_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
     return {};
 }
 
+GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[graph][G22]") {
+    auto [context, graph] = make_graph(api);
+    const GraphNode node = ok(graph.add_empty_node({}));
+    const GraphNode copy = node;
+    CHECK(copy == node);
+    CHECK(copy.native() == node.native());
+    CHECK(ok(graph.nodes()) == std::vector{copy});
+
+    // The graph may have another owner, or a further one.
+    Graph moved = std::move(graph);
+    CHECK(ok(moved.node_type(copy)) == GraphNodeType::empty);
+    CHECK(ok(moved.share().node_type(copy)) == GraphNodeType::empty);
+
+    const char *const foreign = "invalid argument: the node is of another graph";
+    const Graph clone = ok(moved.clone());
+    CHECK(api_test::refusal(clone.node_type(copy)) == foreign);
+    const Graph around = ok(create_graph(api, context));
+    const GraphNode child = ok(around.add_child_graph_node({}, moved));
+    CHECK(api_test::refusal(around.node_type(copy)) == foreign);
+    CHECK(api_test::refusal(ok(around.child_graph(child)).node_type(copy)) == foreign);
+
+    // It dies with the graph, whatever still knows of it.
+    const GraphExec exec = ok(moved.instantiate());
+    const Graph shared = moved.share();
+    moved.reset();
+    CHECK(ok(shared.node_type(copy)) == GraphNodeType::empty);
+    const Graph lent = ok(api_test::borrow_graph(api, context, shared.native()));
+    CHECK(api_test::refusal(lent.node_type(copy)) == foreign);
+    CHECK(api_test::refusal(Graph().node_type(copy)) == "invalid argument: the graph is empty");
+}
+
+GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
+    auto [context, graph] = make_graph(api);
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const GraphNode set = ok(graph.add_memset_node({}, memory, 1));
+    const GraphExec exec = ok(graph.instantiate());
+    graph.reset();
+    const char *const gone = "invalid argument: the node was destroyed";
+    CHECK(api_test::refusal(exec.set_memset_node(set, memory, 2)) == gone);
+    CHECK(api_test::refusal(exec.set_enabled(set, false)) == gone);
+    // Where CUDA gives its place to another graph's node, the name stays a dead one.
+    const Graph next = ok(create_graph(api, context));
+    const GraphNode other = ok(next.add_memset_node({}, memory, 1));
+    CHECK(other != set);
+    CHECK(api_test::refusal(next.node_type(set)) ==
+          "invalid argument: the node is of another graph");
+}
+
 TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     const auto [context, graph] = make_graph(Api::driver);
     const Graph other = ok(Graph::create(context));
@@ -135,8 +245,8 @@ TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     CHECK(*graph.node_count() == 1);
 }
 
-TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
-    const auto [context, graph] = make_graph(Api::driver);
+GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
+    const auto [context, graph] = make_graph(api);
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
     const GraphNode from[] = {a, b}, to[] = {b};
@@ -144,6 +254,96 @@ TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
           "invalid argument: edges from 2 nodes to 1");
     CHECK(api_test::refusal(graph.remove_dependencies(from, to)) ==
           "invalid argument: edges from 2 nodes to 1");
+    CHECK(api_test::refusal(graph.add_dependencies({}, to)) ==
+          "invalid argument: edges from 0 nodes to 1");
+    CHECK(ok(graph.edges()).empty());
+}
+
+GRAPH_TEST_CASE("for no edges CUDA is not asked", "[graph][G20]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("needs calls that fail");
+    }
+    const auto [context, graph] = make_graph(api);
+    const GraphNode a = ok(graph.add_empty_node({}));
+    const GraphNode b = ok(graph.add_empty_node({}));
+    const std::string prefix = api == Api::runtime ? "cudaGraph" : "cuGraph";
+    api_test::always_fail_instead((prefix + "AddDependencies").c_str());
+    api_test::always_fail_instead((prefix + "RemoveDependencies").c_str());
+    const std::span<const GraphNode> no_nodes;
+    const std::span<const GraphEdge> no_edges;
+    CHECK(graph.add_dependencies(no_nodes, no_nodes).has_value());
+    CHECK(graph.remove_dependencies(no_nodes, no_nodes).has_value());
+    CHECK(graph.add_dependencies(no_edges).has_value());
+    CHECK(graph.remove_dependencies(no_edges).has_value());
+    const GraphEdge edge[] = {{a, b}};
+    CHECK(graph.add_dependencies(edge).error().status() == 999);
+    CHECK(graph.remove_dependencies(edge).error().status() == 999);
+}
+
+GRAPH_TEST_CASE("no dependencies are a null pointer to none", "[graph][G21]") {
+    const auto [context, graph] = make_graph(api);
+    const std::vector<GraphNode> none;
+    const GraphDependencies ways[] = {{}, none, std::span<const GraphNode>(none)};
+    for (const GraphDependencies &dependencies : ways) {
+        const ToldDependencies told;
+        const GraphNode node = ok(graph.add_empty_node(dependencies));
+        CHECK(told.nodes() == nullptr);
+        CHECK(told.count() == 0);
+        CHECK(ok(graph.dependencies(node)).empty());
+    }
+    CHECK(ok(graph.root_nodes()).size() == std::size(ways));
+
+    const GraphNode first = ok(graph.add_empty_node({}));
+    const ToldDependencies told;
+    CHECK(graph.add_empty_node(first).has_value());
+    CHECK(told.count() == 1);
+    CHECK(told.nodes() != nullptr);
+}
+
+// --- owners
+
+GRAPH_TEST_CASE("a graph goes with the last of those that share it", "[graph][G6]") {
+    auto [context, graph] = make_graph(api);
+    const Destructions destructions;
+    const GraphNode node = ok(graph.add_empty_node({}));
+    Graph second = graph.share();
+    Graph third = second.share();
+    CHECK(third.native() == graph.native());
+    CHECK(third.api() == api);
+    graph.reset();
+    second.reset();
+    CHECK(*destructions == 0);
+    CHECK(ok(third.nodes()) == std::vector{node});
+    third.reset();
+    CHECK(*destructions == 1);
+
+    Graph lent = ok(create_graph(api, context)), borrowed;
+    borrowed = ok(api_test::borrow_graph(api, context, lent.native()));
+    borrowed.reset();
+    CHECK(*destructions == 1);
+    const CUgraph native = lent.release();
+    CHECK(*destructions == 1);
+    (void)ok(api == Api::runtime ? rt::adopt_graph(context, native)
+                                 : Graph::adopt(context, native));
+    CHECK(*destructions == 2);
+}
+
+GRAPH_TEST_CASE("a graph and what is made of it hold their context", "[graph][G6]") {
+    auto [context, graph] = make_graph(api);
+    context.reset();
+    CHECK(is_primary_context_active());
+    const GraphNode node = ok(graph.add_empty_node({}));
+    Graph clone = ok(graph.clone());
+    CHECK(ok(graph.nodes()) == std::vector{node});
+    graph.reset();
+    CHECK(is_primary_context_active());
+    GraphExec exec = ok(clone.instantiate());
+    clone.reset();
+    CHECK(is_primary_context_active());
+    exec.reset();
+    if (api_test::simulator() != nullptr && api == Api::driver) {
+        CHECK_FALSE(is_primary_context_active()); // elsewhere others hold it, too
+    }
 }
 
 TEST_CASE("an empty graph object is refused", "[graph][G6]") {
