@@ -64,8 +64,13 @@ struct GraphUpdate {
  * its name, asks the Graph whether it is there: set_...(), set_enabled() and is_enabled() count as uses of the Graph
  * that it was instantiated from, and update() as one of the graph that it takes. Launches of one do not
  * run at the same time: each waits for the one before. Destroying it does not wait: what was launched runs
- * to its end. What only set_...() of this object told is kept until the launches by this object, and by those that
- * share it, are through: of launches by native(), by a borrowed one and by the device the caller knows.
+ * to its end.
+ *
+ * What a node was set to by set_...() is let go when the node is set to something else, when update() succeeds, and
+ * when this object and those that share it are gone; then as soon as what these have launched is through. Launches
+ * with native(), by a GraphExec that borrows it, or from the device are not seen: wait for them before any of the
+ * three, or let the graph keep what is to be set, by Graph::keep_alive() before instantiate() or update().
+ *
  * Needs no current context and does not change it, but for launches into Stream::legacy() and
  * Stream::per_thread(), which are streams of the current context: wrong_context where the driver API finds none; the
  * runtime API launches in the graph's.

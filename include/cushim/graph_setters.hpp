@@ -12,7 +12,9 @@ namespace detail {
 
 /* What Graph and GraphExec have in common. Each takes what the graph's add_...() of that type takes; the
  * node stays what it is. In an executable graph it is the node of the graph that it was instantiated from,
- * which must still be there; launches from then on do the new thing, and the graph is not changed.
+ * which must still be there; launches from then on do the new thing, and the graph is not changed. Nodes of the
+ * graphs inside that one are refused as another graph's: what is inside a child graph node is changed by
+ * set_child_graph_node(), and what is in a conditional node's body by update().
  *
  * Where it fails, the node is what it was. The configuration of a kernel is the whole of it: a node is cooperative,
  * or has a cluster or a priority, only as long as the last one says so; attributes of LaunchConfig::more stay until

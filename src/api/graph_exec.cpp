@@ -21,6 +21,10 @@ Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
     return state;
 }
 
+/* Only nodes of the graph itself. For each call on a single node CUDA's documentation has it identified by the one
+ * "in the non-executable graph, from which the executable graph was instantiated", and nowhere says that a node of
+ * a graph inside that one will do: a driver that takes it does so on its own account. The sections
+ * child_graph_nodes, grandchild_graph_nodes and body_nodes of cushim-conformance ask drivers what they do. */
 Result<void> check_exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
     if (!state.book) {
         return Error::invalid_argument(

@@ -1,0 +1,202 @@
+// Whether an executable graph is changed by the nodes of graphs inside its graph: of a child graph, of a child's
+// child, and of a conditional node's body. CUDA's documentation names nodes of the graph that was instantiated.
+#include "../record.hpp"
+
+namespace record::QUESTIONS {
+
+namespace {
+
+constexpr unsigned int before = 1, after = 2;
+
+CUDA_MEMSET_NODE_PARAMS fill_of(CUdeviceptr p, unsigned int value) {
+    CUDA_MEMSET_NODE_PARAMS fill{};
+    fill.dst = p;
+    fill.elementSize = 4;
+    fill.value = value;
+    fill.width = fill.height = 1;
+    return fill;
+}
+
+CUDA_KERNEL_NODE_PARAMS threads_of(CUfunction function, unsigned int threads) {
+    CUDA_KERNEL_NODE_PARAMS launch{};
+    launch.func = function;
+    launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
+    launch.blockDimX = threads;
+    launch.blockDimY = launch.blockDimZ = 1;
+    return launch;
+}
+
+// A fill of one word, and a kernel that does nothing.
+struct Work {
+    CUdeviceptr word = 0;
+    CUmodule module = nullptr;
+    CUfunction empty = nullptr;
+
+    Work() {
+        d.cuMemAlloc(&word, 64);
+        d.cuModuleLoadData(&module, ptx);
+        d.cuModuleGetFunction(&empty, module, "empty");
+    }
+    ~Work() {
+        d.cuModuleUnload(module);
+        d.cuMemFree(word);
+    }
+    Work(const Work &) = delete;
+    Work &operator=(const Work &) = delete;
+};
+
+struct Nodes {
+    CUgraphNode fill = nullptr, launch = nullptr;
+};
+
+Nodes add_work(const Work &work, CUgraph graph) {
+    Nodes nodes;
+    const auto fill = fill_of(work.word, before);
+    const auto launch = threads_of(work.empty, 32);
+    d.cuGraphAddMemsetNode(&nodes.fill, graph, nullptr, 0, &fill, context());
+    d.cuGraphAddKernelNode(&nodes.launch, graph, &nodes.fill, 1, &launch);
+    return nodes;
+}
+
+// Those of a graph that one call has made of another one's.
+Nodes nodes_of(CUgraph graph) {
+    CUgraphNode found[2] = {};
+    std::size_t count = 2;
+    d.cuGraphGetNodes(graph, found, &count);
+    CUgraphNodeType first{};
+    d.cuGraphNodeGetType(found[0], &first);
+    return first == CU_GRAPH_NODE_TYPE_MEMSET ? Nodes{found[0], found[1]}
+                                              : Nodes{found[1], found[0]};
+}
+
+CUgraph inside(CUgraphNode node) {
+    CUgraph graph = nullptr;
+    ask("cuGraphChildGraphNodeGetGraph", d.cuGraphChildGraphNodeGetGraph(node, &graph));
+    return graph;
+}
+
+void launch(CUgraphExec exec, CUdeviceptr word) {
+    unsigned int value = 77;
+    d.cuMemsetD32(word, 0, 1);
+    ask("cuGraphLaunch", d.cuGraphLaunch(exec, nullptr));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(nullptr));
+    d.cuMemcpyDtoH(&value, word, sizeof value);
+    note("value", value);
+}
+
+// Of nodes that are somewhere inside the graph, or were copied into it.
+void change(const Work &work, CUgraphExec exec, const Nodes &nodes) {
+    const auto fill = fill_of(work.word, after);
+    const auto threads = threads_of(work.empty, 64);
+    ask("cuGraphExecMemsetNodeSetParams",
+        d.cuGraphExecMemsetNodeSetParams(exec, nodes.fill, &fill, context()));
+    launch(exec, work.word);
+    CUgraphNodeParams any{};
+    any.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    any.memset.dst = work.word;
+    any.memset.elementSize = 4;
+    any.memset.value = after + 1;
+    any.memset.width = any.memset.height = 1;
+    any.memset.ctx = context();
+    ask("cuGraphExecNodeSetParams", d.cuGraphExecNodeSetParams(exec, nodes.fill, &any));
+    ask("cuGraphExecKernelNodeSetParams",
+        d.cuGraphExecKernelNodeSetParams(exec, nodes.launch, &threads));
+    launch(exec, work.word);
+    unsigned int enabled = 77;
+    const CUresult told = d.cuGraphNodeGetEnabled(exec, nodes.fill, &enabled);
+    ask("cuGraphNodeGetEnabled", told);
+    if (told == CUDA_SUCCESS) {
+        note("enabled", enabled);
+    }
+    ask("cuGraphNodeSetEnabled(0)", d.cuGraphNodeSetEnabled(exec, nodes.fill, 0));
+    launch(exec, work.word);
+}
+
+CUgraphExec instantiate(CUgraph graph) {
+    CUgraphExec exec = nullptr;
+    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    return exec;
+}
+
+} // namespace
+
+void child_graph_nodes() {
+    if (!start()) {
+        return;
+    }
+    const Work work;
+    CUgraph child = nullptr, graph = nullptr;
+    CUgraphNode node = nullptr;
+    d.cuGraphCreate(&child, 0);
+    d.cuGraphCreate(&graph, 0);
+    const Nodes copied = add_work(work, child);
+    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    const Nodes inner = nodes_of(inside(node));
+    const CUgraphExec exec = instantiate(graph);
+    note("nodes of the graph that was copied into the node", 1);
+    change(work, exec, copied);
+    note("nodes of the graph inside the node", 1);
+    change(work, exec, inner);
+    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    d.cuGraphDestroy(graph);
+    d.cuGraphDestroy(child);
+}
+
+void grandchild_graph_nodes() {
+    if (!start()) {
+        return;
+    }
+    const Work work;
+    CUgraph grandchild = nullptr, child = nullptr, graph = nullptr;
+    CUgraphNode in_child = nullptr, node = nullptr, inner = nullptr;
+    std::size_t count = 1;
+    d.cuGraphCreate(&grandchild, 0);
+    d.cuGraphCreate(&child, 0);
+    d.cuGraphCreate(&graph, 0);
+    add_work(work, grandchild);
+    d.cuGraphAddChildGraphNode(&in_child, child, nullptr, 0, grandchild);
+    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    ask("cuGraphGetNodes", d.cuGraphGetNodes(inside(node), &inner, &count));
+    const Nodes nodes = nodes_of(inside(inner));
+    const CUgraphExec exec = instantiate(graph);
+    change(work, exec, nodes);
+    ask("cuGraphExecChildGraphNodeSetParams of the inner node",
+        d.cuGraphExecChildGraphNodeSetParams(exec, inner, grandchild));
+    launch(exec, work.word);
+    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    d.cuGraphDestroy(graph);
+    d.cuGraphDestroy(child);
+    d.cuGraphDestroy(grandchild);
+}
+
+void body_nodes() {
+    if (!start()) {
+        return;
+    }
+    const Work work;
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphConditionalHandle handle = 0;
+    d.cuGraphCreate(&graph, 0);
+    ask("cuGraphConditionalHandleCreate",
+        d.cuGraphConditionalHandleCreate(&handle, graph, context(), 1,
+                                         CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams wanted{};
+    wanted.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    wanted.conditional.handle = handle;
+    wanted.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    wanted.conditional.size = 1;
+    wanted.conditional.ctx = context();
+    ask("cuGraphAddNode", d.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &wanted));
+    if (wanted.conditional.phGraph_out == nullptr) {
+        d.cuGraphDestroy(graph);
+        return;
+    }
+    const Nodes nodes = add_work(work, wanted.conditional.phGraph_out[0]);
+    const CUgraphExec exec = instantiate(graph);
+    change(work, exec, nodes);
+    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    d.cuGraphDestroy(graph);
+}
+
+} // namespace record::QUESTIONS
