@@ -100,26 +100,41 @@ struct Queue {
         end = &first;
         return item;
     }
+};
+
+/* Out of which any item goes in one step: a program may have thousands of fat binaries. */
+template <class Item>
+struct List : Queue<Item> {
+    void append(Item *item) {
+        Queue<Item>::append(item);
+        item->place = this->end;
+    }
     void remove(Item *item) {
-        Item **place = &first;
-        while (*place != nullptr && *place != item)
-            place = &(*place)->next;
-        if (*place != nullptr)
-            *place = item->next;
-        end = &first;
+        if (item->next != nullptr)
+            item->next->place = item->place;
+        if (this->end == &item->next)
+            this->end = item->place;
+        *item->place = item->next;
+    }
+    /* Of what a thread began that a fork left behind, only the links forward are right. */
+    void mend() {
+        this->end = &this->first;
+        for (Item **place = &this->first; *place != nullptr; place = &(*place)->next)
+            (*place)->place = place;
     }
 };
 
 struct FatBinary {
     FatBinary *next;
-    size_t number; // in the order of the list
+    FatBinary **place; // the link to it
+    size_t number;     // in the order of the list
     void *code;
     void **handle; // libcudart's, once it has taken the code
     bool refused;  // libcudart gave none
     Queue<Call> calls;
 };
 
-Queue<FatBinary> fat_binaries;
+List<FatBinary> fat_binaries;
 FatBinary *first_waiting; // nothing before it waits for libcudart; nullptr: nothing does
 size_t last_number;
 int exit_watched;
@@ -140,6 +155,8 @@ class Lock {
                 holder = 0;
             }
         }
+        if (holder != 0)
+            fat_binaries.mend();
     }
     ~Lock() { atomics::store(&lock_holder, size_t(0)); }
     Lock(const Lock &) = delete;
@@ -204,6 +221,15 @@ void pass_on_if_loaded() {
         pass_on_all(*runtime);
 }
 
+void keep(FatBinary &fat_binary, Call *call) {
+    {
+        const Lock lock;
+        fat_binary.calls.append(call);
+        begin_at(fat_binary);
+    }
+    pass_on_if_loaded();
+}
+
 /* Keeps one registration: the closure, called with libcudart's handle of the fat binary. */
 template <class Closure>
 void submit(void **handle, Closure closure) {
@@ -215,12 +241,7 @@ void submit(void **handle, Closure closure) {
         {nullptr, [](const Call *self,
                      void **real) { static_cast<const CallOf<Closure> *>(self)->closure(real); }},
         closure};
-    {
-        const Lock lock;
-        fat_binary_of(handle)->calls.append(kept);
-        begin_at(*fat_binary_of(handle));
-    }
-    pass_on_if_loaded();
+    keep(*fat_binary_of(handle), kept);
 }
 
 } // namespace
@@ -233,7 +254,7 @@ extern "C" void **cushim_register_fat_binary(void *code) noexcept {
     void *memory = malloc(sizeof(FatBinary));
     if (memory == nullptr)
         return nullptr;
-    auto *fat_binary = new (memory) FatBinary{nullptr, 0, code, nullptr, false, {}};
+    auto *fat_binary = new (memory) FatBinary{nullptr, nullptr, 0, code, nullptr, false, {}};
     {
         const Lock lock;
         fat_binary->number = ++last_number;

@@ -129,6 +129,14 @@ class Registration(unittest.TestCase):
         # It ends by _exit: its libcudart does not notice.
         self.assertEqual(self.run_program('fork'), BEFORE_MAIN + USED)
 
+    @unittest.skipIf(WINDOWS, 'there is no fork')
+    def test_the_child_of_a_fork_goes_on_whatever_other_threads_were_at(self):
+        self.run_program('fork-in-between')
+
+    @unittest.skipIf(WINDOWS, 'clock() tells the time there, not what was used of it')
+    def test_thousands_are_withdrawn_one_by_one(self):
+        self.assertEqual(self.run_program('many'), BEFORE_MAIN + USED + end())
+
     def test_a_plugin_brings_its_own(self):
         self.check_plugin('plugin')
 
