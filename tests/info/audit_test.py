@@ -116,7 +116,8 @@ class Built(AuditCase):
         found = self.audit(built('links_without_use'))
         self.assertTrue(found['needs_cuda'])
         self.assertFalse(found['needed'][0]['used'])
-        self.assertIn('uses no function of it', self.advice(found))
+        self.assertIn('names no function of it. Leave it out of the link', self.advice(found))
+        self.assertIn('(no function of it is named)', self.text)
 
     def test_functions_that_nobody_defines(self):
         if Given.tool.windows:

@@ -15,7 +15,7 @@ namespace cushim_info {
 struct Chain {
     std::vector<std::string> names;
     LibraryKind kind = LibraryKind::other;
-    bool is_used = true; // ELF: whether who links it uses any function of that kind
+    bool is_used = true; // ELF: whether who links it names any function of that kind
 
     const std::string &library() const { return names.back(); }
     const std::string &linked_by() const { return names[names.size() - 2]; }

@@ -172,6 +172,47 @@ std::string advice_on_interop(const Audit &audit, const std::string &file, const
     return how_to_replace(links, is_audited);
 }
 
+// Whether a file links this library itself.
+bool links_itself(const Audit &audit, const std::string &file, const std::string &library) {
+    return std::any_of(audit.needed.begin(), audit.needed.end(), [&](const Chain &chain) {
+        return chain.linked_by() == file && chain.library() == library;
+    });
+}
+
+// Whether it finds the functions of a CUDA library only because another file links that. On Windows
+// whoever imports a function names its DLL.
+bool is_borrowed(const Audit &audit, const Use &use) {
+    return !is_pe(audit) && is_replaced(library_kind(use.library)) &&
+           !links_itself(audit, use.file, use.library);
+}
+
+std::vector<std::string> borrowers(const Audit &audit, const std::vector<std::string> &names) {
+    std::vector<std::string> files;
+    for (const Use &use : audit.uses) {
+        if (is_borrowed(audit, use) &&
+            std::find(names.begin(), names.end(), use.library) != names.end()) {
+            add_once(files, use.file);
+        }
+    }
+    return files;
+}
+
+// About libraries that a file links and names no function of, as only ELF files may. It may look
+// functions up by name, as may whatever is loaded with it: no file tells of that.
+std::string advice_on_idle_links(const Audit &audit, const std::vector<std::string> &names) {
+    const std::string them = names.size() == 1 ? "it" : "them";
+    const std::vector<std::string> files = borrowers(audit, names);
+    return " and names no function of " + them + ". " +
+           (files.empty() ? "Leave "
+                          : joined(files) + (files.size() == 1 ? " does" : " do") +
+                                " without linking " + them + ": when that is mended, leave ") +
+           them +
+           " out of the link, or link with -Wl,--as-needed. What looks functions up by name "
+           "(dlsym) "
+           "must then load " +
+           them + " itself.";
+}
+
 // About the driver and the runtime that one file links.
 std::string advice_on_links(const Audit &audit, const std::string &file, bool is_audited) {
     const auto of_file = [&file](const Chain &chain) {
@@ -179,10 +220,10 @@ std::string advice_on_links(const Audit &audit, const std::string &file, bool is
     };
     const bool is_used = std::any_of(audit.needed.begin(), audit.needed.end(),
                                      [&](const Chain &c) { return of_file(c) && c.is_used; });
-    const std::string start = file + " links " + joined(libraries(audit.needed, of_file));
+    const std::vector<std::string> names = libraries(audit.needed, of_file);
+    const std::string start = file + " links " + joined(names);
     if (!is_used) {
-        return start + " and uses no function of it: leave it out of the link" +
-               (is_pe(audit) ? "." : ", or link with -Wl,--as-needed.");
+        return start + advice_on_idle_links(audit, names);
     }
     const Links links = links_of(audit, file);
     if (!links.interop.empty()) {
@@ -249,9 +290,10 @@ std::string options_for(const Audit &audit, const std::vector<std::string> &func
     return joined(options);
 }
 
-std::string advice_on_undefined(const Audit &audit, const Use &use) {
+// How a file that links no CUDA library comes to the functions that it uses.
+std::string how_to_serve(const Audit &audit, const Use &use) {
     const std::vector<std::string> interop = interop_functions(use);
-    std::string text = use.file + " uses functions of CUDA that nothing loaded with it defines.";
+    std::string text;
     if (interop.size() < use.functions.size()) {
         text += audit.is_program
                     ? " Link cushim's drop-in into it (cushim-dropin), or into the program for all "
@@ -269,7 +311,19 @@ std::string advice_on_undefined(const Audit &audit, const Use &use) {
 void add_on_undefined(std::vector<std::string> &advice, const Audit &audit) {
     for (const Use &use : audit.uses) {
         if (use.library.empty() && !use.is_optional && audit.not_found.empty()) {
-            advice.push_back(advice_on_undefined(audit, use));
+            advice.push_back(use.file +
+                             " uses functions of CUDA that nothing loaded with it defines." +
+                             how_to_serve(audit, use));
+        }
+    }
+}
+
+void add_on_borrowed(std::vector<std::string> &advice, const Audit &audit) {
+    for (const Use &use : audit.uses) {
+        if (is_borrowed(audit, use)) {
+            advice.push_back(use.file + " uses functions of " + use.library +
+                             ", and finds them only because another file links that." +
+                             how_to_serve(audit, use));
         }
     }
 }
@@ -279,6 +333,7 @@ void add_on_undefined(std::vector<std::string> &advice, const Audit &audit) {
 std::vector<std::string> advice_for(const Audit &audit) {
     std::vector<std::string> advice;
     add_on_links(advice, audit);
+    add_on_borrowed(advice, audit);
     add_on_toolkit(advice, audit);
     add_on_delayed(advice, audit);
     add_on_undefined(advice, audit);

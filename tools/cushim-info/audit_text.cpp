@@ -29,7 +29,8 @@ std::string arrows(const std::vector<std::string> &names) {
 
 void add_chains(std::string &out, std::string_view label, const std::vector<Chain> &chains) {
     for (const Chain &chain : chains) {
-        add_line(out, label, arrows(chain.names) + (chain.is_used ? "" : " (not used)"));
+        add_line(out, label,
+                 arrows(chain.names) + (chain.is_used ? "" : " (no function of it is named)"));
         label = "";
     }
 }
