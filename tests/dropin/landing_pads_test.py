@@ -3,8 +3,11 @@
 linked to the drop-in or the loader loses nothing of that: their functions have landing pads, and their
 objects say so, each of them. One that does not, and the linker gives the check up for all of a program.
 
-usage: landing_pads_test.py HIDDEN EXPORTED [--core-archive ARCHIVE] --protections NAME... --objdump OBJDUMP
-                            --readelf READELF --work FOLDER --compile WORDS
+usage: landing_pads_test.py HIDDEN EXPORTED --version-script FILE [--archives ARCHIVE...]
+                            --protections NAME... --objdump OBJDUMP --readelf READELF --work FOLDER
+                            --compile WORDS
+
+The archives are what programs link besides one of the two: the loader, the wrappers.
 """
 
 import argparse
@@ -18,13 +21,13 @@ import machine_code
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
 import marks  # noqa: E402
-import versions  # noqa: E402
+
+LINKERS = ('bfd', 'gold', 'lld', 'mold')
+# By these a link ends at an object that is not fit; and by that the compiler makes one.
+REFUSE_UNFIT = {'IBT': ('-Wl,-z,cet-report=error', '-fcf-protection=none'),
+                'BTI': ('-Wl,-z,force-bti,--fatal-warnings', '-mbranch-protection=none')}
 
 arguments = None
-
-
-def core():
-    return [arguments.core_archive] if arguments.core_archive else []
 
 
 def global_names(archive):
@@ -39,7 +42,7 @@ class Archives(unittest.TestCase):
     maxDiff = None
 
     def test_every_object_is_fit(self):
-        for archive in arguments.archives + core():
+        for archive in [*arguments.dropins, *arguments.archives]:
             members = machine_code.protections(arguments.readelf, archive)
             print(f'{archive.name}: {len(members)} objects')
             self.assertEqual(len(members), len(binaries.archive_members(archive)))
@@ -48,7 +51,7 @@ class Archives(unittest.TestCase):
 
     def test_every_function_has_a_landing_pad(self):
         """The functions of CUDA, whose addresses programs take, and what the slots point to."""
-        for archive in arguments.archives + core():
+        for archive in [*arguments.dropins, *arguments.archives]:
             names = {(member, name.partition('@')[0]) for member, name in global_names(archive)}
             code = [function for function in machine_code.functions(arguments.objdump, archive)
                     if (function.file, function.name) in names]
@@ -63,16 +66,13 @@ class Linked(unittest.TestCase):
 
     def setUp(self):
         arguments.work.mkdir(parents=True, exist_ok=True)
-        # So that a shared library, too, may have the functions of the exported archive.
-        self.version = arguments.work / 'version.txt'
-        self.version.write_text(versions.script(versions.of_archive(arguments.exported)))
         self.empty = arguments.work / 'empty.c'
         self.empty.write_text('extern int nothing;\nint nothing;\n')
 
-    def link(self, output, linker, *inputs):
+    def link(self, output, linker, *inputs, options=()):
         """Whether it could be linked at all."""
-        command = [*arguments.compile, '-shared', '-nostdlib', f'-fuse-ld={linker}',
-                   f'-Wl,--version-script={self.version}', '-Wl,--whole-archive', *inputs,
+        command = [*arguments.compile, '-shared', '-nostdlib', f'-fuse-ld={linker}', *options,
+                   f'-Wl,--version-script={arguments.version_script}', '-Wl,--whole-archive', *inputs,
                    '-Wl,--no-whole-archive', '-o', output]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               check=False)
@@ -81,7 +81,7 @@ class Linked(unittest.TestCase):
 
     def linkers(self):
         """Those that keep the note at all."""
-        for linker in ('bfd', 'gold', 'lld', 'mold'):
+        for linker in LINKERS:
             empty = arguments.work / f'empty-{linker}.so'
             if not self.link(empty, linker, self.empty):
                 print(f'{linker}: not on this machine')
@@ -93,10 +93,10 @@ class Linked(unittest.TestCase):
     def test_note_is_that_of_all(self):
         checked = 0
         for linker in self.linkers():
-            for archive in arguments.archives:
+            for archive in arguments.dropins:
                 output = arguments.work / f'{archive.stem}-{linker}.so'
                 with self.subTest(linker=linker, archive=archive.name):
-                    self.assertTrue(self.link(output, linker, archive, *core()), self.messages)
+                    self.assertTrue(self.link(output, linker, archive, *arguments.archives), self.messages)
                     self.assertEqual(machine_code.protections(arguments.readelf, output),
                                      [arguments.protections])
                     # Beside that note, `cushim-info --audit` still finds its own.
@@ -105,12 +105,30 @@ class Linked(unittest.TestCase):
                     checked += 1
         self.assertGreater(checked, 0, 'no linker here keeps the note')
 
+    def test_linkers_that_refuse_the_unfit(self):
+        option, unfit_option = REFUSE_UNFIT['BTI' if 'BTI' in arguments.protections else 'IBT']
+        unfit = arguments.work / 'unfit.o'
+        subprocess.run([*arguments.compile, unfit_option, '-c', self.empty, '-o', unfit], check=True)
+        for linker in LINKERS:
+            output = arguments.work / f'refusing-{linker}.so'
+            if not self.link(output, linker, self.empty, options=[option]) or \
+                    self.link(output, linker, unfit, options=[option]):
+                print(f'{linker} {option}: not on this machine, or it refuses nothing')
+                continue
+            for archive in arguments.dropins:
+                with self.subTest(linker=linker, archive=archive.name):
+                    self.assertTrue(self.link(output, linker, archive, *arguments.archives,
+                                              options=[option]), self.messages)
+                    print(f'{linker} {option}: takes {archive.name}')
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('hidden', type=pathlib.Path)
     parser.add_argument('exported', type=pathlib.Path)
-    parser.add_argument('--core-archive', type=pathlib.Path)
+    parser.add_argument('--version-script', type=pathlib.Path, required=True,
+                        help='so that a shared library, too, may have the functions of EXPORTED')
+    parser.add_argument('--archives', type=pathlib.Path, nargs='*', default=[])
     parser.add_argument('--protections', required=True, nargs='+')
     parser.add_argument('--objdump', required=True)
     parser.add_argument('--readelf', required=True)
@@ -119,7 +137,7 @@ def main():
                         help='with the flag; words separated by the unit separator (0x1f)')
     global arguments
     arguments = parser.parse_args()
-    arguments.archives = [arguments.hidden, arguments.exported]
+    arguments.dropins = [arguments.hidden, arguments.exported]
     arguments.protections = set(arguments.protections)
     arguments.compile = arguments.compile.split('\x1f')
     unittest.main(argv=sys.argv[:1], verbosity=2)
