@@ -66,6 +66,14 @@ class LinkTest(unittest.TestCase):
                 yield kind, linker, program
 
 
+class Linkers(unittest.TestCase):
+    def test_which_are_tried(self):
+        for name in toolbox.LINKERS:
+            with self.subTest(linker=name):
+                if not toolbox.has_linker(name):
+                    self.skipTest(f'{name}: not on this machine')
+
+
 class Programs(LinkTest):
     def check(self, *options, **more):
         for kind, linker, program in self.of_both_archives(*options):
@@ -157,6 +165,10 @@ class Programs(LinkTest):
                 size = stripped.stat().st_size
                 print(f'{linker}, {kind}: {size} bytes with the loader, stripped')
                 self.assertLess(size, 160_000)
+
+    def test_identical_functions_are_one(self):
+        """None are alike, even those of one type: each has a slot of its own."""
+        self.check('-Wl,--icf=all', '-Wl,--gc-sections')
 
     def test_per_thread_streams(self):
         """The same source, compiled for streams of each thread's own, calls other functions."""

@@ -130,8 +130,6 @@ class Runtimes(unittest.TestCase):
                                for runtime in cls.runtimes)
         cls.open = cls.library('open')
         cls.version = versions.of_archive(arguments.exported)
-        cls.script = folder / 'version.txt'
-        cls.script.write_text(versions.script(cls.version))
 
     @staticmethod
     def library(name, *libraries):
@@ -182,7 +180,7 @@ class Runtimes(unittest.TestCase):
         """With every linker."""
         for linker in toolbox.linkers():
             with self.subTest(linker=linker):
-                self.check_each_has_his_own(linker, f'-Wl,--version-script={self.script}')
+                self.check_each_has_his_own(linker, f'-Wl,--version-script={arguments.version_script}')
 
     def test_shared_library_wants_the_version_script(self):
         """It then serves others as a program does; without the script no linker links it."""
@@ -194,7 +192,7 @@ class Runtimes(unittest.TestCase):
                 status, output = run(*command)
                 self.assertNotEqual(status, 0)
                 self.assertRegex(output, f'version.*{self.version}')
-                toolbox.must_run(*command, f'-Wl,--version-script={self.script}')
+                toolbox.must_run(*command, f'-Wl,--version-script={arguments.version_script}')
                 self.assertIn('cudaRuntimeGetVersion', toolbox.exported(server))
                 self.assertTrue(toolbox.defines_versions(server))
 

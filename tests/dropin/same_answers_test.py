@@ -74,6 +74,29 @@ int main(void) {
 }
 '''
 
+EXIT_HANDLERS = '''
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void ask(const char *when) {
+    int count = 0;
+    void *memory = NULL;
+    const int counted = cudaGetDeviceCount(&count), last = cudaGetLastError();
+    printf("%s: %d, %d, %d\\n", when, counted, last, cudaMalloc(&memory, 16));
+    fflush(stdout);
+}
+static void of_constructor(void) { ask("registered before main"); }
+static void of_main(void) { ask("registered before the first call"); }
+static void late(void) { ask("registered after it"); }
+__attribute__((constructor)) static void construct(void) { atexit(of_constructor); }
+int main(void) {
+    atexit(of_main);
+    ask("main");
+    atexit(late);
+    return 0;
+}
+'''
+
 
 def has_driver():
     try:
@@ -93,14 +116,14 @@ class SameAnswers(unittest.TestCase):
         if has_driver():
             self.skipTest('this machine has a driver')
 
-    def answers(self, name, text):
+    def answers(self, name, text, env=None):
         """What the program prints with NVIDIA's library, and with the drop-in."""
         source = folder / f'{name}.c'
         source.write_text(text, encoding='utf-8')
         for kind, libraries in (('static', [self.archive, '-lrt', '-ldl', '-pthread']),
                                 ('dropin', HIDDEN)):
             program = toolbox.link(folder / f'{name}-{kind}', source, libraries=libraries)
-            status, output = run(program, env=toolbox.absent())
+            status, output = run(program, env=env or toolbox.absent())
             self.assertEqual(status, 0, output)
             yield output.splitlines()
 
@@ -121,6 +144,19 @@ class SameAnswers(unittest.TestCase):
     def test_of_those_without_a_status(self):
         static, dropin = self.answers('names', NAMES)
         self.assertIn('35 cudaErrorInsufficientDriver', static)
+        self.assertEqual(static, dropin)
+
+    def test_at_exit(self):
+        """A libcudart that is loaded by the first call ends before the handlers that were registered earlier
+        run, and answers 4 there. One that is found where there is no driver is not asked."""
+        runtime = next(self.archive.parent.glob(arguments.fake_runtime.name), None)
+        if runtime is None:
+            self.skipTest('there is no libcudart beside the static one')
+        static, dropin = self.answers('at_exit', EXIT_HANDLERS,
+                                      toolbox.environment(LD_LIBRARY_PATH=str(runtime.parent)))
+        self.assertEqual(static, [f'{when}: 35, 35, 35' for when in (
+            'main', 'registered after it', 'registered before the first call',
+            'registered before main')])
         self.assertEqual(static, dropin)
 
 

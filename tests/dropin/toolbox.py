@@ -2,6 +2,7 @@
 of such a program does, and run them where there is no CUDA and where there is the simulated one."""
 
 import argparse
+import functools
 import os
 import pathlib
 import re
@@ -9,11 +10,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
 import versions  # noqa: E402
 
+LINKERS = ('bfd', 'gold', 'lld', 'mold')
 PROGRAMS = pathlib.Path(__file__).parent / 'programs'
 UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'CUDA_PATH', 'CUDA_HOME', 'CONDA_PREFIX',
          'VIRTUAL_ENV', 'LD_LIBRARY_PATH', 'LD_PRELOAD')
@@ -26,6 +29,7 @@ def parse_arguments():
     parser.add_argument('--headers', default='', help='empty: the default path of the compiler')
     parser.add_argument('--dropin', type=pathlib.Path, required=True)
     parser.add_argument('--exported', type=pathlib.Path, required=True)
+    parser.add_argument('--version-script', type=pathlib.Path, required=True)
     parser.add_argument('--core', type=pathlib.Path, required=True)
     parser.add_argument('--fake-driver', type=pathlib.Path, required=True)
     parser.add_argument('--fake-runtime', type=pathlib.Path, required=True)
@@ -122,9 +126,14 @@ def headers():
 
 
 def link_command(output, source, *options, libraries=()):
-    # Without the debug information of the archives: two megabytes for each of many programs.
-    return [*arguments.cc, '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wl,-S', *headers(),
-            PROGRAMS / source, *options, '-o', output, *libraries]
+    return [*arguments.cc, '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', *headers(),
+            PROGRAMS / source, *options, *without_debug_information(options), '-o', output, *libraries]
+
+
+def without_debug_information(options):
+    """That of the archives: two megabytes for each of many programs. By this option some mold leaves out all
+    symbols."""
+    return [] if '-fuse-ld=mold' in options else ['-Wl,-S']
 
 
 def link(output, source, *options, libraries=()):
@@ -132,10 +141,16 @@ def link(output, source, *options, libraries=()):
     return output
 
 
+@functools.cache
+def has_linker(name):
+    """Whether this compiler can be told to use it."""
+    with tempfile.TemporaryDirectory() as empty:
+        return shutil.which(f'ld.{name}') is not None and run(*link_command(
+            pathlib.Path(empty) / 'nothing', 'nothing.c', f'-fuse-ld={name}'))[0] == 0
+
+
 def linkers():
-    """Those that this compiler can be told to use."""
-    names = {'bfd': 'ld.bfd', 'gold': 'ld.gold', 'lld': 'ld.lld', 'mold': 'ld.mold'}
-    return [name for name, program in names.items() if shutil.which(program)]
+    return [name for name in LINKERS if has_linker(name)]
 
 
 def needed(path):
@@ -147,8 +162,10 @@ def needed_of_cuda(path):
 
 
 def defined(path):
-    """Names that a program or library defines, without the versions that some linkers add."""
-    return {name.partition('@')[0] for name, here, _ in binaries.read(path).symbols() if here}
+    """Names that a program or library defines, without the versions that some linkers add, and without
+    the stubs to which mold gives names ("cuInit$plt")."""
+    names = (name.partition('@')[0] for name, here, _ in binaries.read(path).symbols() if here)
+    return {name for name in names if not name.endswith('$plt')}
 
 
 def exported(path):

@@ -19,9 +19,3 @@ def of_archive(archive):
 def major_of_archive(archive):
     """That of the headers that the drop-in was built with."""
     return int(of_archive(archive)[len(PREFIX):])
-
-
-def script(version):
-    """The line for linkers that make no version of their own. With patterns: there are linkers which
-    pass over a version of a program that names no function."""
-    return f'{version} {{ global: cuda*; __cuda*; }};\n'

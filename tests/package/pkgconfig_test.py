@@ -59,6 +59,15 @@ class PkgConfig(consumer.ConsumerTest):
                 self.check_existing(program, SHARED, **self.search)
                 self.assertFalse([name for name in self.needed(program) if 'stdc++' in name])
 
+    def test_version_script_of_the_exported_dropin(self):
+        """With whatever linker the consumer has."""
+        script = pkg_config('--variable=version_script', 'cushim-dropin-exported')
+        program = install.folder / 'with_version_script'
+        run(*arguments.cc, '-std=c99', '-rdynamic', CONSUMERS / 'existing.c', '-o', program,
+            *consumer.cuda_includes(), *flags('cushim-dropin-exported'), f'-Wl,--version-script={script}')
+        self.check_existing(program, SHARED, **self.search)
+        self.assertIn('.gnu.version_d', [name for name, *_ in consumer.binaries.read(program).sections()])
+
     def test_c_program_pays_for_no_row(self):
         if SHARED:
             self.skipTest('a shared library has them all')

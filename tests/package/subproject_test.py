@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import tarfile
 
@@ -14,6 +15,9 @@ folder = consumer.fresh_folder(__file__)
 project, build = folder / 'source/meson', folder / 'build'
 # What a release brings; a consumer needs no more.
 RELEASED = ('LICENSE', 'meson.build', 'meson_options.txt', 'include', 'src', 'tests', 'tools')
+
+# A program in build.ninja, and what its linker is told.
+LINK = re.compile(r'^build (\S+): c(?:pp)?_LINKER .*\n(?: .*\n)*? LINK_ARGS = (.*)', re.MULTILINE)
 
 
 def make_release(path):
@@ -35,13 +39,17 @@ def make_project():
                                         encoding='utf-8')
 
 
+def set_up(path, **environment):
+    headers = [f'-Dcushim:headers_dir={arguments.headers}'] if arguments.headers else []
+    return run('meson', 'setup', path, project, '--buildtype=plain',
+               f'-Ddefault_library={arguments.type}', *headers, **environment)
+
+
 class Subproject(consumer.ConsumerTest):
     @classmethod
     def setUpClass(cls):
         make_project()
-        headers = [f'-Dcushim:headers_dir={arguments.headers}'] if arguments.headers else []
-        cls.said = run('meson', 'setup', build, project, '--buildtype=plain',
-                       f'-Ddefault_library={arguments.type}', *headers)
+        cls.said = set_up(build)
         run('meson', 'compile', '-C', build)
 
     def test_programs_run(self):
@@ -63,6 +71,21 @@ class Subproject(consumer.ConsumerTest):
 
     def test_tells_the_version_of_the_cuda_headers(self):
         self.assertRegex(self.said, rf'CUDA headers\s*: {arguments.cuda_version}\b')
+
+    def test_version_script_of_the_exported_dropin(self):
+        """Only those linkers get it that make no version without it."""
+        for linker, wanted in (('bfd', False), ('gold', False), ('lld', True), ('mold', True)):
+            if not shutil.which(f'ld.{linker}'):
+                print(f'{linker}: not on this machine')
+                continue
+            with self.subTest(linker=linker):
+                path = folder / f'build-{linker}'
+                set_up(path, CC_LD=linker, CXX_LD=linker)
+                links = LINK.findall((path / 'build.ninja').read_text(encoding='utf-8'))
+                self.assertIn('existing_cpp', [program for program, _ in links])
+                scripted = [program for program, words in links
+                            if 'cushim-dropin-exported.map' in words]
+                self.assertEqual(scripted, ['existing_cpp'] if wanted else [])
 
     def test_older_language_is_refused_in_words(self):
         text = run('meson', 'compile', '-C', build, 'too_old', fails=True)
