@@ -17,18 +17,6 @@ kernel take params=8
 kernel take_structure params=16:8
 )";
 
-CUresult launch_with_pointer(CUfunction function, CUdeviceptr address, CUstream stream = nullptr) {
-    void *parameters[] = {&address};
-    return launch(function, {1, 1, 1}, {1, 1, 1}, 0, stream, parameters);
-}
-
-// Whether the kernel's host function gets a view of its pointer's memory.
-int note_view(const cushim_sim_launch *launch, void *seen) {
-    *static_cast<bool *>(seen) =
-        sim_control().view(argument<CUdeviceptr>(*launch, 0), 16) != nullptr;
-    return 0;
-}
-
 } // namespace
 
 TEST_CASE("a kernel that runs with a freed pointer is reported", "[kernel_memory]") {

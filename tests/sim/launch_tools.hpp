@@ -1,6 +1,7 @@
 // Launches for tests, in short.
 #pragma once
 
+#include "images.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -41,6 +42,20 @@ inline CUlaunchAttribute attribute(int id) {
     CUlaunchAttribute attribute{};
     attribute.id = static_cast<CUlaunchAttributeID>(id);
     return attribute;
+}
+
+// Of a kernel with one parameter.
+inline CUresult launch_with_pointer(CUfunction function, CUdeviceptr address,
+                                    CUstream stream = nullptr) {
+    void *parameters[] = {&address};
+    return launch(function, {1, 1, 1}, {1, 1, 1}, 0, stream, parameters);
+}
+
+// Whether the kernel's host function gets a view of its pointer's memory.
+inline int note_view(const cushim_sim_launch *launch, void *seen) {
+    *static_cast<bool *>(seen) =
+        sim_control().view(argument<CUdeviceptr>(*launch, 0), 16) != nullptr;
+    return 0;
 }
 
 // A non-blocking one, for a scope.

@@ -1,6 +1,8 @@
 // Two real processes and IPC memory, in both directions, with processes that die in between. The hidden test
 // cases are the second process of the others.
 #ifndef _WIN32
+#include "images.hpp"
+#include "launch_tools.hpp"
 #include "process_tools.hpp"
 #include "sim.hpp"
 
@@ -342,6 +344,34 @@ TEST_CASE("a device that cannot reach the memory's does not open it", "[processe
     REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
     close_memory(opened(handle));
     REQUIRE(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("the device that opens memory of another may work on it", "[processes]") {
+    start("devices=3");
+    bool viewed = false;
+    sim_control().register_kernel("take", note_view, &viewed);
+    Child child("child exports on request", "devices=3");
+    child.channel().send('a');
+    const auto handle = child.channel().receive<CUipcMemHandle>();
+    const OnDevice second(1);
+    const auto memory = opened(handle);
+    {
+        const LoadedModule module("cushim-sim-image 1\nkernel take params=8\n");
+        CHECK(cu.cuMemsetD8(memory, 7, 16) == good);
+        CHECK(byte_at(memory) == 7);
+        CHECK(launch_with_pointer(module.function("take"), memory) == good);
+        CHECK(cu.cuCtxSynchronize() == good);
+        CHECK(viewed);
+        CHECK(misuses().empty());
+    }
+    {
+        const OnDevice third(2); // which opened nothing
+        CHECK(cu.cuMemsetD8(memory, 8, 16) == invalid);
+        expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
+    }
+    close_memory(memory);
     child.channel().send('q');
     ended(child);
 }

@@ -45,6 +45,11 @@ bool is_peer(const Context &context, int device) {
                        [device](const Context *peer) { return peer->device == device; });
 }
 
+// Opening enables the access of the device that opens, as if it were asked for.
+bool opened_for(const Range &range, int device) {
+    return range.memory == Memory::ipc && range.context->device == device;
+}
+
 bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
     if (range.on_host()) {
         return true;
@@ -52,10 +57,9 @@ bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
     if (range.memory == Memory::mapped) {
         return mapping_grants(address, context.device);
     }
-    return range.device == context.device || is_peer(context, range.device) ||
+    return in_reach(context, range) ||
            (range.memory == Memory::pool &&
-            grants(pool_allocation(range).pool->access, context.device)) ||
-           graph_grants(static_cast<CUdeviceptr>(range.base), context.device);
+            grants(pool_allocation(range).pool->access, context.device));
 }
 
 void check_pointer(CUdeviceptr address, const std::string &kernel, const Context &context) {
@@ -80,6 +84,12 @@ void check_pointer(CUdeviceptr address, const std::string &kernel, const Context
 }
 
 } // namespace
+
+bool in_reach(const Context &context, const Range &range) {
+    return range.device == context.device || is_peer(context, range.device) ||
+           opened_for(range, context.device) ||
+           graph_grants(static_cast<CUdeviceptr>(range.base), context.device);
+}
 
 std::vector<Use> uses_of(const KernelArguments &arguments) {
     std::vector<Use> found;

@@ -2,6 +2,7 @@
 #include "core/capture.hpp"
 #include "core/context.hpp"
 #include "core/device.hpp"
+#include "core/kernel_memory.hpp"
 #include "core/memory.hpp"
 #include "core/misuse.hpp"
 #include "core/node_work.hpp"
@@ -44,12 +45,8 @@ void set_row(std::byte *row, const MemsetParameters &p) {
 // Unlike copies, memsets run on the device of their stream, which has to reach the memory.
 bool reaches(const Context &context, const Range &range) {
     // Pools and reservations have an access of their own.
-    if (range.on_host() || range.device == context.device || range.memory == Memory::pool ||
-        range.memory == Memory::mapped) {
-        return true;
-    }
-    return std::any_of(context.peers.begin(), context.peers.end(),
-                       [&range](const Context *peer) { return peer->device == range.device; });
+    return range.on_host() || range.memory == Memory::pool || range.memory == Memory::mapped ||
+           in_reach(context, range);
 }
 
 void check_reach(const Context &context, const Range &range, const char *what) {
