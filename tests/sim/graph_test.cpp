@@ -13,10 +13,12 @@ TEST_CASE("a graph needs no context; an executable one does", "[graph]") {
     start();
     REQUIRE(d().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
     const CUgraph graph = make_graph();
+#if CUDA_VERSION >= 12000
     CUgraphExec exec = nullptr;
     CHECK(d().cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(d().cuGraphLaunch(nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuGraphExecDestroy(nullptr) == CUDA_ERROR_INVALID_VALUE);
+#endif
     destroy(graph);
 }
 
@@ -285,6 +287,28 @@ TEST_CASE("a graph can hold a copy of itself", "[graph]") {
     run(exec);
     CHECK(order.ran().size() == 8);
     destroy(exec);
+    destroy(graph);
+}
+
+TEST_CASE("the copy that a graph holds of itself has no node for it", "[graph]") {
+    start();
+    const CUgraph graph = make_graph();
+    CUgraphNode node = nullptr;
+    REQUIRE(d().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, graph) == CUDA_SUCCESS);
+    CUgraph inner = nullptr;
+    REQUIRE(d().cuGraphChildGraphNodeGetGraph(node, &inner) == CUDA_SUCCESS);
+    std::size_t count = 1;
+    CHECK(d().cuGraphGetNodes(inner, nullptr, &count) == CUDA_SUCCESS);
+    CHECK(count == 0);
+    // All of the outer one into the inner one, which it holds.
+    CUgraphNode innermost = nullptr;
+    REQUIRE(d().cuGraphAddChildGraphNode(&innermost, inner, nullptr, 0, graph) == CUDA_SUCCESS);
+    REQUIRE(d().cuGraphChildGraphNodeGetGraph(innermost, &inner) == CUDA_SUCCESS);
+    CHECK(d().cuGraphGetNodes(inner, nullptr, &count) == CUDA_SUCCESS);
+    CHECK(count == 1);
+    CUgraphExec exec = nullptr;
+    CHECK(d().cuGraphInstantiateWithFlags(
+              &exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == CUDA_ERROR_INVALID_VALUE);
     destroy(graph);
 }
 

@@ -169,7 +169,7 @@ void copy_graph(const Graph &from, Graph &to) {
         copy.original = node;
         copies[node] = &copy;
         for (const CUgraph inner : node->graphs) {
-            give_child(copy, *inner);
+            ChildCopy(*inner).give_to(copy);
         }
     }
     // Both lists of each node keep their order.
@@ -183,20 +183,26 @@ void copy_graph(const Graph &from, Graph &to) {
     }
 }
 
-void give_child(Node &node, const Graph &child) {
-    Graph &copy = make_graph();
-    copy.counted = false;
-    copy.owner = &node;
+ChildCopy::ChildCopy(const Graph &child) : copy_(&make_graph()) {
+    copy_->counted = false;
     try {
-        copy_graph(child, copy);
+        copy_graph(child, *copy_);
     } catch (...) {
-        destroy_graph(copy);
+        destroy_graph(*copy_);
         throw;
     }
-    for (const CUgraph old : node.graphs) {
-        destroy_graph(*old);
+}
+
+ChildCopy::~ChildCopy() {
+    if (copy_ != nullptr) {
+        destroy_graph(*copy_);
     }
-    node.graphs.assign(1, &copy);
+}
+
+void ChildCopy::give_to(Node &node) {
+    node.graphs.assign(1, copy_);
+    copy_->owner = &node;
+    copy_ = nullptr;
 }
 
 bool within(const Graph &graph, const Graph &other) {

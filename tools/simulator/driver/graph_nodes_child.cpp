@@ -62,11 +62,9 @@ namespace driver {
 CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                   const CUgraphNode *dependencies, size_t numDependencies,
                                   CUgraph childGraph) {
-    const Graph &child = graph_of(childGraph);
-    require(!has_memory_nodes(child) && !has_conditional_nodes(child), CUDA_ERROR_NOT_SUPPORTED);
-    Node &node = new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
-                          [](Graph &) { return child_content(); });
-    give_child(node, child);
+    ChildCopy copy(graph_of(childGraph));
+    copy.give_to(new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
+                          [](Graph &) { return child_content(); }));
     return CUDA_SUCCESS;
 }
 

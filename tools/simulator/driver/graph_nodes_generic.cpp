@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #if CUDA_VERSION >= 12030
 
@@ -165,9 +166,10 @@ void add(CUgraphNode *output, CUgraph handle, const CUgraphNode *dependencies,
     const bool move = child != nullptr && moves_child(p);
     if (move) {
         check_move(*child, graph_of(handle));
-    } else if (child != nullptr) {
-        require(!has_memory_nodes(*child) && !has_conditional_nodes(*child),
-                CUDA_ERROR_NOT_SUPPORTED);
+    }
+    std::optional<ChildCopy> copy;
+    if (child != nullptr && !move) {
+        copy.emplace(*child);
     }
     Node &node = new_node(output, handle, dependencies, count, edge_data,
                           [&](Graph &graph) { return any_content(graph, p); });
@@ -175,8 +177,8 @@ void add(CUgraphNode *output, CUgraph handle, const CUgraphNode *dependencies,
         child->owner = &node;
         child->counted = false;
         node.graphs.push_back(child);
-    } else if (child != nullptr) {
-        give_child(node, *child);
+    } else if (copy) {
+        copy->give_to(node);
     } else if (p.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
         p.alloc.dptr = node.content.allocation->address;
     } else if (p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {

@@ -167,8 +167,20 @@ void destroy_graph(Graph &graph);
 void destroy_node(Node &node);
 // Copies what one graph holds into another, which is empty. Refuses with 801 what cannot be cloned.
 void copy_graph(const Graph &from, Graph &to);
-// A node that runs a copy of a graph, in place of one of its own.
-void give_child(Node &node, const Graph &child);
+// A copy of a graph that is to be a node's own. Made before that node is there: a graph may be given to a node of
+// itself, or of a child in it. Refuses with 801 what cannot be cloned.
+class ChildCopy {
+  public:
+    explicit ChildCopy(const Graph &child);
+    ~ChildCopy();
+    ChildCopy(const ChildCopy &) = delete;
+    ChildCopy &operator=(const ChildCopy &) = delete;
+    // To a node that has none.
+    void give_to(Node &node);
+
+  private:
+    Graph *copy_;
+};
 // Whether the graph is another, or a child or body in it at any depth.
 bool within(const Graph &graph, const Graph &other);
 bool has_memory_nodes(const Graph &graph);      // at any depth

@@ -32,7 +32,7 @@ NodeContent empty_content();
 NodeContent event_content(CUgraphNodeType type, CUevent event);
 NodeContent signal_content(const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS &parameters);
 NodeContent wait_content(const CUDA_EXT_SEM_WAIT_NODE_PARAMS &parameters);
-NodeContent child_content(); // the graph is for give_child()
+NodeContent child_content(); // the graph is a ChildCopy
 NodeContent batch_content(const CUDA_BATCH_MEM_OP_NODE_PARAMS &parameters);
 
 // To which a kernel node is bound, or null.
