@@ -154,13 +154,21 @@ std::string little(std::uint64_t value, std::size_t size) {
     return bytes;
 }
 
+// How an entry's content is compressed: what fatbinary writes into the size and the flags.
+struct Compression {
+    bool has_size = false;
+    unsigned int flags = 0x11;
+};
+constexpr Compression none, lz4 = {true, 0x2011}, zstd = {true, 0x8011};
+
 // One entry of a fatbin: 1 is PTX, 2 a cubin.
 std::string fatbin_entry(unsigned int kind, unsigned int architecture, std::string content,
-                         bool compressed = false) {
+                         Compression compression = none) {
     content.resize((content.size() + 7) / 8 * 8);
     std::string entry = little(kind, 2) + little(0x0101, 2) + little(64, 4) +
-                        little(content.size(), 8) + little(compressed ? content.size() : 0, 4) +
-                        little(0, 8) + little(architecture, 4);
+                        little(content.size(), 8) +
+                        little(compression.has_size ? content.size() : 0, 4) + little(0, 8) +
+                        little(architecture, 4) + little(0, 8) + little(compression.flags, 8);
     entry.resize(64);
     return entry + content;
 }
@@ -430,8 +438,6 @@ TEST_CASE("of a fatbin the best image is taken", "[image]") {
     CHECK(has(only_ptx, "from_ptx"));
     CHECK(load_status(fatbin(fatbin_entry(2, 80, Cubin(80).bytes())).data()) ==
           CUDA_ERROR_NO_BINARY_FOR_GPU);
-    CHECK(load_status(fatbin(fatbin_entry(1, 52, ptx, true)).data()) ==
-          CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(load_status(fatbin("").data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     // What nvcc passes: a structure that points at the fatbin.
     struct {
@@ -444,6 +450,27 @@ TEST_CASE("of a fatbin the best image is taken", "[image]") {
     CHECK(d().cuModuleUnload(module) == CUDA_SUCCESS);
     wrapper.data = nullptr;
     CHECK(load_status(&wrapper) == CUDA_ERROR_INVALID_IMAGE);
+}
+
+TEST_CASE("compressed images are not read, and that is said", "[image]") {
+    start("cc=9.0");
+    const std::string ptx = ptx_head + ".visible .entry from_ptx() { ret; }";
+    // The last two say it in one place only.
+    for (const Compression &how :
+         {lz4, zstd, Compression{true, 0x11}, Compression{false, 0x2011}}) {
+        INFO(how.flags);
+        for (const std::string &entry :
+             {fatbin_entry(1, 52, ptx, how), fatbin_entry(2, 90, Cubin(90).bytes(), how)}) {
+            CHECK(error_of(fatbin(entry), CUDA_ERROR_NO_BINARY_FOR_GPU).find("compressed") !=
+                  std::string::npos);
+        }
+        // Another one that serves is taken.
+        const std::string both =
+            fatbin(fatbin_entry(2, 90, "compressed", how) + fatbin_entry(1, 52, ptx));
+        CHECK(load_status(both.data()) == CUDA_SUCCESS);
+        CHECK(error_of(fatbin(fatbin_entry(1, 100, ptx, how)), CUDA_ERROR_NO_BINARY_FOR_GPU) ==
+              "no image in the fatbin is for this device\n");
+    }
 }
 
 TEST_CASE("truncated and damaged images never crash", "[image]") {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <pthread.h>
@@ -36,7 +37,30 @@ void leak() {
     allow_leaks();
 }
 
+// A fatbin whose only entry, PTX for 5.2, is compressed.
+struct CompressedFatbin {
+    std::uint32_t magic = 0xba55ed50;
+    std::uint16_t version = 1, header = 16;
+    std::uint64_t size = 72;
+    std::uint16_t kind = 1, entry_version = 0x0101;
+    std::uint32_t entry_header = 64;
+    std::uint64_t content = 8;
+    std::uint32_t compressed = 8, options = 0, ptx_version = 0, architecture = 52;
+    std::uint64_t name = 0, flags = 0x2011, unused[2] = {};
+    char bytes[8] = {};
+};
+static_assert(sizeof(CompressedFatbin) == 88);
+
 } // namespace
+
+TEST_CASE("child loads what is compressed", "[.]") {
+    start();
+    const CompressedFatbin fatbin;
+    for (int time = 0; time < 2; ++time) {
+        CUmodule module = nullptr;
+        CHECK(d.cuModuleLoadData(&module, &fatbin) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
+}
 
 TEST_CASE("child leaves nothing behind", "[.]") {
     REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
@@ -75,6 +99,15 @@ TEST_CASE("a report tells of faults that never fired", "[report]") {
     CHECK(
         contains(told.errors, "note: the planned fault of cuMemAlloc never fired; it saw 0 calls"));
     CHECK(contains(told.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
+}
+
+TEST_CASE("a report tells once of compressed images", "[report]") {
+    const Outcome told = run_alone("child loads what is compressed", "report=1");
+    const std::string note =
+        "note: the images in the fatbin that are for this device are compressed";
+    CHECK(told.status == 0);
+    REQUIRE(contains(told.errors, note));
+    CHECK(told.errors.find(note) == told.errors.rfind(note));
 }
 
 TEST_CASE("the report at exit, and the status that comes of it", "[report]") {

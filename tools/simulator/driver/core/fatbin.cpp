@@ -2,6 +2,7 @@
 #include "context.hpp"
 #include "image.hpp"
 #include "module.hpp"
+#include "notes.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::size_t header_size = 16, entry_header = 64;
 constexpr unsigned int kind_ptx = 1, kind_cubin = 2;
+constexpr std::uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000;
 
 std::uint64_t number(const std::byte *bytes, std::size_t length) {
     std::uint64_t value = 0;
@@ -49,7 +51,8 @@ std::vector<Entry> read_entries(const std::byte *bytes, std::size_t size) {
         }
         Entry entry;
         entry.kind = static_cast<unsigned int>(number(header, 2));
-        entry.compressed = number(header + 16, 4) != 0;
+        entry.compressed =
+            number(header + 16, 4) != 0 || (number(header + 40, 8) & (flag_lz4 | flag_zstd)) != 0;
         entry.cc = static_cast<int>(number(header + 28, 4));
         entry.bytes = header + length;
         entry.size = static_cast<std::size_t>(content);
@@ -57,6 +60,21 @@ std::vector<Entry> read_entries(const std::byte *bytes, std::size_t size) {
         at += length + static_cast<std::size_t>(content);
     }
     return entries;
+}
+
+// nvcc compresses PTX unless it is told not to, and mostly nobody reads the text of the refusal.
+[[noreturn]] void refuse_all(const std::vector<Entry> &entries, int device) {
+    const char *text = "no image in the fatbin is for this device";
+    if (std::any_of(entries.begin(), entries.end(),
+                    [device](const Entry &entry) { return entry.fits(device); })) {
+        text = "the images in the fatbin that are for this device are compressed, which is not "
+               "read here: "
+               "nvcc --no-compress leaves them as they are";
+        if (std::find(notes().begin(), notes().end(), text) == notes().end()) {
+            note(text);
+        }
+    }
+    throw ImageProblem{CUDA_ERROR_NO_BINARY_FOR_GPU, text};
 }
 
 } // namespace
@@ -83,8 +101,7 @@ Image read_fatbin(const std::byte *bytes, std::size_t size) {
         }
     }
     if (best == nullptr) {
-        throw ImageProblem{CUDA_ERROR_NO_BINARY_FOR_GPU,
-                           "no image in the fatbin is for this device and not compressed"};
+        refuse_all(entries, device);
     }
     if (best->kind == kind_cubin) {
         return read_image(best->bytes, best->size);
