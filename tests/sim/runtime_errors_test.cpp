@@ -110,6 +110,22 @@ TEST_CASE("an error after which nothing works stays until the device is reset",
     CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
+TEST_CASE("another error does not hide one that stays", "[runtime_errors]") {
+    start();
+    const cushim_sim_fault fault = instead("cudaMemGetInfo", cudaErrorIllegalAddress);
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    size_t free = 0, total = 0;
+    CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    std::thread([] { CHECK(r.cudaDeviceReset() == cudaSuccess); }).join();
+    CHECK(r.cudaPeekAtLastError() == cudaSuccess);
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
 TEST_CASE("a fault of queued work shows in every later call", "[runtime_errors]") {
     start();
     void *memory = nullptr;

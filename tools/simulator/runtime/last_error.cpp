@@ -1,18 +1,26 @@
 #include "last_error.hpp"
 #include "call.hpp"
 
+#include <atomic>
+
 namespace sim::runtime {
 namespace {
 
+std::atomic<std::uint64_t> resets{0}; // of devices, by any thread
+
 struct Last {
     std::uint64_t epoch = 0;
+    std::uint64_t resets = 0; // when it was noted
     cudaError_t status = cudaSuccess;
 };
 
 Last &last() noexcept {
     thread_local Last state;
     if (const std::uint64_t now = Call::current().epoch(); state.epoch != now) {
-        state = {now, cudaSuccess};
+        state = {now, 0, cudaSuccess};
+    }
+    if (stays(state.status) && state.resets != resets.load(std::memory_order_acquire)) {
+        state.status = cudaSuccess;
     }
     return state;
 }
@@ -20,7 +28,11 @@ Last &last() noexcept {
 } // namespace
 
 void note_error(cudaError_t status) noexcept {
-    last().status = status;
+    Last &state = last();
+    if (!stays(state.status)) {
+        state.status = status;
+        state.resets = resets.load(std::memory_order_acquire);
+    }
 }
 
 cudaError_t last_error() noexcept {
@@ -34,6 +46,7 @@ void clear_last_error() noexcept {
 }
 
 void forget_last_error() noexcept {
+    resets.fetch_add(1, std::memory_order_release);
     last().status = cudaSuccess;
 }
 

@@ -10,7 +10,8 @@ cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevi
 
 cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
     require(flags == 0);
-    checked_device(peerDevice);
+    // Documented; of another device that is out of reach, programs are told what the driver says.
+    require(checked_device(peerDevice) != current_device(), cudaErrorInvalidDevice);
     return CU(cuCtxEnablePeerAccess)(primary_context(peerDevice), flags);
 }
 
