@@ -40,13 +40,22 @@ class Registered {
         function(&mixed, "mixed");
         function(&missing, "no such kernel");
         variable(&counter, "counter", 4);
+        runtime_function<void (*)(void **, void **, char *, const char *, int, size_t, int, int)>(
+            "__cudaRegisterManagedVar")(handle_, reinterpret_cast<void **>(&flags), nullptr,
+                                        "flags", 0, 16, 0, 0);
         runtime_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
     }
     ~Registered() { runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
     Registered(const Registered &) = delete;
     Registered &operator=(const Registered &) = delete;
 
+    // What nvcc's code calls where it uses a managed variable first.
+    bool initialized() const {
+        return runtime_function<char (*)(void **)>("__cudaInitModule")(handle_) != 0;
+    }
+
     char add = 0, mixed = 0, missing = 0, counter = 0;
+    unsigned char *flags = nullptr;
 
   private:
     struct Wrapper {
@@ -277,6 +286,38 @@ TEST_CASE("what nvcc's code of CUDA 13 calls to launch", "[runtime_kernel]") {
     CHECK(v.added());
 }
 #endif
+
+TEST_CASE("a managed variable is used by the host, and by its address", "[runtime_kernel]") {
+    start();
+    const Registered program;
+    CHECK(program.flags == nullptr);
+    CHECK(program.initialized());
+    REQUIRE(program.flags != nullptr);
+    CHECK(program.flags[0] == 7);
+    program.flags[1] = 8;
+    void *address = nullptr;
+    size_t size = 0;
+    CHECK(r.cudaGetSymbolAddress(&address, program.flags) == cudaSuccess);
+    CHECK(address == program.flags);
+    CHECK(r.cudaGetSymbolSize(&size, program.flags) == cudaSuccess);
+    CHECK(size == 16);
+    unsigned char values[2] = {};
+    CHECK(r.cudaMemcpyFromSymbol(values, program.flags, 2, 0, cudaMemcpyDeviceToHost) ==
+          cudaSuccess);
+    CHECK(values[0] == 7);
+    CHECK(values[1] == 8);
+    CHECK(program.initialized()); // again: it stays as it is
+    CHECK(program.flags[1] == 8);
+}
+
+TEST_CASE("managed variables are there when a kernel of their image runs", "[runtime_kernel]") {
+    start();
+    const Registered program;
+    cudaFuncAttributes attributes{};
+    CHECK(r.cudaFuncGetAttributes(&attributes, &program.add) == cudaSuccess);
+    REQUIRE(program.flags != nullptr);
+    CHECK(program.flags[0] == 7);
+}
 
 TEST_CASE("registered code survives a reset", "[runtime_kernel]") {
     start();

@@ -160,6 +160,12 @@ TEST_CASE("the matrix of peers", "[settings]") {
     CHECK(d.cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1) ==
           CUDA_SUCCESS);
     CHECK(value == 1);
+    CUcontext own = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&own) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 0) == CUDA_SUCCESS);
+    CHECK(value == 0);
+    CHECK(d.cuCtxEnablePeerAccess(own, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    CHECK(d.cuCtxDisablePeerAccess(own) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
 }
 

@@ -51,6 +51,26 @@ TEST_CASE("every row of the driver's table is exported", "[symbols]") {
     }
 }
 
+// As NVIDIA's libcudart of 11.8, 12.9 and 13.0 export them.
+TEST_CASE("what compilers call is exported", "[symbols]") {
+    std::vector<std::string> names = {
+        "RegisterFatBinary",    "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterFunction",
+        "RegisterVar",          "RegisterManagedVar",   "RegisterHostVar",     "InitModule",
+        "PopCallConfiguration", "PushCallConfiguration"};
+#if CUDA_VERSION >= 12000
+    names.emplace_back("RegisterUnifiedTable");
+#else
+    names.insert(names.end(), {"RegisterTexture", "RegisterSurface"});
+#endif
+#if CUDA_VERSION >= 12010
+    names.insert(names.end(), {"GetKernel", "LaunchKernel", "LaunchKernel_ptsz"});
+#endif
+    for (const auto &name : names) {
+        INFO(name);
+        CHECK(exported(std::getenv("CUSHIM_RUNTIME"), ("__cuda" + name).c_str()) != nullptr);
+    }
+}
+
 TEST_CASE("every row of the runtime's table is exported", "[symbols]") {
     const char *library = std::getenv("CUSHIM_RUNTIME");
     REQUIRE(library != nullptr);

@@ -46,11 +46,35 @@ struct Named {
 struct Registrations {
     std::vector<std::unique_ptr<Image>> images;
     std::unordered_map<const void *, Named> functions, variables; // by host address
+    std::unordered_map<const void *, Named> managed; // by the address of the host's pointer to it
 };
 
 Registrations &registrations() {
     static auto *all = new Registrations; // used by static constructors and destructors
     return *all;
+}
+
+struct Place {
+    CUdeviceptr address = 0;
+    size_t size = 0; // bytes
+};
+
+cudaError_t find_managed(Place &place, Loaded in, const std::string &name) {
+#if CUDART_VERSION >= 12000
+    return CU(cuLibraryGetManaged)(&place.address, &place.size, in, name.c_str());
+#else
+    return CU(cuModuleGetGlobal_v2)(&place.address, &place.size, in, name.c_str());
+#endif
+}
+
+// The host uses them through its pointers. One that the image does not have stays null.
+void point_at_managed(const Image &image, Loaded in) {
+    for (const auto &[host, named] : registrations().managed) {
+        Place place;
+        if (named.image == &image && find_managed(place, in, named.name) == cudaSuccess) {
+            *static_cast<void **>(const_cast<void *>(host)) = pointer(place.address);
+        }
+    }
 }
 
 // With the lock held. The driver is called with it, too; it calls nothing of this library.
@@ -74,6 +98,7 @@ Loaded load(Image &image) {
     demand(CU(cuModuleLoadData)(&made, image.data));
 #endif
     image.loaded.emplace(owner, made);
+    point_at_managed(image, made);
     return made;
 }
 
@@ -99,6 +124,28 @@ Image *image_of(void **handle) {
     for (const auto &image : registrations().images) {
         if (&image->handle == handle) {
             return image.get();
+        }
+    }
+    return nullptr;
+}
+
+// The symbol of a managed variable is what the host's pointer points at; before there is that, the pointer.
+const Named *managed_symbol(const void *symbol) {
+    for (const auto &[host, named] : registrations().managed) {
+        if (host == symbol || *static_cast<void *const *>(host) == symbol) {
+            return &named;
+        }
+    }
+    return nullptr;
+}
+
+// The host's pointer to one of the image's managed variables, or null.
+const void *managed_of(void **handle) {
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    const Image *image = image_of(handle);
+    for (const auto &[host, named] : registrations().managed) {
+        if (named.image == image) {
+            return host;
         }
     }
     return nullptr;
@@ -177,6 +224,13 @@ const void *registered_host(CUfunction function) {
 bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
     Registrations &all = registrations();
     const std::lock_guard<std::mutex> held(locks().registrations);
+    if (const Named *managed = managed_symbol(host)) {
+        Place place;
+        demand(find_managed(place, load(*managed->image), managed->name));
+        address = place.address;
+        size = place.size;
+        return true;
+    }
     const Named *named = find(all.variables, host);
     if (named == nullptr) {
         return false;
@@ -221,6 +275,22 @@ SIM_REGISTRATION void __cudaRegisterFunction(void **fatCubinHandle, const char *
 SIM_REGISTRATION void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *deviceAddress,
                                         const char *deviceName, int ext, size_t size, int constant,
                                         int global);
+SIM_REGISTRATION void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress,
+                                               char *deviceAddress, const char *deviceName, int ext,
+                                               size_t size, int constant, int global);
+SIM_REGISTRATION void __cudaRegisterHostVar(void **fatCubinHandle, const char *deviceName,
+                                            void *hostVar, size_t size);
+#if CUDART_VERSION >= 12000
+SIM_REGISTRATION void __cudaRegisterUnifiedTable(void **fatCubinHandle, void *first, void *second,
+                                                 void *third, void *fourth);
+#else
+SIM_REGISTRATION void __cudaRegisterTexture(void **fatCubinHandle, const textureReference *hostVar,
+                                            const void **deviceAddress, const char *deviceName,
+                                            int dim, int norm, int ext);
+SIM_REGISTRATION void __cudaRegisterSurface(void **fatCubinHandle, const surfaceReference *hostVar,
+                                            const void **deviceAddress, const char *deviceName,
+                                            int dim, int ext);
+#endif
 SIM_REGISTRATION unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
                                                       void *stream);
 SIM_REGISTRATION cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
@@ -258,6 +328,7 @@ void __cudaUnregisterFatBinary(void **fatCubinHandle) {
     unload(*image);
     forget(all.functions, image);
     forget(all.variables, image);
+    forget(all.managed, image);
     std::erase_if(all.images, [image](const auto &known) { return known.get() == image; });
 }
 
@@ -279,6 +350,26 @@ void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *, const char 
     }
 }
 
+void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, char *,
+                              const char *deviceName, int, size_t, int, int) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    if (Image *image = image_of(fatCubinHandle)) {
+        all.managed[hostVarPtrAddress] = {image, deviceName};
+    }
+}
+
+// What device code finds by these, host functions that stand for kernels do not look for.
+void __cudaRegisterHostVar(void **, const char *, void *, size_t) {}
+#if CUDART_VERSION >= 12000
+void __cudaRegisterUnifiedTable(void **, void *, void *, void *, void *) {}
+#else
+void __cudaRegisterTexture(void **, const textureReference *, const void **, const char *, int, int,
+                           int) {}
+void __cudaRegisterSurface(void **, const surfaceReference *, const void **, const char *, int,
+                           int) {}
+#endif
+
 unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem, void *stream) {
     innermost = new Configuration{gridDim, blockDim, sharedMem, stream, innermost};
     return 0;
@@ -298,8 +389,11 @@ cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sh
     return cudaSuccess;
 }
 
-char __cudaInitModule(void **) {
-    return 1;
+// Before the host's first use of a managed variable: asking for one loads its image, and so makes all of them.
+char __cudaInitModule(void **fatCubinHandle) {
+    void *address = nullptr;
+    const void *managed = managed_of(fatCubinHandle);
+    return managed == nullptr || ::cudaGetSymbolAddress(&address, managed) == cudaSuccess ? 1 : 0;
 }
 
 #if CUDART_VERSION >= 12010
