@@ -21,7 +21,7 @@ import json
 ANY_TIME = {
     "driver": re.compile(
         r"cuInit|cuDriverGetVersion|cuGetErrorName|cuGetErrorString|cuGetProcAddress(_v\d+)?"
-        r"|cuGetExportTable"),
+        r"|cuGetExportTable|cuLogs\w+"),
     # Of the runtime: what works without a driver.
     "runtime": re.compile(
         r"cudaDriverGetVersion|cudaRuntimeGetVersion|cudaGetErrorName|cudaGetErrorString"
@@ -53,7 +53,8 @@ INPUTS_OF = {
     "cuGraphAddNode": ["nodeParams"], "cudaGraphAddNode": ["nodeParams"],
     "cuGraphNodeSetParams": ["nodeParams"], "cudaGraphNodeSetParams": ["nodeParams"],
     "cuGraphExecNodeSetParams": ["nodeParams"], "cudaGraphExecNodeSetParams": ["nodeParams"],
-    "cudaMemPoolImportPointer": ["exportData"], "cudaLogsDumpToMemory": ["size"],
+    "cudaMemPoolImportPointer": ["exportData"],
+    "cuLogsDumpToMemory": ["size"], "cudaLogsDumpToMemory": ["size"],
 }
 # Outputs that say what failed, and those of which the recordings show that a call that fails leaves them
 # alone, or writes null.

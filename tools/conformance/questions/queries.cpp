@@ -1,4 +1,5 @@
-// What devices and contexts tell beside the first questions, notifications, contexts of newer ABIs.
+// What devices and contexts tell beside the first questions, notifications, the error log, flushes, contexts of
+// newer ABIs.
 #include "../record.hpp"
 
 namespace record::QUESTIONS {
@@ -10,6 +11,46 @@ void before_init() {
     ask("cuStreamCopyAttributes_ptsz", d.cuStreamCopyAttributes_ptsz(nullptr, nullptr));
     ask("cuArrayDestroy", d.cuArrayDestroy(nullptr));
 }
+
+namespace {
+
+void error_log() {
+#if CUDA_VERSION >= 12090
+    CUlogIterator iterator = 0;
+    ask("cuLogsCurrent(flags 1)", d.cuLogsCurrent(&iterator, 1));
+    ask("cuLogsCurrent", d.cuLogsCurrent(&iterator, 0));
+    CUlogsCallbackHandle handle = nullptr;
+    const CUlogsCallback line = [](void *, CUlogLevel, char *, std::size_t) {};
+    ask("cuLogsRegisterCallback(null)", d.cuLogsRegisterCallback(nullptr, nullptr, &handle));
+    const CUresult registered = d.cuLogsRegisterCallback(line, nullptr, &handle);
+    ask("cuLogsRegisterCallback", registered);
+    if (registered == CUDA_SUCCESS) {
+        ask("cuLogsUnregisterCallback", d.cuLogsUnregisterCallback(handle));
+    }
+    ask("cuLogsUnregisterCallback(null)", d.cuLogsUnregisterCallback(nullptr));
+    char buffer[4096] = "";
+    std::size_t size = sizeof buffer;
+    ask("cuLogsDumpToMemory(null)", d.cuLogsDumpToMemory(nullptr, nullptr, &size, 0));
+    size = sizeof buffer;
+    ask("cuLogsDumpToMemory", d.cuLogsDumpToMemory(nullptr, buffer, &size, 0));
+    size = 2;
+    ask("cuLogsDumpToMemory into 2 bytes", d.cuLogsDumpToMemory(nullptr, buffer, &size, 0));
+    note("bytes", static_cast<long long>(size));
+    ask("cuLogsDumpToFile(null)", d.cuLogsDumpToFile(nullptr, nullptr, 0));
+    ask("cuLogsDumpToFile", d.cuLogsDumpToFile(nullptr, "/dev/null", 0));
+#endif
+}
+
+void flushes() {
+    ask("cuFlushGPUDirectRDMAWrites(target 77)",
+        d.cuFlushGPUDirectRDMAWrites(static_cast<CUflushGPUDirectRDMAWritesTarget>(77),
+                                     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    ask("cuFlushGPUDirectRDMAWrites",
+        d.cuFlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+}
+
+} // namespace
 
 void device_queries() {
     start();
@@ -48,6 +89,8 @@ void device_queries() {
     }
     ask("cuProfilerStart", d.cuProfilerStart());
     ask("cuProfilerStop", d.cuProfilerStop());
+    error_log();
+    flushes();
 }
 
 void context_queries() {

@@ -1,5 +1,6 @@
-// Descriptors of device memory for other drivers: cuMemGetHandleForAddressRange. Real descriptors
-// of the range's size, but not of its bytes: nothing of the simulation could reach them by DMA.
+// Device memory for other drivers. cuMemGetHandleForAddressRange: real descriptors of the range's size, but not
+// of its bytes, as nothing of the simulation could reach them by DMA. So there are no writes to flush either.
+#include "context.hpp"
 #include "device.hpp"
 #include "driver_functions.hpp"
 #include "open_calls.hpp"
@@ -53,6 +54,18 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t si
     std::memcpy(handle, &descriptor, sizeof descriptor);
     return CUDA_SUCCESS;
 #endif
+}
+
+CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
+                                    CUflushGPUDirectRDMAWritesScope scope) {
+    const Context &context = current_context();
+    require(target == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX &&
+            (scope == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER ||
+             scope == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES));
+    const int options =
+        device_attribute(context.device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+    require((options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0, CUDA_ERROR_NOT_SUPPORTED);
+    return CUDA_SUCCESS;
 }
 
 } // namespace driver

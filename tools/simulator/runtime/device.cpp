@@ -137,27 +137,6 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr attr, int sr
                                            dstDevice);
 }
 
-cudaError_t cudaDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, int device, int flags) {
-    return CU_ANY(cuDeviceGetNvSciSyncAttributes)(nvSciSyncAttrList, device, flags);
-}
-
-#if CUDART_VERSION >= 13000
-cudaError_t cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
-                                                const cudaAtomicOperation *operations,
-                                                unsigned int count, int device) {
-    return CU_ANY(cuDeviceGetHostAtomicCapabilities)(
-        capabilities, same_memory<const CUatomicOperation>(operations), count, device);
-}
-
-cudaError_t cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
-                                               const cudaAtomicOperation *operations,
-                                               unsigned int count, int srcDevice, int dstDevice) {
-    return CU_ANY(cuDeviceGetP2PAtomicCapabilities)(
-        capabilities, same_memory<const CUatomicOperation>(operations), count, srcDevice,
-        dstDevice);
-}
-#endif
-
 #if CUDART_VERSION >= 12040
 cudaError_t cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCallback callbackFunc,
                                                 void *userData,

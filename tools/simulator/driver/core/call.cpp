@@ -1,5 +1,6 @@
 #include "call.hpp"
 #include "call_log.hpp"
+#include "error_log.hpp"
 #include "faults.hpp"
 #include "lifecycle.hpp"
 #include "platform.hpp"
@@ -126,7 +127,16 @@ CUresult Call::leave(CUresult status) noexcept {
         log_call(number_, row_, arguments_, count_, static_cast<int>(status));
     }
     innermost = outer_;
+#if CUDA_VERSION >= 12090
+    FailureNotice notice;
+    if (status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY && sim_variant_is_stub == 0) {
+        notice = log_failure(in_runtime_call() ? name_ : row_.base, status);
+    }
     Lock::mutex().unlock();
+    notice.give();
+#else
+    Lock::mutex().unlock();
+#endif
     return status;
 }
 

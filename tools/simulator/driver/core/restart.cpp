@@ -3,6 +3,7 @@
 #include "call_log.hpp"
 #include "context.hpp"
 #include "device.hpp"
+#include "error_log.hpp"
 #include "faults.hpp"
 #include "graph.hpp"
 #include "host_kernels.hpp"
@@ -81,6 +82,9 @@ void restart() {
     clear_kernels();
     clear_misuses();
     clear_notes();
+#if CUDA_VERSION >= 12090
+    restart_error_log();
+#endif
     clear_open_calls();
     restart_log();
     kept_texts().clear();

@@ -1,0 +1,214 @@
+// The driver's error log: what it says of calls that failed, in memory, in a file, to callbacks.
+#include "memory_tools.hpp"
+
+#if CUDA_VERSION >= 12090
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <vector>
+
+using namespace sim_test;
+
+namespace {
+
+void fail(int times = 1) {
+    for (int i = 0; i < times; ++i) {
+        CHECK(cu.cuMemFree(12345) == invalid);
+    }
+}
+
+struct Dumped {
+    CUresult status;
+    std::string text;
+    std::size_t size;
+};
+
+Dumped dump(CUlogIterator *iterator, std::size_t room = 65536) {
+    std::vector<char> buffer(room + 1, 'x');
+    std::size_t size = room;
+    const CUresult status = cu.cuLogsDumpToMemory(iterator, buffer.data(), &size, 0);
+    CHECK(buffer[room] == 'x');
+    return {status, status == good ? std::string(buffer.data()) : "", size};
+}
+
+std::size_t lines_of(const std::string &text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+struct Told {
+    std::vector<std::string> texts;
+    bool calls_again = false;
+};
+
+void CUDA_CB tell(void *into, CUlogLevel level, char *message, std::size_t length) {
+    auto &told = *static_cast<Told *>(into);
+    CHECK(level == CU_LOG_LEVEL_ERROR);
+    told.texts.emplace_back(message, length);
+    if (told.calls_again) {
+        fail();
+    }
+}
+
+constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree";
+
+} // namespace
+
+TEST_CASE("a call that fails is one line of the log", "[error_log]") {
+    start();
+    CUlogIterator iterator = 0;
+    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
+    CHECK(dump(&iterator).text.empty());
+    release(allocate(16));
+    CHECK(cu.cuStreamQuery(nullptr) == good);
+    fail();
+    const Dumped one = dump(&iterator);
+    CHECK(one.size == one.text.size());
+    CHECK(std::regex_match(
+        one.text, std::regex(R"(\[\d\d:\d\d:\d\d\.\d{3}\]\[\w+\]\[CUDA\]\[E\] Returning 1 )"
+                             R"(\(CUDA_ERROR_INVALID_VALUE\) from cuMemFree\n)")));
+    CHECK(dump(&iterator).size == 0); // the iterator went on
+    CHECK(lines_of(dump(nullptr).text) >= 1);
+    fail(2);
+    CHECK(lines_of(dump(&iterator).text) == 2);
+}
+
+TEST_CASE("what is not ready is no line", "[error_log]") {
+    start("mode=adversarial;seed=1");
+    const CUdeviceptr memory = allocate(64);
+    CUlogIterator iterator = 0;
+    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
+    REQUIRE(cu.cuMemsetD8Async(memory, 0, 64, nullptr) == good);
+    CHECK(cu.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY);
+    CHECK(dump(&iterator).size == 0);
+    REQUIRE(cu.cuCtxSynchronize() == good);
+    release(memory);
+}
+
+TEST_CASE("a buffer takes the newest lines that fit, and says that there were others",
+          "[error_log]") {
+    start();
+    CUlogIterator begin = 0;
+    CHECK(cu.cuLogsCurrent(&begin, 0) == good);
+    fail(5);
+    CUlogIterator iterator = begin;
+    const Dumped all = dump(&iterator);
+    REQUIRE(lines_of(all.text) == 5);
+    iterator = begin;
+    CHECK(dump(&iterator, all.size + 1).text == all.text);
+    iterator = begin;
+    const Dumped some = dump(&iterator, all.size);
+    CHECK(some.status == good);
+    CHECK(some.text.find("older messages are left out") != std::string::npos);
+    const std::string newest = all.text.substr(all.text.rfind('\n', all.size - 2) + 1);
+    CHECK(some.text.ends_with(newest));
+    iterator = begin;
+    const Dumped none = dump(&iterator, 10);
+    CHECK(none.status == invalid);
+    CHECK(none.size == 0);
+    CHECK(iterator == begin);
+}
+
+TEST_CASE("the log keeps the newest 25600 bytes", "[error_log]") {
+    start();
+    CUlogIterator iterator = 0;
+    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
+    fail(2000);
+    const Dumped kept = dump(&iterator);
+    CHECK(kept.text.find("older messages are left out") != std::string::npos);
+    CHECK(kept.size > 20000);
+    CHECK(kept.size < 26000);
+    const Dumped all = dump(nullptr);
+    CHECK(all.text.find("older messages are left out") != std::string::npos);
+    CHECK(lines_of(all.text) < 2000);
+}
+
+TEST_CASE("a file takes the log", "[error_log]") {
+    start();
+    CUlogIterator iterator = 0;
+    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
+    fail();
+    const std::string path = "error_log_test.txt";
+    CHECK(cu.cuLogsDumpToFile(&iterator, path.c_str(), 0) == good);
+    std::ifstream file(path);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    file.close();
+    CHECK(std::remove(path.c_str()) == 0);
+    CHECK(lines_of(text) == 1);
+    CHECK(text.find(freed) != std::string::npos);
+    CHECK(dump(&iterator).size == 0);
+    CHECK(cu.cuLogsDumpToFile(&iterator, "/no/such/folder/file", 0) == invalid);
+}
+
+TEST_CASE("callbacks are told until they are taken back", "[error_log]") {
+    start();
+    Told first, second;
+    CUlogsCallbackHandle handle = nullptr;
+    REQUIRE(cu.cuLogsRegisterCallback(tell, &first, &handle) == good);
+    CHECK(cu.cuLogsRegisterCallback(tell, &second, nullptr) == good);
+    fail();
+    CHECK(first.texts == std::vector<std::string>{freed});
+    CHECK(second.texts == first.texts);
+    second.calls_again = true; // without end, were it told of that, too
+    CHECK(cu.cuLogsUnregisterCallback(handle) == good);
+    fail();
+    CHECK(first.texts.size() == 1);
+    CHECK(second.texts.size() == 2);
+    second.calls_again = false;
+    CHECK(cu.cuLogsUnregisterCallback(handle) == invalid);
+    CHECK(cu.cuLogsUnregisterCallback(nullptr) == invalid);
+    start(); // which forgets all
+    fail();
+    CHECK(second.texts.size() == 4);
+}
+
+TEST_CASE("arguments of the log's functions are checked", "[error_log]") {
+    start();
+    CUlogIterator iterator = 0;
+    char buffer[4096];
+    std::size_t size = sizeof buffer;
+    CHECK(cu.cuLogsCurrent(nullptr, 0) == invalid);
+    CHECK(cu.cuLogsCurrent(&iterator, 1) == invalid);
+    CHECK(cu.cuLogsRegisterCallback(nullptr, nullptr, nullptr) == invalid);
+    CHECK(cu.cuLogsDumpToMemory(nullptr, nullptr, &size, 0) == invalid);
+    CHECK(cu.cuLogsDumpToMemory(nullptr, buffer, nullptr, 0) == invalid);
+    CHECK(cu.cuLogsDumpToMemory(nullptr, buffer, &size, 1) == invalid);
+    size = 0;
+    CHECK(cu.cuLogsDumpToMemory(nullptr, buffer, &size, 0) == invalid);
+    CHECK(cu.cuLogsDumpToFile(nullptr, nullptr, 0) == invalid);
+    CHECK(cu.cuLogsDumpToFile(nullptr, "file", 1) == invalid);
+    // One from before a reset, or from nowhere.
+    iterator = 0x7fffffff;
+    CHECK(dump(&iterator).size == 0);
+    iterator = 0x80000000;
+    CHECK(dump(&iterator).status == good);
+}
+
+#if CUDART_VERSION >= 13000
+TEST_CASE("the runtime's log is the driver's", "[error_log]") {
+    start();
+    const auto r = cushim::runtime();
+    Told told;
+    cudaLogsCallbackHandle handle = nullptr;
+    REQUIRE(r.cudaLogsRegisterCallback(
+                [](void *into, cudaLogLevel, char *message, std::size_t length) {
+                    static_cast<Told *>(into)->texts.emplace_back(message, length);
+                },
+                &told, &handle) == cudaSuccess);
+    cudaLogIterator iterator = 0;
+    CHECK(r.cudaLogsCurrent(&iterator, 0) == cudaSuccess);
+    CHECK(r.cudaFree(reinterpret_cast<void *>(12345)) == cudaErrorInvalidValue);
+    CHECK(told.texts ==
+          std::vector<std::string>{"Returning 1 (CUDA_ERROR_INVALID_VALUE) from cudaFree"});
+    char buffer[4096];
+    std::size_t size = sizeof buffer;
+    CHECK(r.cudaLogsDumpToMemory(&iterator, buffer, &size, 0) == cudaSuccess);
+    CHECK(lines_of(buffer) == 1);
+    CHECK(r.cudaLogsUnregisterCallback(handle) == cudaSuccess);
+}
+#endif
+
+#endif
