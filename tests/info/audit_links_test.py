@@ -71,6 +71,19 @@ class Links(AuditCase):
         self.assertIn(f'Leave it {LEAVE_OUT}', advice)
         self.assertNotIn(BORROWED, advice)
 
+    def test_each_links_it_by_another_name(self):
+        self.place('lib/libfoo.so', program=False, needed=['libcuda.so'], undefined=['cuMemAlloc_v2'])
+        advice = self.advice_on(needed=['libcuda.so.1', 'libfoo.so'], undefined=['cuInit'])
+        self.assertIn('app links libcuda.so.1: link cushim\'s drop-in', advice)
+        self.assertIn('libfoo.so links libcuda.so: link cushim\'s drop-in', advice)
+        self.assertNotIn(BORROWED, advice)
+
+    def test_library_does_without_what_the_program_links(self):
+        self.place('lib/libfoo.so', program=False, weak=['cuInit'])
+        advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
+        self.assertIn(f'app links libcuda.so.1 and names no function of it. Leave it {LEAVE_OUT}', advice)
+        self.assertNotIn(BORROWED, advice)
+
     def test_function_that_the_dropin_lacks(self):
         self.place('lib/libfoo.so', program=False, undefined=['cuGraphicsGLRegisterBuffer'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])

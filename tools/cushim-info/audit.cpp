@@ -71,25 +71,34 @@ const Dependency *missing_library(const Dependencies &all, Condition condition) 
 }
 
 // A library that is not here may well be the one: the one that had the version, if the import asks
-// for one; else by their names only CUDA's own are known.
-std::string expected_in(const Dependencies &all, const Import &import) {
+// for one; else by their names only CUDA's own are known, of which one that the file links itself goes
+// before one that only another file does.
+std::string expected_in(const Dependencies &all, const Dependency &file, const Import &import) {
     const Dependency *library = missing_library(
         all, [&](const Dependency &missing) { return missing.name == import.version_of; });
+    const auto is_of_kind = [kind = function_kind(import.name)](const Dependency &missing) {
+        return missing.kind == kind;
+    };
     if (library == nullptr) {
-        library =
-            missing_library(all, [kind = function_kind(import.name)](const Dependency &missing) {
-                return missing.kind == kind;
-            });
+        library = missing_library(all, [&](const Dependency &missing) {
+            const auto index = static_cast<std::size_t>(&missing - all.data());
+            return is_of_kind(missing) &&
+                   std::find(file.needs.begin(), file.needs.end(), index) != file.needs.end();
+        });
+    }
+    if (library == nullptr) {
+        library = missing_library(all, is_of_kind);
     }
     return library != nullptr ? library->name : "";
 }
 
-std::string library_of(const Dependencies &all, const Definers &definers, const Import &import) {
+std::string library_of(const Dependencies &all, const Definers &definers, const Dependency &file,
+                       const Import &import) {
     if (!import.library.empty()) {
         return import.library;
     }
     const std::optional<std::size_t> definer = definers.of(import);
-    return definer ? all[*definer].name : expected_in(all, import);
+    return definer ? all[*definer].name : expected_in(all, file, import);
 }
 
 void add_uses(Audit &audit, const Dependencies &all) {
@@ -100,7 +109,7 @@ void add_uses(Audit &audit, const Dependencies &all) {
         }
         std::map<std::string, Use> by_library;
         for (const Import &import : all[i].loaded->binary.imports) {
-            const std::string library = library_of(all, definers, import);
+            const std::string library = library_of(all, definers, all[i], import);
             Use &use = by_library.try_emplace(library, Use{all[i].name, library, false, true, {}})
                            .first->second;
             use.at_start = use.at_start || (import.at_start && !import.optional);

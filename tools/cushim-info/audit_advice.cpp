@@ -179,10 +179,10 @@ bool links_itself(const Audit &audit, const std::string &file, const std::string
     });
 }
 
-// Whether it finds the functions of a CUDA library only because another file links that. On Windows
-// whoever imports a function names its DLL.
+// Whether it finds the functions of a CUDA library, which it cannot do without, only because another
+// file links that. On Windows whoever imports a function names its DLL.
 bool is_borrowed(const Audit &audit, const Use &use) {
-    return !is_pe(audit) && is_replaced(library_kind(use.library)) &&
+    return !is_pe(audit) && !use.is_optional && is_replaced(library_kind(use.library)) &&
            !links_itself(audit, use.file, use.library);
 }
 
@@ -208,8 +208,7 @@ std::string advice_on_idle_links(const Audit &audit, const std::vector<std::stri
                                 " without linking " + them + ": when that is mended, leave ") +
            them +
            " out of the link, or link with -Wl,--as-needed. What looks functions up by name "
-           "(dlsym) "
-           "must then load " +
+           "(dlsym) must then load " +
            them + " itself.";
 }
 
