@@ -68,6 +68,7 @@ class LinkTest(unittest.TestCase):
 
 class Linkers(unittest.TestCase):
     def test_which_are_tried(self):
+        self.assertTrue(any(toolbox.has_linker(name) for name in toolbox.LINKERS))
         for name in toolbox.LINKERS:
             with self.subTest(linker=name):
                 if not toolbox.has_linker(name):
