@@ -1,9 +1,9 @@
 #!/bin/bash
 # `tools/dev matrix`: for each supported CUDA release, brings its headers and its libcudart as pip
 # wheels, builds all that is installed against them, runs the suites loader and forward, and resolves
-# every row of the runtime table in that libcudart. Graphs, whose signatures changed most from one
-# release to another, are tested on simulators of two older ones, driver and runtime. With clang++,
-# too, the generator must find the same rows. Status 77 where no wheel can be had.
+# every row of the runtime table in that libcudart. What differs most from one release to another is
+# tested on simulators of some of them, driver and runtime: graphs, and the drop-in. With clang++, too,
+# the generator must find the same rows. Status 77 where no wheel can be had.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers stages; do
@@ -11,14 +11,14 @@ for part in common packages headers stages; do
     . "tools/ci/$part.sh"
 done
 
-# NAME REQUIREMENT [graphs]
+# NAME REQUIREMENT [simulated]
 readonly RELEASES=(
-    "11.8 nvidia-cuda-runtime-cu11==11.8.89 graphs"
+    "11.8 nvidia-cuda-runtime-cu11==11.8.89 simulated"
     "12.0 nvidia-cuda-runtime-cu12==12.0.146"
-    "12.4 nvidia-cuda-runtime-cu12==12.4.127 graphs"
+    "12.4 nvidia-cuda-runtime-cu12==12.4.127 simulated"
     "12.9 nvidia-cuda-runtime-cu12==12.9.79"
     "13.0 nvidia-cuda-runtime==13.0.96"
-    "newest nvidia-cuda-runtime"
+    "newest nvidia-cuda-runtime simulated"
 )
 
 only=""
@@ -64,12 +64,12 @@ for target in json.load(sys.stdin):
 }
 
 # Nothing of the simulator's own tests, and of the wrappers' those of graphs, and the soak, which uses them all.
-compile_graph_tests() { # DIR
+compile_simulated() { # DIR
     configure "$1" "${BUILD_OPTIONS[@]}" "${SIMULATOR_OPTIONS[@]}" -Dapi_topics=graph,capture &&
         meson compile -C "$1" api_tests soak sim_libraries
 }
 
-test_release() { # NAME [graphs]
+test_release() { # NAME [simulated]
     local wheel=build/matrix/$1 dir=build/matrix/$1-build status=0 runtime
     local suites=(--suite loader --suite forward --suite real)
     runtime=$(wheel_runtime "$wheel")
@@ -79,9 +79,9 @@ test_release() { # NAME [graphs]
     HEADER_OPTIONS=("-Dheaders_dir=$(wheel_include "$wheel")")
     configure "$dir" "${BUILD_OPTIONS[@]}" "${DEVELOPER_OPTIONS[@]}" || return 1
     compile_product "$dir" || return 1
-    if [[ ${2:-} == graphs ]]; then
-        compile_graph_tests "$dir" || return 1
-        suites+=(--suite api)
+    if [[ ${2:-} == simulated ]]; then
+        compile_simulated "$dir" || return 1
+        suites+=(--suite api --suite dropin)
     fi
     CUSHIM_RUNTIME_REAL=$runtime meson test -C "$dir" \
         --print-errorlogs --timeout-multiplier 2 "${suites[@]}" || status=1
@@ -92,7 +92,7 @@ test_release() { # NAME [graphs]
 
 summary=() failures=0 tried=0 passed=0 failed=0 skipped=0
 for entry in "${RELEASES[@]}"; do
-    read -r name requirement graphs <<<"$entry"
+    read -r name requirement simulated <<<"$entry"
     [[ -z $only || $only == *,$name,* ]] || continue
     tried=$((tried + 1))
     step "CUDA $name"
@@ -104,7 +104,7 @@ for entry in "${RELEASES[@]}"; do
         continue
     fi
     begin=$SECONDS result=ok
-    test_release "$name" "$graphs" || { result=FAILED failures=$((failures + 1)); }
+    test_release "$name" "$simulated" || { result=FAILED failures=$((failures + 1)); }
     if [[ -e build/matrix/$name.totals ]]; then
         read -r p f s <"build/matrix/$name.totals"
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))

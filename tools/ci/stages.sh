@@ -11,10 +11,10 @@ describe_stage() {
     case $1 in
     format) echo "sources are formatted" ;;
     gcc) echo "g++, static: every suite, package consumers included" ;;
-    clang) echo "clang++, shared libraries, no precompiled headers: every suite but package" ;;
+    clang) echo "clang++, static, no precompiled headers: every suite but package" ;;
     asan) echo "address and undefined-behaviour sanitizers" ;;
     tsan) echo "thread sanitizer: loader, forward, values, dropin" ;;
-    both) echo "static and shared libraries from one build" ;;
+    both) echo "static and shared libraries from one build: every suite but headers" ;;
     windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
     aarch64) echo "64-bit Arm, run under QEMU: ${CROSS_SUITES[*]}" ;;
     matrix) echo "headers and libcudart of every supported CUDA release" ;;
@@ -64,16 +64,12 @@ check_counts() { # STAGE DIR OPTION...
 # far as a sanitizer's report needs it.
 readonly LINE_NUMBERS=(-Dcpp_args=-g1 -Dc_args=-g1)
 
-configure_stage() { # STAGE OPTION...
+build_stage() { # STAGE OPTION...
     local dir=build/ci/$1 options=("${DEVELOPER_OPTIONS[@]}")
     shift
     [[ -z ${WITH_SIMULATOR:-} ]] || options=("${SIMULATOR_OPTIONS[@]}")
     configure "$dir" -Doptimization=0 -Ddebug=false --default-library=static "${options[@]}" "$@"
-}
-
-build_stage() { # STAGE OPTION...
-    configure_stage "$@"
-    compile "build/ci/$1"
+    compile "$dir"
 }
 
 stage_format() {
@@ -89,14 +85,18 @@ stage_gcc() {
 stage_clang() {
     need_toolchain clang++:clang
     # Without precompiled headers each file must include what it needs.
-    CXX=clang++ CC=clang build_stage clang -Dwerror=true -Db_pch=false --default-library=shared
+    CXX=clang++ CC=clang build_stage clang -Dwerror=true -Db_pch=false
     run_suites clang build/ci/clang -package
 }
 
 stage_asan() {
     WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage asan -Db_sanitize=address,undefined \
         "${LINE_NUMBERS[@]}"
+    # LeakSanitizer takes a thread's block of a loaded library for what glibc 2.19 had, where it begins 16
+    # bytes behind a page, and ends by a fault of its own: one test program in some hundred. Not told of such
+    # blocks, it finds them as it finds all other memory.
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
+    ASAN_OPTIONS+=:intercept_tls_get_addr=0
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -headers
 }
@@ -116,9 +116,8 @@ tsan_works() {
 }
 
 stage_both() {
-    # The tests alone say what is built of it: the consumers build projects of their own.
-    CXX=g++ CC=gcc configure_stage both --default-library=both
-    run_suites both build/ci/both loader package-both
+    CXX=g++ CC=gcc build_stage both --default-library=both
+    run_suites both build/ci/both loader forward values nodriver dropin info package-both
 }
 
 # Unity builds for subprojects only: that is Catch2, in a third of the time.
