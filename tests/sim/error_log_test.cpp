@@ -4,11 +4,14 @@
 #if CUDA_VERSION >= 12090
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <regex>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace sim_test;
@@ -51,6 +54,17 @@ void CUDA_CB tell(void *into, CUlogLevel level, char *message, std::size_t lengt
     if (told.calls_again) {
         fail();
     }
+}
+
+// A callback that stays until it is let go.
+struct Hold {
+    std::promise<void> entered, released;
+};
+
+void CUDA_CB wait_in(void *user, CUlogLevel, char *, std::size_t) {
+    auto &hold = *static_cast<Hold *>(user);
+    hold.entered.set_value();
+    hold.released.get_future().wait();
 }
 
 constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree";
@@ -165,6 +179,53 @@ TEST_CASE("callbacks are told until they are taken back", "[error_log]") {
     CHECK(second.texts.size() == 4);
 }
 
+TEST_CASE("a callback that was taken back is called no more", "[error_log]") {
+    start();
+    Hold hold;
+    Told told;
+    CUlogsCallbackHandle holding = nullptr, telling = nullptr;
+    REQUIRE(cu.cuLogsRegisterCallback(wait_in, &hold, &holding) == good);
+    REQUIRE(cu.cuLogsRegisterCallback(tell, &told, &telling) == good);
+    std::thread failing([] { (void)cu.cuMemFree(12345); }); // of which both are to be told
+    hold.entered.get_future().wait();
+    CHECK(cu.cuLogsUnregisterCallback(telling) == good);
+    hold.released.set_value();
+    failing.join();
+    CHECK(told.texts.empty());
+    CHECK(cu.cuLogsUnregisterCallback(holding) == good);
+}
+
+TEST_CASE("who takes a callback back waits for the thread that is in it", "[error_log]") {
+    start();
+    Hold hold;
+    CUlogsCallbackHandle handle = nullptr;
+    REQUIRE(cu.cuLogsRegisterCallback(wait_in, &hold, &handle) == good);
+    std::thread failing([] { (void)cu.cuMemFree(12345); });
+    hold.entered.get_future().wait();
+    auto taken_back =
+        std::async(std::launch::async, [handle] { return cu.cuLogsUnregisterCallback(handle); });
+    CHECK(taken_back.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout);
+    hold.released.set_value();
+    CHECK(taken_back.get() == good);
+    failing.join();
+}
+
+TEST_CASE("a callback may take itself back", "[error_log]") {
+    start();
+    struct Once {
+        CUlogsCallbackHandle handle = nullptr;
+        int calls = 0;
+    } once;
+    const CUlogsCallback take_back = [](void *user, CUlogLevel, char *, std::size_t) {
+        auto &self = *static_cast<Once *>(user);
+        ++self.calls;
+        CHECK(cu.cuLogsUnregisterCallback(self.handle) == good);
+    };
+    REQUIRE(cu.cuLogsRegisterCallback(take_back, &once, &once.handle) == good);
+    fail(2);
+    CHECK(once.calls == 1);
+}
+
 TEST_CASE("arguments of the log's functions are checked", "[error_log]") {
     start();
     CUlogIterator iterator = 0;
@@ -186,29 +247,5 @@ TEST_CASE("arguments of the log's functions are checked", "[error_log]") {
     iterator = 0x80000000;
     CHECK(dump(&iterator).status == good);
 }
-
-#if CUDART_VERSION >= 13000
-TEST_CASE("the runtime's log is the driver's", "[error_log]") {
-    start();
-    const auto r = cushim::runtime();
-    Told told;
-    cudaLogsCallbackHandle handle = nullptr;
-    REQUIRE(r.cudaLogsRegisterCallback(
-                [](void *into, cudaLogLevel, char *message, std::size_t length) {
-                    static_cast<Told *>(into)->texts.emplace_back(message, length);
-                },
-                &told, &handle) == cudaSuccess);
-    cudaLogIterator iterator = 0;
-    CHECK(r.cudaLogsCurrent(&iterator, 0) == cudaSuccess);
-    CHECK(r.cudaFree(reinterpret_cast<void *>(12345)) == cudaErrorInvalidValue);
-    CHECK(told.texts ==
-          std::vector<std::string>{"Returning 1 (CUDA_ERROR_INVALID_VALUE) from cudaFree"});
-    char buffer[4096];
-    std::size_t size = sizeof buffer;
-    CHECK(r.cudaLogsDumpToMemory(&iterator, buffer, &size, 0) == cudaSuccess);
-    CHECK(lines_of(buffer) == 1);
-    CHECK(r.cudaLogsUnregisterCallback(handle) == cudaSuccess);
-}
-#endif
 
 #endif

@@ -1,11 +1,9 @@
 // The runtime's kernels: what nvcc registers, libraries that the client loads, launches, attributes, symbols.
-#include "images.hpp"
-#include "sim.hpp"
+#include "registered.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -16,68 +14,12 @@ namespace {
 
 const auto r = cushim::runtime();
 
-template <class Function>
-Function runtime_function(const char *name) {
-    const auto found = reinterpret_cast<Function>(exported(std::getenv("CUSHIM_RUNTIME"), name));
-    REQUIRE(found != nullptr);
-    return found;
-}
-
 // After a call with what is no kernel. A runtime of CUDA 12 takes it for a handle, and asks the driver.
 void expect_unknown_kernel() {
 #if CUDART_VERSION >= 12000
     expect_misuse("is no handle of a kernel");
 #endif
 }
-
-// What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names of its
-// functions and variables are the addresses of these members.
-class Registered {
-  public:
-    Registered() {
-        handle_ = runtime_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper_);
-        function(&add, "add");
-        function(&mixed, "mixed");
-        function(&missing, "no such kernel");
-        variable(&counter, "counter", 4);
-        runtime_function<void (*)(void **, void **, char *, const char *, int, size_t, int, int)>(
-            "__cudaRegisterManagedVar")(handle_, reinterpret_cast<void **>(&flags), nullptr,
-                                        "flags", 0, 16, 0, 0);
-        runtime_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
-    }
-    ~Registered() { runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
-    Registered(const Registered &) = delete;
-    Registered &operator=(const Registered &) = delete;
-
-    // What nvcc's code calls where it uses a managed variable first.
-    bool initialized() const {
-        return runtime_function<char (*)(void **)>("__cudaInitModule")(handle_) != 0;
-    }
-
-    char add = 0, mixed = 0, missing = 0, counter = 0;
-    unsigned char *flags = nullptr;
-
-  private:
-    struct Wrapper {
-        int magic = 0x466243b1;
-        int version = 1;
-        const void *data = vector_image;
-        void *more = nullptr;
-    };
-
-    void function(const char *host, const char *name) {
-        runtime_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
-                                  void *, void *, int *)>("__cudaRegisterFunction")(
-            handle_, host, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-    }
-    void variable(char *host, const char *name, size_t size) {
-        runtime_function<void (*)(void **, char *, char *, const char *, int, size_t, int, int)>(
-            "__cudaRegisterVar")(handle_, host, nullptr, name, 0, size, 0, 0);
-    }
-
-    Wrapper wrapper_;
-    void **handle_ = nullptr;
-};
 
 int add_vectors(const cushim_sim_launch *launch, void *) {
     const auto view = [&](unsigned int index) {
@@ -308,6 +250,21 @@ TEST_CASE("a managed variable is used by the host, and by its address", "[runtim
     CHECK(values[1] == 8);
     CHECK(program.initialized()); // again: it stays as it is
     CHECK(program.flags[1] == 8);
+}
+
+TEST_CASE("all devices use one copy of a managed variable", "[runtime_kernel]") {
+    start("devices=2");
+    const Registered program;
+    REQUIRE(program.initialized());
+    const unsigned char *const flags = program.flags;
+    void *address = nullptr;
+    REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
+    CHECK(r.cudaGetSymbolAddress(&address, flags) == cudaSuccess);
+    CHECK(program.flags == flags);
+    CHECK(address == flags);
+    unsigned char value = 0;
+    CHECK(r.cudaMemcpyFromSymbol(&value, flags, 1, 0, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(value == 7);
 }
 
 TEST_CASE("managed variables are there when a kernel of their image runs", "[runtime_kernel]") {

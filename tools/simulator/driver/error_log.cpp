@@ -1,16 +1,20 @@
 // The error log: lines as the driver writes them, but of a call that failed the last one only, which says what
-// it returned. What was wrong, the driver tells in others, whose words are its own.
+// it returned. What was wrong, the driver tells in others, whose words are its own. Of a call of the runtime the
+// line says what that one returned.
 #include "core/error_log.hpp"
+#include "core/call.hpp"
+#include "core/lifecycle.hpp"
 #include "driver_functions.hpp"
 
 #if CUDA_VERSION >= 12090
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <memory>
+#include <mutex>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -19,6 +23,8 @@
 struct CUlogsCallbackEntry_st {
     CUlogsCallback callback;
     void *user;
+    bool removed = false;
+    int running = 0; // threads that are in it
 };
 
 namespace sim {
@@ -31,7 +37,7 @@ struct ErrorLog {
     std::deque<std::string> lines; // each with its newline
     std::size_t bytes = 0;
     CUlogIterator first = 0; // the number of the oldest line
-    std::vector<std::unique_ptr<CUlogsCallbackEntry_st>> callbacks;
+    std::vector<LogCallback> callbacks;
 
     CUlogIterator next() const noexcept { return first + static_cast<CUlogIterator>(lines.size()); }
 };
@@ -116,40 +122,74 @@ void advance(CUlogIterator *iterator) {
     }
 }
 
+// The callback that the calling thread is in.
+constinit thread_local const CUlogsCallbackEntry_st *telling = nullptr;
+
+// False where it has been taken back since the call that failed.
+bool begin_telling(CUlogsCallbackEntry_st &entry) {
+    const std::lock_guard held(Lock::mutex());
+    if (entry.removed) {
+        return false;
+    }
+    ++entry.running;
+    telling = &entry;
+    return true;
+}
+
+void end_telling(CUlogsCallbackEntry_st &entry) {
+    const std::lock_guard held(Lock::mutex());
+    telling = nullptr;
+    --entry.running;
+    Lock::changed().notify_all();
+}
+
+// Until no other thread is in it. Those that a fork or the exit has ended never leave it.
+void wait_for_others(const CUlogsCallbackEntry_st &entry) {
+    const int own = telling == &entry ? 1 : 0;
+    std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+    while (entry.running > own && !is_forked() && process_state() != CUDA_ERROR_DEINITIALIZED) {
+        Lock::changed().wait(lock);
+    }
+    lock.release();
+}
+
 } // namespace
 
 void FailureNotice::give() noexcept {
-    static thread_local bool telling = false;
-    if (listeners_.empty() || telling) {
+    if (telling != nullptr) {
         return;
     }
-    telling = true;
-    for (const auto &[callback, user] : listeners_) {
-        std::string own = text_; // a callback may write into it
-        callback(user, CU_LOG_LEVEL_ERROR, own.data(), own.size());
+    for (const LogCallback &entry : listeners_) {
+        if (begin_telling(*entry)) {
+            char own[256]; // a callback may write into it
+            const std::size_t length = text_.copy(own, sizeof own - 1);
+            own[length] = '\0';
+            entry->callback(entry->user, CU_LOG_LEVEL_ERROR, own, length);
+            end_telling(*entry);
+        }
     }
-    telling = false;
 }
 
-FailureNotice log_failure(const char *entry, CUresult status) noexcept try {
-    const char *name = nullptr;
-    if (driver::cuGetErrorName(status, &name) != CUDA_SUCCESS) {
-        name = "unknown";
-    }
-    std::string text =
-        "Returning " + std::to_string(static_cast<int>(status)) + " (" + name + ") from " + entry;
+FailureNotice log_failure(const char *entry, int status, const char *name) noexcept try {
+    std::string text = "Returning " + std::to_string(status) + " (" +
+                       (name != nullptr ? name : "unknown") + ") from " + entry;
     keep(line_of(text));
-    std::vector<std::pair<CUlogsCallback, void *>> listeners;
-    for (const auto &known : error_log().callbacks) {
-        listeners.emplace_back(known->callback, known->user);
-    }
-    return {std::move(text), std::move(listeners)};
+    return {std::move(text), error_log().callbacks};
 } catch (...) { // out of memory: the status says enough
     return {};
 }
 
+FailureNotice log_failure(const char *entry, CUresult status) noexcept {
+    const char *name = nullptr;
+    (void)driver::cuGetErrorName(status, &name);
+    return log_failure(entry, static_cast<int>(status), name);
+}
+
 void restart_error_log() noexcept {
     ErrorLog &log = error_log();
+    for (const LogCallback &known : log.callbacks) {
+        known->removed = true;
+    }
     log.lines.clear();
     log.callbacks.clear();
     log.bytes = 0;
@@ -164,16 +204,25 @@ CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
                                 CUlogsCallbackHandle *callback_out) {
     require(callbackFunc != nullptr);
     auto &callbacks = error_log().callbacks;
-    callbacks.emplace_back(new CUlogsCallbackEntry_st{callbackFunc, userData});
+    callbacks.push_back(
+        std::make_shared<CUlogsCallbackEntry_st>(CUlogsCallbackEntry_st{callbackFunc, userData}));
     if (callback_out != nullptr) {
         *callback_out = callbacks.back().get();
     }
     return CUDA_SUCCESS;
 }
 
+// Once it returns, the callback is called no more and what it uses may go, but for the call that this one is in.
 CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
-    require(std::erase_if(error_log().callbacks,
-                          [callback](const auto &known) { return known.get() == callback; }) == 1);
+    auto &callbacks = error_log().callbacks;
+    const auto found =
+        std::find_if(callbacks.begin(), callbacks.end(),
+                     [callback](const LogCallback &known) { return known.get() == callback; });
+    require(found != callbacks.end());
+    const LogCallback entry = *found;
+    callbacks.erase(found);
+    entry->removed = true;
+    wait_for_others(*entry);
     return CUDA_SUCCESS;
 }
 

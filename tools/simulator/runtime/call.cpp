@@ -1,5 +1,6 @@
 #include "call.hpp"
 #include "driver_library.hpp"
+#include "error_texts.hpp"
 #include "last_error.hpp"
 #include "process.hpp"
 
@@ -12,7 +13,8 @@ thread_local Call *innermost = nullptr;
 
 } // namespace
 
-Call::Call(const Row &row) noexcept : row_(row), outer_(innermost) {
+Call::Call(const Row &row) noexcept
+    : device_resets(runtime::device_resets()), row_(row), outer_(innermost) {
     innermost = this;
 }
 
@@ -32,6 +34,7 @@ int Call::begin(const Argument *arguments, unsigned int count) noexcept {
     frame_.row = &row_;
     frame_.arguments = arguments;
     frame_.count = count;
+    frame_.status_name = error_name;
     const int instead = hooks->enter(&frame_);
     epoch_ = hooks->epoch();
     return instead;

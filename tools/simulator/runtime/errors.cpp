@@ -23,7 +23,9 @@ constexpr Difference differences[] = {
     {202, cudaErrorUnknown}, // CONTEXT_ALREADY_CURRENT: the runtime knows no such error
 };
 
-const char *name_of(int code) noexcept {
+} // namespace
+
+const char *error_name(int code) noexcept {
     for (const Code &known : runtime_codes) {
         if (known.status == code) {
             return runtime_texts + known.name;
@@ -31,8 +33,6 @@ const char *name_of(int code) noexcept {
     }
     return nullptr;
 }
-
-} // namespace
 
 cudaError_t answer(CUresult status) noexcept {
     for (const Difference &difference : differences) {
@@ -46,13 +46,13 @@ cudaError_t answer(CUresult status) noexcept {
 // --- entry points
 
 const char *cudaGetErrorName(cudaError_t error) {
-    const char *name = name_of(static_cast<int>(error));
+    const char *name = error_name(static_cast<int>(error));
     return name ? name : unknown_code;
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
     const char *text =
-        name_of(static_cast<int>(error)) ? error_text(static_cast<int>(error)) : nullptr;
+        error_name(static_cast<int>(error)) ? error_text(static_cast<int>(error)) : nullptr;
     return text ? text : unknown_code;
 }
 

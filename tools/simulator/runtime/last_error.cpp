@@ -10,7 +10,7 @@ std::atomic<std::uint64_t> resets{0}; // of devices, by any thread
 
 struct Last {
     std::uint64_t epoch = 0;
-    std::uint64_t resets = 0; // when it was noted
+    std::uint64_t resets = 0; // when the call began that came upon it
     cudaError_t status = cudaSuccess;
 };
 
@@ -19,7 +19,7 @@ Last &last() noexcept {
     if (const std::uint64_t now = Call::current().epoch(); state.epoch != now) {
         state = {now, 0, cudaSuccess};
     }
-    if (stays(state.status) && state.resets != resets.load(std::memory_order_acquire)) {
+    if (stays(state.status) && state.resets != device_resets()) {
         state.status = cudaSuccess;
     }
     return state;
@@ -31,7 +31,7 @@ void note_error(cudaError_t status) noexcept {
     Last &state = last();
     if (!stays(state.status)) {
         state.status = status;
-        state.resets = resets.load(std::memory_order_acquire);
+        state.resets = Call::current().device_resets;
     }
 }
 
@@ -46,8 +46,12 @@ void clear_last_error() noexcept {
 }
 
 void forget_last_error() noexcept {
-    resets.fetch_add(1, std::memory_order_release);
+    Call::current().device_resets = resets.fetch_add(1, std::memory_order_acq_rel) + 1;
     last().status = cudaSuccess;
+}
+
+std::uint64_t device_resets() noexcept {
+    return resets.load(std::memory_order_acquire);
 }
 
 bool stays(cudaError_t status) noexcept {

@@ -4,8 +4,10 @@
 #include "driver_api.hpp"
 #include "locks.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,6 +36,8 @@ struct Image {
     std::uint64_t epoch = 0;
     // Libraries serve all contexts, modules one each.
     std::unordered_map<CUcontext, Loaded> loaded;
+    // Of those, the one whose managed variables the host uses: it has one pointer for all devices.
+    std::optional<CUcontext> host_copy;
     void *handle = nullptr; // what the program knows it by: the address of this member
 };
 
@@ -77,10 +81,21 @@ void point_at_managed(const Image &image, Loaded in) {
     }
 }
 
+Loaded load_data(const void *data) {
+    Loaded made{};
+#if CUDART_VERSION >= 12000
+    demand(CU(cuLibraryLoadData)(&made, data, nullptr, nullptr, 0, nullptr, nullptr, 0));
+#else
+    demand(CU(cuModuleLoadData)(&made, data));
+#endif
+    return made;
+}
+
 // With the lock held. The driver is called with it, too; it calls nothing of this library.
 Loaded load(Image &image) {
     if (const std::uint64_t now = epoch(); image.epoch != now) {
         image.loaded.clear();
+        image.host_copy.reset();
         image.epoch = now;
     }
 #if CUDART_VERSION >= 12000
@@ -88,20 +103,24 @@ Loaded load(Image &image) {
 #else
     CUcontext owner = current_context();
 #endif
-    if (const auto found = image.loaded.find(owner); found != image.loaded.end()) {
-        return found->second;
+    auto found = image.loaded.find(owner);
+    if (found == image.loaded.end()) {
+        found = image.loaded.emplace(owner, load_data(image.data)).first;
     }
-    Loaded made{};
-#if CUDART_VERSION >= 12000
-    demand(CU(cuLibraryLoadData)(&made, image.data, nullptr, nullptr, 0, nullptr, nullptr, 0));
-#else
-    demand(CU(cuModuleLoadData)(&made, image.data));
-#endif
-    image.loaded.emplace(owner, made);
-    point_at_managed(image, made);
-    return made;
+    if (!image.host_copy) {
+        point_at_managed(image, found->second);
+        image.host_copy = owner;
+    }
+    return found->second;
 }
 
+// Where the managed variables of the image are, on all devices.
+Loaded load_managed(Image &image) {
+    load(image);
+    return image.loaded.at(*image.host_copy);
+}
+
+// Without the lock: the driver takes the calls for the client's, and may tell it of one that fails.
 void unload(Image &image) {
     if (image.epoch != epoch()) {
         return;
@@ -154,6 +173,24 @@ const void *managed_of(void **handle) {
 template <class Map>
 void forget(Map &map, const Image *image) {
     std::erase_if(map, [image](const auto &entry) { return entry.second.image == image; });
+}
+
+// Forgets all that is known of it.
+std::unique_ptr<Image> take_image(void **handle) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    const auto found =
+        std::find_if(all.images.begin(), all.images.end(),
+                     [handle](const auto &image) { return &image->handle == handle; });
+    if (found == all.images.end()) {
+        return nullptr;
+    }
+    std::unique_ptr<Image> image = std::move(*found);
+    all.images.erase(found);
+    forget(all.functions, image.get());
+    forget(all.variables, image.get());
+    forget(all.managed, image.get());
+    return image;
 }
 
 // The configuration of a launch, between <<<…>>> and the stub that launches, and those of launches further out.
@@ -226,7 +263,7 @@ bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
     const std::lock_guard<std::mutex> held(locks().registrations);
     if (const Named *managed = managed_symbol(host)) {
         Place place;
-        demand(find_managed(place, load(*managed->image), managed->name));
+        demand(find_managed(place, load_managed(*managed->image), managed->name));
         address = place.address;
         size = place.size;
         return true;
@@ -249,6 +286,9 @@ void forget_loaded([[maybe_unused]] CUcontext context) {
     const std::lock_guard<std::mutex> held(locks().registrations);
     for (const auto &image : registrations().images) {
         image->loaded.erase(context);
+        if (image->host_copy == context) {
+            image->host_copy.reset();
+        }
     }
 #endif
 }
@@ -319,17 +359,9 @@ void **__cudaRegisterFatBinary(void *fatCubin) {
 void __cudaRegisterFatBinaryEnd(void **) {}
 
 void __cudaUnregisterFatBinary(void **fatCubinHandle) {
-    Registrations &all = registrations();
-    const std::lock_guard<std::mutex> held(locks().registrations);
-    Image *image = image_of(fatCubinHandle);
-    if (image == nullptr) {
-        return;
+    if (const std::unique_ptr<Image> image = take_image(fatCubinHandle)) {
+        unload(*image);
     }
-    unload(*image);
-    forget(all.functions, image);
-    forget(all.variables, image);
-    forget(all.managed, image);
-    std::erase_if(all.images, [image](const auto &known) { return known.get() == image; });
 }
 
 void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *,

@@ -127,16 +127,17 @@ CUresult Call::leave(CUresult status) noexcept {
         log_call(number_, row_, arguments_, count_, static_cast<int>(status));
     }
     innermost = outer_;
-#if CUDA_VERSION >= 12090
     FailureNotice notice;
-    if (status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY && sim_variant_is_stub == 0) {
-        notice = log_failure(in_runtime_call() ? name_ : row_.base, status);
+    if (is_logged(status)) {
+        // The runtime may make it good, and has locks of its own now: its call is told of as a whole.
+        if (in_runtime_call()) {
+            note_refusal();
+        } else {
+            notice = log_failure(row_.base, status);
+        }
     }
     Lock::mutex().unlock();
     notice.give();
-#else
-    Lock::mutex().unlock();
-#endif
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "hooks.hpp"
 #include "call_log.hpp"
+#include "error_log.hpp"
 #include "export.hpp"
 #include "faults.hpp"
 #include "restart.hpp"
@@ -18,32 +19,46 @@ constinit thread_local ClientCall client;
 int enter(RuntimeFrame *frame) {
     const std::lock_guard held(Lock::mutex());
     start_once();
-    frame->number = in_runtime_call() ? client.number : Call::next_number();
-    if (faults_planned() && !in_runtime_call()) {
+    frame->outermost = !in_runtime_call();
+    frame->number = frame->outermost ? Call::next_number() : client.number;
+    if (faults_planned() && frame->outermost) {
         frame->fault = consult_faults(*frame->row);
     }
-    frame->client = client;
     frame->outer = innermost;
     innermost = frame;
-    if (client.name == nullptr) {
+    if (frame->outermost) {
         client = {frame->row->name, frame->number};
     }
     return static_cast<int>(frame->fault.instead);
 }
 
+// What the runtime refuses by itself, or makes good, the driver's error log does not have.
+FailureNotice end_outermost(const RuntimeFrame &frame, int status) {
+    const ClientCall ended = std::exchange(client, {});
+    if (log_enabled()) {
+        log_call(frame.number, *frame.row, frame.arguments, frame.count, status);
+    }
+    return ended.refused && is_logged(status)
+               ? log_failure(frame.row->base, status, frame.status_name(status))
+               : FailureNotice();
+}
+
 int leave(RuntimeFrame *frame, int status) {
-    const std::lock_guard held(Lock::mutex());
-    innermost = frame->outer;
-    client = frame->client;
-    if (status == 0) {
-        status = static_cast<int>(frame->fault.after);
+    FailureNotice notice;
+    {
+        const std::lock_guard held(Lock::mutex());
+        innermost = frame->outer;
+        if (status == 0) {
+            status = static_cast<int>(frame->fault.after);
+        }
+        if (frame->fault.async != CUDA_SUCCESS) {
+            note_unused(frame->fault, frame->row->name, frame->number);
+        }
+        if (frame->outermost) {
+            notice = end_outermost(*frame, status);
+        }
     }
-    if (frame->fault.async != CUDA_SUCCESS) {
-        note_unused(frame->fault, frame->row->name, frame->number);
-    }
-    if (log_enabled() && !in_runtime_call()) {
-        log_call(frame->number, *frame->row, frame->arguments, frame->count, status);
-    }
+    notice.give();
     return status;
 }
 
@@ -66,6 +81,10 @@ bool in_runtime_call() noexcept {
 
 ClientCall runtime_call() noexcept {
     return client;
+}
+
+void note_refusal() noexcept {
+    client.refused = true;
 }
 
 ClientCall exchange_runtime_call(ClientCall call) noexcept {

@@ -17,12 +17,14 @@ struct RuntimeFrame {
     unsigned int count = 0;
     std::uint64_t number = 0;
     PlannedFault fault{};
-    ClientCall client{};           // what runtime_call() was before
+    bool outermost = false;        // it is what runtime_call() tells
     RuntimeFrame *outer = nullptr; // the one of the same thread further out
+    // The runtime's name of a status, or null.
+    const char *(*status_name)(int status) noexcept = nullptr;
 };
 
 struct Hooks {
-    static constexpr int current_interface = 2;
+    static constexpr int current_interface = 3;
     int interface; // current_interface; the runtime uses no other
 
     // Begins a call of the runtime on the calling thread: counts it and consults the planned faults.
@@ -30,7 +32,8 @@ struct Hooks {
     // calls of this thread are not listed as the client's. May be nested, as in a client's callback.
     // Keeps the frame until leave().
     int (*enter)(RuntimeFrame *frame);
-    // Ends it, whatever enter() answered; lists it and returns its final status.
+    // Ends it, whatever enter() answered; lists it and returns its final status. May call back into the client, and
+    // so into the runtime: to be called without a lock.
     int (*leave)(RuntimeFrame *frame, int status);
 
     // Grows with every reset of the simulator: handles and memory of before are gone.

@@ -82,9 +82,7 @@ void restart() {
     clear_kernels();
     clear_misuses();
     clear_notes();
-#if CUDA_VERSION >= 12090
     restart_error_log();
-#endif
     clear_open_calls();
     restart_log();
     kept_texts().clear();

@@ -14,8 +14,11 @@ bool in_runtime_call() noexcept;
 struct ClientCall {
     const char *name = nullptr;
     std::uint64_t number = 0;
+    bool refused = false; // the driver has refused it something
 };
 ClientCall runtime_call() noexcept;
+// The driver refuses it something, which need not be the end of it.
+void note_refusal() noexcept;
 // Puts another in its place; returns what it was.
 ClientCall exchange_runtime_call(ClientCall call) noexcept;
 // What work that this runtime call queues has to fail with; given out once.

@@ -1,0 +1,71 @@
+// A program as nvcc makes it: what it registers with the runtime.
+#pragma once
+
+#include "images.hpp"
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdlib>
+
+namespace sim_test {
+
+template <class Function>
+Function runtime_function(const char *name) {
+    const auto found = reinterpret_cast<Function>(exported(std::getenv("CUSHIM_RUNTIME"), name));
+    REQUIRE(found != nullptr);
+    return found;
+}
+
+// What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names of its
+// functions and variables are the addresses of these members.
+class Registered {
+  public:
+    Registered() {
+        handle_ = runtime_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper_);
+        function(&add, "add");
+        function(&mixed, "mixed");
+        function(&missing, "no such kernel");
+        variable(&counter, "counter", 4);
+        managed(&flags, "flags", 16);
+        runtime_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
+    }
+    ~Registered() { runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
+    Registered(const Registered &) = delete;
+    Registered &operator=(const Registered &) = delete;
+
+    void function(const char *host, const char *name) const {
+        runtime_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
+                                  void *, void *, int *)>("__cudaRegisterFunction")(
+            handle_, host, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    }
+    void variable(char *host, const char *name, size_t size) const {
+        runtime_function<void (*)(void **, char *, char *, const char *, int, size_t, int, int)>(
+            "__cudaRegisterVar")(handle_, host, nullptr, name, 0, size, 0, 0);
+    }
+    void managed(unsigned char **host, const char *name, size_t size) const {
+        runtime_function<void (*)(void **, void **, char *, const char *, int, size_t, int, int)>(
+            "__cudaRegisterManagedVar")(handle_, reinterpret_cast<void **>(host), nullptr, name, 0,
+                                        size, 0, 0);
+    }
+    // What nvcc's code calls where it uses a managed variable first.
+    bool initialized() const {
+        return runtime_function<char (*)(void **)>("__cudaInitModule")(handle_) != 0;
+    }
+
+    char add = 0, mixed = 0, missing = 0, counter = 0;
+    unsigned char *flags = nullptr;
+
+  private:
+    struct Wrapper {
+        int magic = 0x466243b1;
+        int version = 1;
+        const void *data = vector_image;
+        void *more = nullptr;
+    };
+
+    Wrapper wrapper_;
+    void **handle_ = nullptr;
+};
+
+} // namespace sim_test
