@@ -80,13 +80,11 @@ std::string expected_in(const Dependencies &all, const Dependency &file, const I
         return missing.kind == kind;
     };
     if (library == nullptr) {
-        library = missing_library(all, [&](const Dependency &missing) {
-            const auto index = static_cast<std::size_t>(&missing - all.data());
-            return is_of_kind(missing) &&
-                   std::find(file.needs.begin(), file.needs.end(), index) != file.needs.end();
-        });
-    }
-    if (library == nullptr) {
+        for (const std::size_t needed : file.needs) {
+            if (!all[needed].loaded && is_of_kind(all[needed])) {
+                return all[needed].name;
+            }
+        }
         library = missing_library(all, is_of_kind);
     }
     return library != nullptr ? library->name : "";
