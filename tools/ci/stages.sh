@@ -14,7 +14,7 @@ describe_stage() {
     clang) echo "clang++, static, no precompiled headers: every suite but package" ;;
     asan) echo "address and undefined-behaviour sanitizers" ;;
     tsan) echo "thread sanitizer: loader, forward, values, dropin" ;;
-    both) echo "static and shared libraries from one build: every suite but headers" ;;
+    both) echo "static and shared libraries from one build" ;;
     windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
     aarch64) echo "64-bit Arm, run under QEMU: ${CROSS_SUITES[*]}" ;;
     matrix) echo "headers and libcudart of every supported CUDA release" ;;
