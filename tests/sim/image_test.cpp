@@ -440,11 +440,8 @@ TEST_CASE("of a fatbin the best image is taken", "[image]") {
           CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(load_status(fatbin("").data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     // What nvcc passes: a structure that points at the fatbin.
-    struct {
-        unsigned int magic, version;
-        const void *data;
-        void *unused;
-    } wrapper = {0x466243b1, 1, both.data(), nullptr};
+    FatBinary wrapper;
+    wrapper.data = both.data();
     CUmodule module = nullptr;
     CHECK(d().cuModuleLoadFatBinary(&module, &wrapper) == CUDA_SUCCESS);
     CHECK(d().cuModuleUnload(module) == CUDA_SUCCESS);

@@ -22,6 +22,14 @@ texture image
 surface target
 )";
 
+// What nvcc puts around a fat binary or another image.
+struct FatBinary {
+    int magic = 0x466243b1;
+    int version = 1;
+    const void *data = vector_image;
+    void *more = nullptr;
+};
+
 // A module in the current context.
 class LoadedModule {
   public:

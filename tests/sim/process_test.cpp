@@ -188,13 +188,7 @@ class Registered {
     }
 
   private:
-    struct Wrapper {
-        int magic = 0x466243b1;
-        int version = 1;
-        const void *data = vector_image;
-        void *more = nullptr;
-    };
-    Wrapper wrapper_;
+    FatBinary wrapper_;
     void **handle_;
     char kernel_ = 0;
 };

@@ -57,14 +57,7 @@ class Registered {
     unsigned char *flags = nullptr;
 
   private:
-    struct Wrapper {
-        int magic = 0x466243b1;
-        int version = 1;
-        const void *data = vector_image;
-        void *more = nullptr;
-    };
-
-    Wrapper wrapper_;
+    FatBinary wrapper_;
     void **handle_ = nullptr;
 };
 

@@ -296,11 +296,8 @@ TEST_CASE("registered code survives a reset", "[runtime_kernel]") {
 
 TEST_CASE("an image that is none is refused at its first use", "[runtime_kernel]") {
     start();
-    struct {
-        int magic = 0x466243b1, version = 1;
-        const void *data = "this is no image";
-        void *more = nullptr;
-    } wrapper;
+    FatBinary wrapper;
+    wrapper.data = "this is no image";
     char function = 0;
     void **handle = runtime_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper);
     runtime_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
