@@ -1,5 +1,6 @@
 // Stream capture: what becomes a node, and what there is to know of it meanwhile.
 #include "capture_tools.hpp"
+#include "plan_fault.hpp"
 
 #include <catch2/generators/catch_generators_range.hpp>
 
@@ -89,7 +90,7 @@ TEST_CASE("a failure that is planned for captured work comes whenever the graph 
     RunOrder order;
     REQUIRE(begin_capture(stream) == CUDA_SUCCESS);
     CHECK(order.launch(stream, 1) == CUDA_SUCCESS);
-    fail_next("cuLaunchHostFunc", CUDA_ERROR_OUT_OF_MEMORY);
+    fail_work("cuLaunchHostFunc", CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(order.launch(stream, 2) == CUDA_SUCCESS);
     CHECK(order.launch(stream, 3) == CUDA_SUCCESS);
     const CUgraph graph = end_capture(stream);
@@ -111,7 +112,7 @@ TEST_CASE("a free that was captured is planned to fail, and frees all the same",
     CUdeviceptr memory = 0;
     REQUIRE(begin_capture(stream) == CUDA_SUCCESS);
     REQUIRE(d().cuMemAllocAsync(&memory, 64, stream) == CUDA_SUCCESS);
-    fail_next("cuMemFreeAsync", CUDA_ERROR_OUT_OF_MEMORY);
+    fail_work("cuMemFreeAsync", CUDA_ERROR_OUT_OF_MEMORY);
     REQUIRE(d().cuMemFreeAsync(memory, stream) == CUDA_SUCCESS);
     const CUgraph graph = end_capture(stream);
     const CUgraphExec exec = instantiate(graph);

@@ -1,4 +1,5 @@
 // Errors of queued work: what fails with it, who is told, and how often.
+#include "plan_fault.hpp"
 #include "run_order.hpp"
 #include "sim.hpp"
 
@@ -17,7 +18,7 @@ TEST_CASE("a fault of queued work makes its context fail for good", "[engine]") 
     RunOrder order;
     const CUstream stream = make_stream();
     const CUevent event = make_event();
-    fail_next("cuLaunchHostFunc", code);
+    fail_work("cuLaunchHostFunc", code);
     CHECK(order.launch(stream, 1) == CUDA_SUCCESS);
     // The second may already hear of it: then it is not queued.
     const CUresult second = order.launch(stream, 2);
@@ -49,7 +50,7 @@ TEST_CASE("an error that is not sticky is told once", "[engine]") {
     RunOrder order;
     const CUstream stream = make_stream();
     const CUevent event = make_event();
-    fail_next("cuLaunchHostFunc", CUDA_ERROR_OUT_OF_MEMORY);
+    fail_work("cuLaunchHostFunc", CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(order.launch(stream, 1) == CUDA_SUCCESS);
     CHECK(order.launch(stream, 2) == CUDA_SUCCESS);
     CHECK(d.cuEventRecord(event, stream) == CUDA_SUCCESS);
@@ -84,7 +85,7 @@ TEST_CASE("another context goes on when one fails", "[engine]") {
     REQUIRE(d.cuEventRecord(event, one) == CUDA_SUCCESS);
     REQUIRE(d.cuStreamWaitEvent(two, event, 0) == CUDA_SUCCESS);
     REQUIRE(order.launch(two, 2) == CUDA_SUCCESS);
-    fail_next("cuLaunchHostFunc", 700);
+    fail_work("cuLaunchHostFunc", 700);
     REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
     CHECK(d.cuStreamSynchronize(two) == CUDA_SUCCESS);
     CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_ILLEGAL_ADDRESS);

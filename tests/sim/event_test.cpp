@@ -1,4 +1,5 @@
 // Events: what they stand for, who may record them, and the time between them.
+#include "plan_fault.hpp"
 #include "run_order.hpp"
 #include "sim.hpp"
 
@@ -311,7 +312,7 @@ TEST_CASE("nobody waits for a record that was planned to fail", "[event]") {
                    two = make_stream(CU_STREAM_NON_BLOCKING);
     const CUevent event = make_event(flags);
     SECTION("with an error that its context survives") {
-        fail_next("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
+        fail_work("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
         REQUIRE(d().cuEventRecord(event, one) == CUDA_SUCCESS);
         REQUIRE(d().cuStreamWaitEvent(two, event, 0) == CUDA_SUCCESS);
         REQUIRE(order.launch(two, 1) == CUDA_SUCCESS);
@@ -328,8 +329,8 @@ TEST_CASE("nobody waits for a record that was planned to fail", "[event]") {
         destroy(two);
     }
     SECTION("though other work failed before it") {
-        fail_next("cuLaunchHostFunc", CUDA_ERROR_NOT_FOUND);
-        fail_next("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
+        fail_work("cuLaunchHostFunc", CUDA_ERROR_NOT_FOUND);
+        fail_work("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
         REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
         REQUIRE(d().cuEventRecord(event, one) == CUDA_SUCCESS);
         CHECK(d().cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
@@ -339,7 +340,7 @@ TEST_CASE("nobody waits for a record that was planned to fail", "[event]") {
         destroy(two);
     }
     SECTION("with one that makes its context fail") {
-        fail_next("cuEventRecord", CUDA_ERROR_LAUNCH_FAILED);
+        fail_work("cuEventRecord", CUDA_ERROR_LAUNCH_FAILED);
         REQUIRE(d().cuEventRecord(event, one) == CUDA_SUCCESS);
         CHECK(d().cuEventSynchronize(event) == CUDA_ERROR_LAUNCH_FAILED);
         CHECK(d().cuEventQuery(event) == CUDA_ERROR_LAUNCH_FAILED);

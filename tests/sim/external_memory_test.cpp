@@ -1,5 +1,6 @@
 // External memory: who owns the descriptor, what can be mapped, what is the same memory.
 #include "child_process.hpp"
+#include "plan_fault.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -449,10 +450,7 @@ TEST_CASE("a fault that is planned for an import happens before or after it", "[
     const int fd = memory_fd(page);
     const auto description = opaque(fd, page);
     CUexternalMemory memory = nullptr;
-    cushim_sim_fault fault{};
-    fault.entry = "cuImportExternalMemory";
-    fault.code = CUDA_ERROR_OPERATING_SYSTEM;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_instead("cuImportExternalMemory", CUDA_ERROR_OPERATING_SYSTEM);
     CHECK(d.cuImportExternalMemory(&memory, &description) == CUDA_ERROR_OPERATING_SYSTEM);
     CHECK(is_open(fd));
     CHECK(d.cuImportExternalMemory(&memory, &description) == CUDA_SUCCESS);

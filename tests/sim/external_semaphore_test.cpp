@@ -1,5 +1,6 @@
 // External semaphores: timelines and binary ones, over real descriptors.
 #include "child_process.hpp"
+#include "plan_fault.hpp"
 #include "sim.hpp"
 #include "vmm_tools.hpp"
 
@@ -584,13 +585,9 @@ TEST_CASE("a wait that fails with its stream waits no longer", "[external]") {
     const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
     const auto waiting = new_stream();
     CHECK(wait(semaphore, 1, waiting) == CUDA_SUCCESS);
-    cushim_sim_fault fault{};
-    fault.entry = "cuMemsetD8Async";
-    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
-    fault.code = CUDA_ERROR_ILLEGAL_ADDRESS;
     CUdeviceptr memory = 0;
     REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_work("cuMemsetD8Async", CUDA_ERROR_ILLEGAL_ADDRESS);
     const auto failing = new_stream();
     CHECK(d.cuMemsetD8Async(memory, 1, 1, failing) == CUDA_SUCCESS);
     CHECK(d.cuStreamSynchronize(failing) == CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -1,5 +1,6 @@
 // Executable graphs: what runs, after what, and with which parameters.
 #include "graph_tools.hpp"
+#include "plan_fault.hpp"
 
 #include <catch2/generators/catch_generators_range.hpp>
 
@@ -521,17 +522,11 @@ TEST_CASE("planned faults reach launches of graphs", "[graph_exec]") {
     RunOrder order;
     add_note(graph, order, 1);
     const CUgraphExec exec = instantiate(graph);
-    cushim_sim_fault fault{};
-    fault.entry = "cuGraphLaunch";
-    fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
-    fault.code = CUDA_ERROR_OUT_OF_MEMORY;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_instead("cuGraphLaunch", CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
     CHECK(order.ran().empty());
-    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
-    fault.code = CUDA_ERROR_LAUNCH_FAILED;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_work("cuGraphLaunch", CUDA_ERROR_LAUNCH_FAILED);
     CHECK(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
     CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
     CHECK(order.ran().empty());

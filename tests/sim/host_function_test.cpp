@@ -1,4 +1,5 @@
 // Host functions and callbacks: when they run, what they may do, what they learn of errors.
+#include "plan_fault.hpp"
 #include "run_order.hpp"
 #include "sim.hpp"
 
@@ -126,7 +127,7 @@ TEST_CASE("behind a failure callbacks run, and are told, and host functions do n
     RunOrder order;
     Called called;
     const CUstream stream = make_stream();
-    fail_next("cuLaunchHostFunc", CUDA_ERROR_ILLEGAL_ADDRESS);
+    fail_work("cuLaunchHostFunc", CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
     REQUIRE(order.launch(stream, 2) == CUDA_SUCCESS);
     REQUIRE(d().cuStreamAddCallback(stream, note_call, &called, 0) == CUDA_SUCCESS);
@@ -142,7 +143,7 @@ TEST_CASE("a callback is told of a failure that is planned for its own work", "[
     start(GENERATE_COPY(from_range(all_modes())));
     const CUresult failure = GENERATE(CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     Called called;
-    fail_next("cuStreamAddCallback", failure);
+    fail_work("cuStreamAddCallback", failure);
     CHECK(d().cuStreamAddCallback(nullptr, note_call, &called, 0) == CUDA_SUCCESS);
     CHECK(d().cuCtxSynchronize() == failure);
     CHECK(called.times == 1);

@@ -69,15 +69,6 @@ inline void destroy(CUevent event) {
     CHECK(cushim::driver().cuEventDestroy(event) == CUDA_SUCCESS);
 }
 
-// The work of the next call of an entry point fails with this code when it runs.
-inline void fail_next(const char *entry, int code) {
-    cushim_sim_fault fault{};
-    fault.entry = entry;
-    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
-    fault.code = code;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
-}
-
 inline std::string adversarial(unsigned int seed) {
     return "mode=adversarial;seed=" + std::to_string(seed);
 }

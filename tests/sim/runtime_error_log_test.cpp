@@ -1,5 +1,6 @@
 // What the driver's error log says of calls of the runtime, and what its callbacks may call.
 #include "memory_tools.hpp"
+#include "plan_fault.hpp"
 #include "registered.hpp"
 
 #if CUDA_VERSION >= 12090
@@ -125,11 +126,7 @@ TEST_CASE("a callback may call the runtime while a program's code is unloaded",
     {
         const Registered program;
         REQUIRE(program.initialized());
-        cushim_sim_fault fault{};
-        fault.entry = "cuLibraryUnload";
-        fault.kind = CUSHIM_SIM_FAULT_AFTER;
-        fault.code = CUDA_ERROR_UNKNOWN;
-        REQUIRE(sim_control().plan_fault(&fault) != 0);
+        fail_after("cuLibraryUnload", CUDA_ERROR_UNKNOWN);
     }
     CHECK(listener.status == cudaErrorInvalidSymbol);
     CHECK(listener.take() == Lines{"Returning 999 (CUDA_ERROR_UNKNOWN) from cuLibraryUnload"});
@@ -139,11 +136,7 @@ TEST_CASE("what a callback calls is the client's call", "[runtime_error_log]") {
     start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener([](Listener &self) { self.status = cu.cuMemFree(54321); });
-    cushim_sim_fault fault{};
-    fault.entry = "cuMemFree";
-    fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
-    fault.code = CUDA_ERROR_UNKNOWN;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_instead("cuMemFree", CUDA_ERROR_UNKNOWN);
     CUlogIterator iterator = 0;
     REQUIRE(cu.cuLogsCurrent(&iterator, 0) == good);
     sim_control().log_calls(1);
@@ -168,11 +161,7 @@ TEST_CASE("a reset of the device forgets an error that a call is about to note",
     start();
     void *memory = nullptr;
     REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
-    cushim_sim_fault fault{};
-    fault.entry = "cudaMemsetAsync";
-    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
-    fault.code = cudaErrorIllegalAddress;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     Listener listener(
         [](Listener &self) { std::thread([&self] { self.status = r.cudaDeviceReset(); }).join(); });
     REQUIRE(r.cudaMemsetAsync(memory, 0, 64, nullptr) == cudaSuccess);

@@ -1,4 +1,5 @@
 // The runtime's errors: names, texts, and the last error of every thread.
+#include "plan_fault.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -15,14 +16,6 @@ const auto r = cushim::runtime();
 
 cudaError_t fail_with_invalid_value() {
     return r.cudaMalloc(nullptr, 16);
-}
-
-cushim_sim_fault instead(const char *entry, int code) {
-    cushim_sim_fault fault{};
-    fault.entry = entry;
-    fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
-    fault.code = code;
-    return fault;
 }
 
 } // namespace
@@ -100,8 +93,7 @@ TEST_CASE("calls of the driver API leave no last error", "[runtime_errors]") {
 TEST_CASE("an error after which nothing works stays until the device is reset",
           "[runtime_errors]") {
     start();
-    const cushim_sim_fault fault = instead("cudaMemGetInfo", cudaErrorIllegalAddress);
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
     size_t free = 0, total = 0;
     CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
     CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
@@ -112,8 +104,7 @@ TEST_CASE("an error after which nothing works stays until the device is reset",
 
 TEST_CASE("another error does not hide one that stays", "[runtime_errors]") {
     start();
-    const cushim_sim_fault fault = instead("cudaMemGetInfo", cudaErrorIllegalAddress);
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
     size_t free = 0, total = 0;
     CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
@@ -130,11 +121,7 @@ TEST_CASE("a fault of queued work shows in every later call", "[runtime_errors]"
     start();
     void *memory = nullptr;
     REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
-    cushim_sim_fault fault{};
-    fault.entry = "cudaMemsetAsync";
-    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
-    fault.code = cudaErrorIllegalAddress;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     (void)r.cudaMemsetAsync(memory, 0, 64, nullptr);
     CHECK(r.cudaDeviceSynchronize() == cudaErrorIllegalAddress);
     void *more = nullptr;
@@ -180,18 +167,14 @@ TEST_CASE("a reset of the simulator forgets the last error", "[runtime_errors]")
 
 TEST_CASE("faults of runtime calls: instead, after, once", "[runtime_errors]") {
     start();
-    cushim_sim_fault fault = instead("cudaMalloc", cudaErrorMemoryAllocation);
-    const auto number = sim_control().plan_fault(&fault);
-    REQUIRE(number != 0);
+    const auto number = fail_instead("cudaMalloc", cudaErrorMemoryAllocation);
     void *memory = nullptr;
     CHECK(r.cudaMalloc(&memory, 64) == cudaErrorMemoryAllocation);
     CHECK(reinterpret_cast<std::uintptr_t>(memory) == 0xbdbdbdbdbdbdbdbd); // who uses it is caught
     CHECK(sim_control().fault_fired(number) == 1);
     CHECK(r.cudaGetLastError() == cudaErrorMemoryAllocation);
     CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
-    fault = instead("cudaFree", cudaErrorUnknown);
-    fault.kind = CUSHIM_SIM_FAULT_AFTER;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_after("cudaFree", cudaErrorUnknown);
     CHECK(r.cudaFree(memory) == cudaErrorUnknown); // it is free all the same: no leak is left
 }
 

@@ -1,4 +1,5 @@
 // Memory that is allocated and freed in the order of streams.
+#include "plan_fault.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -416,11 +417,7 @@ TEST_CASE("memory whose free is planned to fail is gone all the same", "[stream_
     start(GENERATE_COPY(from_range(all_modes())));
     CUdeviceptr memory = 0;
     REQUIRE(cushim::driver().cuMemAllocAsync(&memory, 64, nullptr) == CUDA_SUCCESS);
-    cushim_sim_fault fault{};
-    fault.entry = "cuMemFreeAsync";
-    fault.kind = CUSHIM_SIM_FAULT_ASYNC;
-    fault.code = CUDA_ERROR_UNKNOWN;
-    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    fail_work("cuMemFreeAsync", CUDA_ERROR_UNKNOWN);
     CHECK(cushim::driver().cuMemFreeAsync(memory, nullptr) == CUDA_SUCCESS);
     CHECK(cushim::driver().cuCtxSynchronize() == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());

@@ -1,0 +1,36 @@
+// Faults of the next call of an entry point, for tests of what follows from one.
+#pragma once
+
+#include "sim.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdint>
+
+namespace sim_test {
+
+// The number of the fault.
+inline std::uint64_t plan_fault(const char *entry, int code, cushim_sim_fault_kind kind) {
+    cushim_sim_fault fault{};
+    fault.entry = entry;
+    fault.kind = kind;
+    fault.code = code;
+    const std::uint64_t number = sim_control().plan_fault(&fault);
+    REQUIRE(number != 0);
+    return number;
+}
+
+// The call does nothing and returns the code.
+inline std::uint64_t fail_instead(const char *entry, int code) {
+    return plan_fault(entry, code, CUSHIM_SIM_FAULT_INSTEAD);
+}
+// The call does its work, then returns the code.
+inline std::uint64_t fail_after(const char *entry, int code) {
+    return plan_fault(entry, code, CUSHIM_SIM_FAULT_AFTER);
+}
+// The work that the call queues fails with the code when it runs.
+inline std::uint64_t fail_work(const char *entry, int code) {
+    return plan_fault(entry, code, CUSHIM_SIM_FAULT_ASYNC);
+}
+
+} // namespace sim_test
