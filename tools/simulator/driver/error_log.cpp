@@ -156,7 +156,9 @@ void wait_for_others(const CUlogsCallbackEntry_st &entry) {
 } // namespace
 
 void FailureNotice::give() noexcept {
-    if (telling != nullptr) {
+    // Mostly there is nobody, and the thread's own variable is not looked at: nothing orders that before what glibc
+    // does with the thread's memory once it has ended, as the lock of the call does, which is given up here.
+    if (listeners_.empty() || telling != nullptr) {
         return;
     }
     for (const LogCallback &entry : listeners_) {
