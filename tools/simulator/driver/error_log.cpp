@@ -156,8 +156,7 @@ void wait_for_others(const CUlogsCallbackEntry_st &entry) {
 } // namespace
 
 void FailureNotice::give() noexcept {
-    // Mostly there is nobody, and the thread's own variable is not looked at: nothing orders that before what glibc
-    // does with the thread's memory once it has ended, as the lock of the call does, which is given up here.
+    // Every call comes by here, and mostly there is nobody to tell.
     if (listeners_.empty() || telling != nullptr) {
         return;
     }
