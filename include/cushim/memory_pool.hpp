@@ -118,7 +118,8 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // Since CUDA 12.3.
     CUSHIM_API static Result<MemoryPool> import_fabric(const FabricHandle &handle) noexcept;
 
-    // What names this memory in the process that imported its pool. cuMemPoolExportPointer.
+    /* What names this memory in the process that imported its pool, which was exported before: to CUDA
+     * the memory of a pool that never was cannot be named (status 1). cuMemPoolExportPointer. */
     CUSHIM_API static Result<PoolPointer> export_pointer(CUdeviceptr address) noexcept;
 
   private:
@@ -187,7 +188,7 @@ class PoolBuffer {
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // For the process that imported the pool.
+    // For the process that imported the pool: MemoryPool::export_pointer(). Export the pool first.
     Result<PoolPointer> export_pointer() const noexcept {
         return MemoryPool::export_pointer(native());
     }

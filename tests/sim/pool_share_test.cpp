@@ -151,6 +151,9 @@ TEST_CASE("what of pools exports, and how", "[pool]") {
     CHECK(d.cuMemPoolExportPointer(&data, plain) == invalid);
     CHECK(d.cuMemPoolExportPointer(&data, 0) == invalid);
     const auto exported = allocate(open, 4096);
+    CHECK(d.cuMemPoolExportPointer(&data, exported) == invalid); // its pool was not yet
+    close(export_pool(open));
+    CHECK(d.cuMemPoolExportPointer(&data, exported) == good);
     CHECK(d.cuMemPoolExportPointer(nullptr, exported) == invalid);
     CHECK(d.cuMemPoolExportPointer(&data, exported + 16) == invalid);
     REQUIRE(d.cuMemFree(plain) == good);

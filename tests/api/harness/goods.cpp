@@ -69,10 +69,10 @@ Result<Parcel> Goods::pack(const Worker &worker) const {
     CUSHIM_TRY(const auto exported, IpcExport::of(worker.context, memory_.span()));
     parcel.package.memory = exported.bytes();
     CUSHIM_TRY(parcel.package.event, export_event(worker.context, written_));
+    CUSHIM_TRY(parcel.pool, pool_.export_fd());
     CUSHIM_TRY(parcel.package.pointer, from_pool_.export_pointer());
     parcel.package.mapped_size = physical_.size();
     CUSHIM_TRY(parcel.mapped, physical_.export_fd());
-    CUSHIM_TRY(parcel.pool, pool_.export_fd());
     return parcel;
 }
 

@@ -92,10 +92,10 @@ Result<void> export_pools(const Workplace &place) {
     CUSHIM_TRY(const auto pool, MemoryPool::create(place.device, {.exportable = exportable}));
     CUSHIM_TRY(const auto buffer, PoolBuffer<int>::allocate(pool, stream, count));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const PoolPointer pointer, buffer.export_pointer());
-    (void)pointer;
     CUSHIM_TRY(const UniqueFd first, pool.export_fd());
     CUSHIM_TRY(const UniqueFd second, pool.export_fd());
+    CUSHIM_TRY(const PoolPointer pointer, buffer.export_pointer());
+    (void)pointer;
     return must(first.get() != second.get(), "two exports are one descriptor");
 }
 

@@ -74,7 +74,7 @@ namespace driver {
 CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
                                           CUmemAllocationHandleType handleType,
                                           unsigned long long flags) {
-    const PoolState &state = *pool_of(pool).state;
+    PoolState &state = *pool_of(pool).state;
     const auto type = static_cast<unsigned int>(handleType);
     require(handle_out != nullptr && flags == 0 && !state.imported);
     require(type == handle_type::posix_fd && (state.handle_types & type) != 0);
@@ -83,6 +83,7 @@ CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
     const int descriptor = static_cast<int>(copy.release());
     note_export(descriptor);
     std::memcpy(handle_out, &descriptor, sizeof descriptor);
+    state.exported = true;
     return CUDA_SUCCESS;
 }
 
@@ -117,7 +118,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdevicep
     require(range != nullptr && range->memory == Memory::pool);
     PoolAllocation &allocation = pool_allocation(*range);
     PoolFile *file = allocation.pool->file();
-    require(file != nullptr && !allocation.pool->imported && range->ended_by == nullptr);
+    require(file != nullptr && allocation.pool->exported && range->ended_by == nullptr);
     assign_slot(allocation, *file);
     const PoolPointer pointer{PoolPointer::own_magic,
                               file->identity,

@@ -55,6 +55,7 @@ constexpr std::size_t pool_reserve_step = std::size_t(32) << 20;
 struct PoolState {
     int device = 0;
     bool is_default = false, imported = false;
+    bool exported = false; // to a handle, once
     unsigned int handle_types = 0;
     unsigned int usage = 0;
     std::size_t max_size = 0; // 0: none
