@@ -55,8 +55,10 @@ class Stream : public detail::Shared<Stream, CUstream> {
     // Whether all work that is queued is done. cuStreamQuery.
     CUSHIM_API Result<bool> query() const noexcept;
 
-    // What is queued from now on waits for the event; the event may be of another context or device.
-    // cuStreamWaitEvent, since CUDA 3.2.
+    /* What is queued from now on waits for the event; the event may be of another context or device.
+     * Another process's event, open_event(), is waited for in the context that it was opened in: kind
+     * wrong_context elsewhere, since drivers end the process then. It can be opened in several.
+     * cuStreamWaitEvent, since CUDA 3.2. */
     CUSHIM_API Result<void> wait_event(const Event &event) const noexcept;
 
     // cuStreamGetPriority, cuStreamGetFlags (CU_STREAM_NON_BLOCKING), since CUDA 5.5.

@@ -3,20 +3,13 @@
 #include <cushim/stream.hpp>
 
 #include "adopting.hpp"
-#include "call.hpp"
-#include "in_context.hpp"
+#include "event_state.hpp"
 #include "wrong_context.hpp"
 
 namespace cushim {
 namespace {
 
-struct EventState final : detail::InContext {
-    explicit EventState(const Context &in) noexcept : InContext(in, detail::InCapture::safe) {}
-    detail::Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuEventDestroy, event, event);
-    }
-    CUevent event = nullptr;
-};
+using detail::EventState;
 
 constexpr const char *empty = "the event is empty";
 
@@ -28,9 +21,8 @@ unsigned int flags_of(const EventOptions &options) noexcept {
     return flags;
 }
 
-// Null where it is borrowed: CUDA does not tell.
 CUcontext context_of(const Event &event) noexcept {
-    const auto *const state = static_cast<const EventState *>(detail::Access::state(event));
+    const EventState *const state = detail::state_of(event);
     return state != nullptr ? state->context : nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "call.hpp"
+#include "event_state.hpp"
 #include "memory_state.hpp"
 #include "ranges.hpp"
 
@@ -175,15 +176,15 @@ Result<IpcEventHandle> export_event(const Context &context, const Event &event) 
 }
 
 Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept {
-    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY(auto state, detail::make_state<detail::EventState>(context));
+    state->is_of_another_process = true;
+    CUSHIM_TRY(const ContextScope scope, state->enter());
     CUipcEventHandle native;
     std::memcpy(&native, handle.stored, sizeof native);
-    CUevent event = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcOpenEventHandle, &event, native));
-    auto opened = Event::adopt(context, event);
-    if (!opened) {
-        detail::report_teardown(CUSHIM_DESTROY(cuEventDestroy, event, event));
-    }
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcOpenEventHandle, &state->event, native));
+    Event opened;
+    detail::Access::set(opened, state->event, state.take());
     return opened;
 }
 

@@ -2,10 +2,12 @@
 
 #include "adopting.hpp"
 #include "call.hpp"
+#include "event_state.hpp"
 #include "graph_driver.hpp"
 #include "graph_uses.hpp"
 #include "in_context.hpp"
 #include "release_later.hpp"
+#include "stream_context.hpp"
 
 namespace cushim {
 namespace {
@@ -19,6 +21,22 @@ struct StreamState final : detail::InContext {
 };
 
 constexpr const char *empty = "the stream is empty";
+
+// Driver 580 ends the process where a stream of any other context waits, be it of the same device.
+Result<void> check_opened(const Event &event, const Stream &stream) noexcept {
+    const detail::EventState *const state = detail::state_of(event);
+    if (state == nullptr || !state->is_of_another_process) {
+        return {};
+    }
+    CUSHIM_TRY(const Context context, detail::context_of(stream));
+    if (context.native() == state->context) {
+        return {};
+    }
+    constexpr const char *why =
+        "an event of another process is waited for in the context in which it "
+        "was opened: open it in the stream's, too";
+    return Error::make({.kind = ErrorKind::wrong_context, .detail = why});
+}
 
 // A closure on its way through the driver.
 struct HostFunction final : detail::Released {
@@ -95,6 +113,7 @@ Result<bool> Stream::query() const noexcept {
 Result<void> Stream::wait_event(const Event &event) const noexcept {
     CUSHIM_TRY_VOID(detail::need(*this, empty));
     CUSHIM_TRY_VOID(detail::need(event, "the event is empty"));
+    CUSHIM_TRY_VOID(check_opened(event, *this));
     return CUSHIM_DRIVER(cuStreamWaitEvent, native(), event.native(), 0);
 }
 

@@ -80,8 +80,8 @@ TEST_CASE("child: opens memory of another device", "[.]") {
     const Worker worker = worker_on(task.here);
     const auto bytes = parent.receive<IpcExport::Bytes>();
     const auto exported = ok(IpcExport::from_bytes(bytes));
-    const Context there = ok(Context::primary(ok(Device::get(task.memory))));
-    const Event filled_there = ok(open_event(there, parent.receive<IpcEventHandle>()));
+    const auto handle = parent.receive<IpcEventHandle>();
+    const Event filled_there = ok(open_event(worker.context, handle));
     auto memory = ok(IpcMemory::open(worker.context, exported));
     ok(worker.stream.wait_event(filled_there));
     ok(worker.stream.synchronize());

@@ -85,6 +85,9 @@ TEST_CASE("child: opens memory", "[.]") {
     const auto bytes = parent.receive<ExportBytes>();
     const auto exported = ok(IpcExport::from_bytes(std::span(bytes)));
     const Event filled = ok(open_event(context, parent.receive<IpcEventHandle>()));
+    const Context other = ok(Context::create(ok(Device::get(0))));
+    const Stream elsewhere = ok(Stream::create(other));
+    CHECK(elsewhere.wait_event(filled).error().kind() == ErrorKind::wrong_context);
     const Event written = ok(Event::interprocess(context));
     auto memory = ok(IpcMemory::open(context, exported));
     const auto again = ok(IpcMemory::open(context, exported)); // each closes its own

@@ -149,6 +149,32 @@ TEST_CASE("an event that its exporter destroyed must not be used", "[processes]"
     CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
 }
 
+TEST_CASE("another process's event is waited for in the context that opened it", "[processes]") {
+    start();
+    const auto &d = cushim::driver();
+    Gate gate(1);
+    Child child("child records its own event");
+    auto &c = child.channel();
+    c.receive<CUipcMemHandle>();
+    const auto handle = c.receive<CUipcEventHandle>();
+    const auto event = opened_event(handle);
+    c.send_fd(gate.fd);
+    c.await();
+    CUcontext other = nullptr;
+    REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == CUDA_SUCCESS);
+    const auto stream = new_stream();
+    CHECK(d.cuStreamWaitEvent(stream, event, 0) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("wait for another process's event");
+    const auto again = opened_event(handle);
+    CHECK(d.cuStreamWaitEvent(stream, again, 0) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(again) == CUDA_SUCCESS);
+    end(stream);
+    CHECK(d.cuCtxDestroy(other) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
+    c.signal();
+    ended(child);
+}
+
 TEST_CASE("nobody waits for a process that died", "[processes]") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);

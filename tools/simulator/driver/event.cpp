@@ -105,6 +105,15 @@ Event &usable_event(CUevent handle) {
     return event;
 }
 
+void check_waits(const Stream &stream, const Event &event) {
+    if (event.opened && event.context != stream.context) {
+        misuse("wait for another process's event elsewhere than in the context that opened it, "
+               "which ends a process of the measured driver: " +
+               event.describe() + ", " + stream.describe());
+        refuse(CUDA_ERROR_INVALID_HANDLE);
+    }
+}
+
 CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, const char *what) {
     require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0);
     Stream &stream = stream_of_caller(stream_handle);
@@ -228,6 +237,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     require((Flags & ~static_cast<unsigned int>(CU_EVENT_WAIT_EXTERNAL)) == 0);
     Stream &stream = stream_of(hStream);
     Event &event = usable_event(hEvent);
+    check_waits(stream, event);
     const bool external = (Flags & CU_EVENT_WAIT_EXTERNAL) != 0;
     require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
     if (!external && capture_event_wait(stream, event)) {
