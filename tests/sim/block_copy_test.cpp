@@ -149,6 +149,9 @@ TEST_CASE("layers that are refused, and layers that are not", "[copy]") {
     CHECK(cu.cuMemcpy3D(nullptr) == invalid);
     CHECK(cu.cuMemcpy3DAsync(nullptr, nullptr) == invalid);
     CHECK(cu.cuMemcpy3DPeer(nullptr) == invalid);
+    expect_misuse("cuMemcpy3DPeer of null parameters");
+    CHECK(cu.cuMemcpy3DPeerAsync(nullptr, nullptr) == invalid);
+    expect_misuse("cuMemcpy3DPeerAsync of null parameters");
     synchronize();
     release(device);
 }

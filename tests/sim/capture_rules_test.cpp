@@ -132,9 +132,14 @@ TEST_CASE("the modes decide whose unsafe calls are refused", "[capture_rules]") 
     CHECK(mode == relaxed);
     CHECK(unsafe_call() == unsupported);
     end_invalidated(stream);
-    mode = static_cast<CUstreamCaptureMode>(3);
-    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuThreadExchangeStreamCaptureMode(nullptr) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("cuThreadExchangeStreamCaptureMode of a null mode");
+    mode = static_cast<CUstreamCaptureMode>(7); // no number is refused
+    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(mode == thread_local_);
+    mode = thread_local_;
+    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(static_cast<int>(mode) == 7);
     mode = global;
     CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
     CHECK(mode == thread_local_);

@@ -35,13 +35,29 @@ TEST_CASE("a fault of queued work makes its context fail for good", "[engine]") 
     CHECK(d.cuMemAlloc(&memory, 4) == status);
     CHECK(order.ran().empty());
     CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+}
+
+TEST_CASE("a device on which a context failed gives the process no other", "[engine]") {
+    start("devices=2");
+    const auto &d = cushim::driver();
+    const auto unavailable = static_cast<CUresult>(46);
+    RunOrder order;
+    fail_work("cuLaunchHostFunc", 719);
+    CHECK(order.launch(nullptr, 1) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
     CUcontext context = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
+    CHECK(d.cuCtxCreate_v2(&context, 0, 0) == unavailable);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
+    // The other one works.
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == CUDA_SUCCESS);
     REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
-    CHECK(order.launch(nullptr, 4) == CUDA_SUCCESS);
+    CHECK(order.launch(nullptr, 2) == CUDA_SUCCESS);
     CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
-    CHECK(order.ran() == std::vector{4});
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(order.ran() == std::vector{2});
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
 }
 
 TEST_CASE("an error that is not sticky is told once", "[engine]") {

@@ -47,6 +47,18 @@ TEST_CASE("every code has words, which are not its name", "[errors]") {
     }
 }
 
+TEST_CASE("the words are those of the runtime, where it knows the code", "[errors]") {
+    const auto words = [](int code) {
+        const char *text = nullptr;
+        CHECK(cushim::driver().cuGetErrorString(static_cast<CUresult>(code), &text) ==
+              CUDA_SUCCESS);
+        return std::string(text != nullptr ? text : "");
+    };
+    CHECK(words(CUDA_ERROR_INVALID_VALUE) == "invalid argument");
+    CHECK(words(CUDA_ERROR_CONTEXT_IS_DESTROYED) == "context is destroyed");
+    CHECK(words(CUDA_ERROR_CONTEXT_ALREADY_CURRENT) == "context already current");
+}
+
 TEST_CASE("unknown codes are refused, with a null string", "[errors]") {
     for (const int code : {999999, -1, 9999, 35}) {
         const char *text = "before";

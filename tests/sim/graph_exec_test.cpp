@@ -262,6 +262,32 @@ TEST_CASE("steps get new parameters one by one", "[graph_exec]") {
     two.free();
 }
 
+TEST_CASE("a step that copies a block keeps its shape", "[graph_exec]") {
+    start();
+    const CUgraph graph = make_graph();
+    Words one(8), two(8);
+    CUDA_MEMCPY3D block = device_copy(two.address, one.address, 8);
+    block.Height = 2;
+    block.srcPitch = block.dstPitch = 16;
+    const CUgraphNode copy = add_copy(graph, block);
+    const CUgraphExec exec = instantiate(graph);
+    block.dstDevice = one.address;
+    block.srcDevice = two.address;
+    CHECK(d().cuGraphExecMemcpyNodeSetParams(exec, copy, &block, current()) == CUDA_SUCCESS);
+    REQUIRE(d().cuMemsetD32(one.address, 0, 8) == CUDA_SUCCESS);
+    REQUIRE(d().cuMemsetD32(two.address, 7, 8) == CUDA_SUCCESS);
+    run(exec);
+    CHECK((one.at(0) == 7 && one.at(5) == 7));
+    CHECK((one.at(2) == 0 && one.at(7) == 0));
+    block.WidthInBytes = 4;
+    CHECK(d().cuGraphExecMemcpyNodeSetParams(exec, copy, &block, current()) ==
+          CUDA_ERROR_INVALID_VALUE);
+    destroy(exec);
+    destroy(graph);
+    one.free();
+    two.free();
+}
+
 TEST_CASE("nodes of child graphs are steps, too", "[graph_exec]") {
     start();
     const CUgraph child = make_graph(), graph = make_graph();
@@ -285,7 +311,8 @@ TEST_CASE("nodes of child graphs are steps, too", "[graph_exec]") {
     run(exec);
     CHECK(order.ran() == std::vector<int>{2, 3});
     add_empty(child);
-    CHECK(d().cuGraphExecChildGraphNodeSetParams(exec, node, child) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphExecChildGraphNodeSetParams(exec, node, child) ==
+          CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     CHECK(d().cuGraphExecChildGraphNodeSetParams(exec, inner, child) == CUDA_ERROR_INVALID_VALUE);
     destroy(exec);
     destroy(graph);

@@ -74,13 +74,21 @@ TEST_CASE("memory of a graph lives from its allocation node to its free node", "
         CHECK(result[3] == 77);
     }
     CHECK(sim_control().view(memory.address, 16) == nullptr);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    // The executable graph keeps it for its next launch.
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == piece);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == piece);
     CHECK(leaks().size() == 2); // the graphs
     // It cannot be freed outside.
     CHECK(d().cuMemFree(memory.address) == CUDA_ERROR_INVALID_VALUE);
     expect_misuse("not allocated");
+    CHECK(d().cuDeviceGraphMemTrim(0) == CUDA_SUCCESS);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
+    run(exec);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == piece);
     destroy(exec);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == piece);
     destroy(graph);
     CHECK(d().cuMemsetD8(memory.address, 0, 1) == CUDA_ERROR_INVALID_VALUE);
     expect_misuse("freed");
@@ -251,8 +259,8 @@ TEST_CASE("a free node beside its allocation node is taken, and reported", "[gra
     REQUIRE(add_edge(graph, nodes_of(graph).back(), free) == CUDA_SUCCESS);
     exec = instantiate(graph);
     run(exec);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
     destroy(exec);
+    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
     destroy(graph);
 }
 

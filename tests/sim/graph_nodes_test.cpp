@@ -152,6 +152,29 @@ TEST_CASE("parameters of kernel nodes", "[graph_nodes]") {
     module.unload();
 }
 
+TEST_CASE("a kernel node of a function is added and set with a current context only",
+          "[graph_nodes]") {
+    start();
+    TestModule module("cushim-sim-image 1\nkernel none\n");
+    const CUgraph graph = make_graph();
+    const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
+    CUcontext context = nullptr;
+    REQUIRE(d().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    REQUIRE(d().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    CUgraphNode node = nullptr;
+    CHECK(d().cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters) ==
+          CUDA_ERROR_INVALID_CONTEXT);
+    expect_misuse("a kernel node of a function without a current context");
+    REQUIRE(d().cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    CHECK(d().cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters) == CUDA_SUCCESS);
+    REQUIRE(d().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    CHECK(d().cuGraphKernelNodeSetParams(node, &parameters) == CUDA_ERROR_INVALID_CONTEXT);
+    expect_misuse("a kernel node of a function without a current context");
+    REQUIRE(d().cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    destroy(graph);
+    module.unload();
+}
+
 TEST_CASE("the first kernel structure works beside the later ones", "[graph_nodes]") {
     start();
     TestModule module("cushim-sim-image 1\nkernel none\n");

@@ -52,7 +52,7 @@ TEST_CASE("multiprocessors are split into equal parts and a rest", "[green]") {
     CHECK(d.cuDevSmResourceSplitByCount(nullptr, &groups, &parts[0], nullptr, 0, 8) ==
           CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
     CHECK(d.cuDevSmResourceSplitByCount(nullptr, &groups, &all, nullptr, 0, 133) ==
-          CUDA_ERROR_INVALID_VALUE);
+          CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
     CHECK(d.cuDevSmResourceSplitByCount(nullptr, &groups, &all, nullptr, 4, 8) ==
           CUDA_ERROR_INVALID_VALUE);
     CHECK(d.cuDevSmResourceSplitByCount(nullptr, nullptr, &all, nullptr, 0, 8) ==
@@ -144,6 +144,7 @@ TEST_CASE("arguments of green contexts are checked", "[green]") {
     CHECK(d.cuDevResourceGenerateDesc(nullptr, &all, 1) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d.cuDevResourceGenerateDesc(&description, nullptr, 1) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d.cuDevResourceGenerateDesc(&description, &all, 0) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("a description of no resources");
     CUdevResource twice[] = {all, all};
     CHECK(d.cuDevResourceGenerateDesc(&description, twice, 2) ==
           CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);

@@ -153,6 +153,9 @@ TEST_CASE("a cooperative launch fits the device at one time", "[launch_checks]")
     CHECK(cooperative(most) == CUDA_SUCCESS);
     CHECK(cooperative(most + 1) == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     CHECK(cooperative(0) == CUDA_ERROR_INVALID_VALUE);
+    // With more shared memory than a block may have, none fits.
+    CHECK(d().cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 1 << 20, nullptr, nullptr) ==
+          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     CUlaunchAttribute attribute_of = attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
     attribute_of.value.cooperative = 1;
     CHECK(launch_with(function, {attribute_of}, {most * 64, 1, 1}) ==

@@ -371,6 +371,7 @@ TEST_CASE("the functions of before CUDA 4 put a launch together", "[launch]") {
     CHECK(d().cuLaunchGrid(function, 0, 1) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuLaunchGrid(function, -1, 1) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuFuncSetBlockShape(function, 0, 1, 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuFuncSetBlockShape(function, 32, 32, 2) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuParamSetv(function, -8, &pointer, 8) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuParamSetv(function, 2147483647, &pointer, ~0U) == CUDA_ERROR_INVALID_VALUE);
     CHECK(d().cuParamSetv(function, 0, nullptr, 8) == CUDA_ERROR_INVALID_VALUE);

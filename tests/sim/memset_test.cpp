@@ -1,4 +1,5 @@
 // Memsets.
+#include "capture_tools.hpp"
 #include "memory_tools.hpp"
 
 #include <catch2/generators/catch_generators.hpp>
@@ -113,6 +114,17 @@ TEST_CASE("memsets that are refused, and those that are not", "[memset]") {
     release(managed);
     release(pinned);
     REQUIRE(cu.cuMemHostUnregister(own.data()) == good);
+    release(stream);
+}
+
+TEST_CASE("a capture that is invalidated is told before the memory is looked at", "[memset]") {
+    start();
+    const CUstream stream = make_stream();
+    REQUIRE(begin_capture(stream) == good);
+    CHECK(cu.cuMemsetD8Async(0, 1, 16, stream) == invalid);
+    CHECK(cu.cuStreamSynchronize(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CHECK(cu.cuMemsetD8Async(0, 1, 16, stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    end_invalidated(stream);
     release(stream);
 }
 

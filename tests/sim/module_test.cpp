@@ -319,7 +319,9 @@ TEST_CASE("functions tell their name, their parameters and whether they are load
     CUfunction all[4] = {nullptr, nullptr, nullptr, nullptr};
     CHECK(d().cuModuleEnumerateFunctions(all, 4, module.get()) == CUDA_SUCCESS);
     CHECK(all[3] == nullptr);
-    CHECK(d().cuModuleEnumerateFunctions(all, 0, module.get()) == CUDA_ERROR_INVALID_VALUE);
+    CUfunction none = nullptr;
+    CHECK(d().cuModuleEnumerateFunctions(&none, 0, module.get()) == CUDA_SUCCESS);
+    CHECK(none == nullptr);
     CHECK(d().cuModuleEnumerateFunctions(nullptr, 1, module.get()) == CUDA_ERROR_INVALID_VALUE);
     const char *name = nullptr;
     CHECK(d().cuFuncGetName(&name, all[2]) == CUDA_SUCCESS);
@@ -336,6 +338,8 @@ TEST_CASE("functions tell their name, their parameters and whether they are load
     CHECK(state == CU_FUNCTION_LOADING_STATE_LOADED);
     CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
     CHECK(d().cuModuleGetLoadingMode(&mode) == CUDA_SUCCESS);
+    CHECK(d().cuModuleGetLoadingMode(nullptr) == CUDA_ERROR_INVALID_VALUE);
+    expect_misuse("cuModuleGetLoadingMode into a null pointer");
     CHECK(mode == CU_MODULE_LAZY_LOADING);
     // Past the last parameter: refused, and the outputs keep what they held.
     std::size_t offset = 0, size = 0;

@@ -136,9 +136,17 @@ TEST_CASE("shared memory is divided among blocks", "[occupancy]") {
               CUDA_SUCCESS);
         return bytes;
     };
+    CHECK(available(module.function("light"), 1, 256) == 49152); // more must be asked for
+    CHECK(available(module.function("light"), 8, 256) == 233472 / 8 - 1024);
+    CHECK(available(module.function("shared"), 2, 256) == 49152 - 40960);
+    const auto allow = [](CUfunction function, int dynamic) {
+        REQUIRE(d().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                       dynamic) == CUDA_SUCCESS);
+    };
+    allow(module.function("light"), 232448);
+    allow(module.function("shared"), 232448 - 40960);
     CHECK(available(module.function("light"), 1, 256) == 232448);
     CHECK(available(module.function("light"), 2, 256) == 233472 / 2 - 1024);
-    CHECK(available(module.function("light"), 8, 256) == 233472 / 8 - 1024);
     CHECK(available(module.function("shared"), 2, 256) == 233472 / 2 - 1024 - 40960);
     std::size_t bytes = 0;
     CHECK(d().cuOccupancyAvailableDynamicSMemPerBlock(&bytes, module.function("light"), 9, 256) ==
@@ -174,6 +182,9 @@ TEST_CASE("clusters have a largest size, and a number that fits the device", "[o
     CHECK(answer == 132);
     CHECK(d().cuOccupancyMaxActiveClusters(&answer, fixed, &config) == static_cast<CUresult>(912));
     CHECK(d().cuOccupancyMaxActiveClusters(&answer, free, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    config.blockDimX = 4096;
+    CHECK(d().cuOccupancyMaxActiveClusters(&answer, free, &config) == CUDA_SUCCESS);
+    CHECK(answer == 0);
     config.blockDimX = 0;
     CHECK(d().cuOccupancyMaxPotentialClusterSize(&answer, free, &config) ==
           CUDA_ERROR_INVALID_VALUE);

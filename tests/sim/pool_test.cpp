@@ -110,8 +110,7 @@ TEST_CASE("pools by location", "[pool]") {
     CHECK(current_pool(1) == own);
     destroy(own);
     where.id = 2;
-    CHECK(d.cuMemGetMemPool(&pool, &where, CU_MEM_ALLOCATION_TYPE_PINNED) ==
-          CUDA_ERROR_INVALID_DEVICE);
+    CHECK(d.cuMemGetMemPool(&pool, &where, CU_MEM_ALLOCATION_TYPE_PINNED) == invalid);
     CHECK(d.cuMemGetMemPool(&pool, nullptr, CU_MEM_ALLOCATION_TYPE_PINNED) == invalid);
     where.id = 0;
     CHECK(d.cuMemGetMemPool(&pool, &where, CU_MEM_ALLOCATION_TYPE_INVALID) == invalid);

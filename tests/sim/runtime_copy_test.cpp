@@ -271,6 +271,32 @@ TEST_CASE("nothing can be copied in any way, also in a wrong one", "[runtime_cop
     CHECK(r.cudaMemcpy3D(nullptr) == cudaErrorInvalidValue);
 }
 
+TEST_CASE("of nothing neither an array nor a symbol is looked at", "[runtime_copy]") {
+    start();
+    const auto no_kind = static_cast<cudaMemcpyKind>(99);
+    const auto in = cudaMemcpyHostToDevice, out = cudaMemcpyDeviceToHost;
+    char local[4] = {};
+    CHECK(r.cudaMemcpy2DToArray(nullptr, 0, 0, local, 1, 4, 0, no_kind) == cudaSuccess);
+    CHECK(r.cudaMemcpy2DToArray(nullptr, 0, 0, local, 4, 4, 1, in) ==
+          cudaErrorInvalidResourceHandle);
+    CHECK(r.cudaMemcpy2DFromArrayAsync(local, 1, nullptr, 0, 0, 0, 4, no_kind, nullptr) ==
+          cudaSuccess);
+    CHECK(r.cudaMemcpy2DFromArrayAsync(local, 4, nullptr, 0, 0, 4, 1, out, nullptr) ==
+          cudaErrorInvalidResourceHandle);
+    CHECK(r.cudaMemcpy2DArrayToArray(nullptr, 0, 0, nullptr, 0, 0, 4, 0, in) == cudaSuccess);
+    CHECK(r.cudaMemcpy2DArrayToArray(nullptr, 0, 0, nullptr, 0, 0, 4, 1, cudaMemcpyDefault) ==
+          cudaErrorInvalidResourceHandle);
+    CHECK(r.cudaMemcpyToArray(nullptr, 0, 0, local, 0, no_kind) == cudaSuccess);
+    CHECK(r.cudaMemcpyToArray(nullptr, 0, 0, local, 1, in) == cudaErrorInvalidResourceHandle);
+    CHECK(r.cudaMemcpyFromArrayAsync(local, nullptr, 0, 0, 0, no_kind, nullptr) == cudaSuccess);
+    CHECK(r.cudaMemcpyArrayToArray(nullptr, 0, 0, nullptr, 0, 0, 0, in) == cudaSuccess);
+    CHECK(r.cudaMemcpyToSymbol(local, local, 0, 0, no_kind) == cudaSuccess);
+    CHECK(r.cudaMemcpyToSymbol(local, local, 1, 0, no_kind) == cudaErrorInvalidSymbol);
+    CHECK(r.cudaMemcpyFromSymbolAsync(local, nullptr, 0, 0, no_kind, nullptr) == cudaSuccess);
+    CHECK(r.cudaMemcpyFromSymbolAsync(local, nullptr, 1, 0, no_kind, nullptr) ==
+          cudaErrorInvalidSymbol);
+}
+
 TEST_CASE("bytes of an array run on over its rows", "[runtime_copy]") {
     start();
     const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {4, 8, 0});

@@ -214,11 +214,12 @@ TEST_CASE("peers", "[runtime_device]") {
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessAlreadyEnabled);
     CHECK(r.cudaDeviceEnablePeerAccess(1, 1) == cudaErrorInvalidValue);
     CHECK(r.cudaDeviceEnablePeerAccess(7, 0) == cudaErrorInvalidDevice);
+    CHECK(r.cudaDeviceEnablePeerAccess(7, 1) == cudaErrorInvalidDevice);
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaSuccess);
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
     CHECK(r.cudaDeviceCanAccessPeer(&can, 0, 0) == cudaSuccess);
     CHECK(can == 0);
-    CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorInvalidDevice);
+    CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported);
     CHECK(r.cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled);
     int rank = -1;
     CHECK(r.cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrAccessSupported, 0, 1) == cudaSuccess);
@@ -229,7 +230,7 @@ TEST_CASE("a device that is out of reach is no peer", "[runtime_device]") {
     start("devices=2;peers=none");
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessUnsupported);
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
-    CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorInvalidDevice);
+    CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported);
 }
 
 TEST_CASE("the device that serves best", "[runtime_device]") {

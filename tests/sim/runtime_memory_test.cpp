@@ -269,6 +269,8 @@ TEST_CASE("stream-ordered memory and pools", "[runtime_memory]") {
     CHECK(current == pool);
     CHECK(r.cudaDeviceSetMemPool(0, own) == cudaSuccess);
     CHECK(r.cudaMemPoolDestroy(pool) == cudaSuccess);
-    CHECK(r.cudaDeviceGetMemPool(&current, 5) == cudaErrorInvalidDevice);
+    CHECK(r.cudaDeviceGetMemPool(&current, 5) == cudaErrorInvalidValue);
+    CHECK(r.cudaDeviceSetMemPool(5, own) == cudaErrorInvalidValue);
+    CHECK(r.cudaDeviceGetDefaultMemPool(&current, 5) == cudaErrorInvalidDevice);
     CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }

@@ -8,6 +8,11 @@
 #include <cstring>
 #include <string>
 
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 using namespace sim_test;
 
 namespace {
@@ -122,3 +127,28 @@ TEST_CASE("variant: the link stub", "[runtime_process][stub]") {
     check_versions(0);
     check_refused(cudaErrorStubLibrary);
 }
+
+#ifndef _WIN32
+TEST_CASE("in a child of fork the runtime has what it knew before", "[runtime_process]") {
+    if (!is("current")) {
+        SKIP("for the current variant");
+    }
+    start("devices=3");
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    const pid_t child = fork();
+    if (child == 0) {
+        int count = 0, chosen = 77, current = 77;
+        const cudaDeviceProp any{};
+        const bool knows = r.cudaGetDeviceCount(&count) == cudaSuccess && count == 3 &&
+                           r.cudaChooseDevice(&chosen, &any) == cudaSuccess && chosen == 0 &&
+                           r.cudaProfilerStop() == cudaSuccess;
+        const bool works = r.cudaGetDevice(&current) != cudaErrorInitializationError ||
+                           r.cudaProfilerStart() != cudaErrorInitializationError ||
+                           r.cudaSetDevice(0) != cudaErrorInitializationError;
+        _exit(knows && !works ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+#endif

@@ -106,6 +106,19 @@ TEST_CASE("a host function must not call CUDA", "[runtime_stream]") {
     CHECK(inside == cudaErrorNotPermitted);
 }
 
+TEST_CASE("a host function may ask how many devices there are", "[runtime_stream]") {
+    start("devices=3");
+    int count = 0;
+    CHECK(r.cudaLaunchHostFunc(
+              nullptr,
+              [](void *user) {
+                  CHECK(r.cudaGetDeviceCount(static_cast<int *>(user)) == cudaSuccess);
+              },
+              &count) == cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(count == 3);
+}
+
 TEST_CASE("events: order and time", "[runtime_stream]") {
     start(GENERATE_COPY(from_range(all_modes())));
     cudaStream_t first = nullptr, second = nullptr;

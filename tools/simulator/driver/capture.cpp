@@ -82,6 +82,12 @@ void invalidate(Capture &capture) {
 
 } // namespace
 
+void refuse_invalidated(const Stream &stream) {
+    if (stream.capture) {
+        check_valid(*stream.capture);
+    }
+}
+
 void open_capture(std::shared_ptr<Capture> capture, std::vector<Edge> first) {
     static std::uint64_t last_id = 0;
     capture->id = ++last_id;

@@ -70,6 +70,7 @@ CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, uns
 #endif
 
 CUresult cuCtxDestroy_v2(CUcontext ctx) {
+    require(ctx != nullptr);
     Context &context = checked_context(ctx);
     require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
     require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED); // another thread does

@@ -1,9 +1,23 @@
 // Copies of rows and layers.
 #include "core/context.hpp"
 #include "core/copy.hpp"
+#include "core/misuse.hpp"
 #include "driver_functions.hpp"
 
+#include <string>
+
 namespace sim::driver {
+namespace {
+
+void check_given(const CUDA_MEMCPY3D_PEER *parameters, const char *what) {
+    if (parameters == nullptr) {
+        misuse(std::string(what) +
+               " of null parameters, which ends a process of the measured driver");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+} // namespace
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *pCopy) {
     current_context();
@@ -37,13 +51,13 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
 
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
     current_context();
-    require(pCopy != nullptr);
+    check_given(pCopy, "cuMemcpy3DPeer");
     return copy_now_between_contexts(*pCopy, "cuMemcpy3DPeer");
 }
 
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
     stream_of(hStream);
-    require(pCopy != nullptr);
+    check_given(pCopy, "cuMemcpy3DPeerAsync");
     return copy_later(hStream, with_checked_contexts(*pCopy, "cuMemcpy3DPeerAsync"),
                       "cuMemcpy3DPeerAsync");
 }

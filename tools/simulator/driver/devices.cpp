@@ -1,6 +1,7 @@
 // Devices: how many, which, and what they are.
 #include "core/device.hpp"
 #include "core/refusal.hpp"
+#include "core/texture.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -131,9 +132,7 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_
                                             unsigned numChannels, CUdevice dev) {
     device(dev);
     require(maxWidthInElements != nullptr && format != 0);
-    require(numChannels == 1 || numChannels == 2 || numChannels == 4);
-    *maxWidthInElements = static_cast<std::size_t>(
-        attribute(dev, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+    *maxWidthInElements = most_linear_elements(dev, linear_element(format, numChannels));
     return CUDA_SUCCESS;
 }
 

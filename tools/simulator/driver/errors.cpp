@@ -1,4 +1,5 @@
-// Names and words of status codes, from the headers' own list.
+// Names of status codes, from the headers' own list, and what they are in words.
+#include "core/error_texts.hpp"
 #include "core/refusal.hpp"
 #include "driver_functions.hpp"
 
@@ -22,11 +23,21 @@ const Code *find(CUresult error) {
     return nullptr;
 }
 
+const char *name_of(const Code &code) {
+    return driver_texts + code.name;
+}
+
+// Codes that the runtime does not know have the words of their names.
+const char *words_of(const Code &code) {
+    const char *text = error_text(code.status);
+    return text != nullptr ? text : driver_texts + code.words;
+}
+
 // An unknown code answers with a null string, which is the only output of a call that fails.
-CUresult tell(CUresult error, const char **text, unsigned short Code::*part) {
+CUresult tell(CUresult error, const char **text, const char *(*part)(const Code &)) {
     require(text != nullptr);
     const Code *code = find(error);
-    *text = code != nullptr ? driver_texts + code->*part : nullptr;
+    *text = code != nullptr ? part(*code) : nullptr;
     return code != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -35,11 +46,11 @@ CUresult tell(CUresult error, const char **text, unsigned short Code::*part) {
 namespace driver {
 
 CUresult cuGetErrorName(CUresult error, const char **pStr) {
-    return tell(error, pStr, &Code::name);
+    return tell(error, pStr, name_of);
 }
 
 CUresult cuGetErrorString(CUresult error, const char **pStr) {
-    return tell(error, pStr, &Code::words);
+    return tell(error, pStr, words_of);
 }
 
 } // namespace driver

@@ -128,7 +128,11 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(
     ExternalMemory &memory = usable_import(extMem);
     require(mipmap != nullptr && mipmapDesc != nullptr && all_zero(mipmapDesc->reserved));
     const CUDA_ARRAY3D_DESCRIPTOR &description = mipmapDesc->arrayDesc;
-    require(mipmapDesc->numLevels >= 1 && mipmapDesc->numLevels <= most_levels);
+    if (mipmapDesc->numLevels == 0) {
+        misuse("a mipmapped array of no levels, with which the measured driver spoils its heap");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    require(mipmapDesc->numLevels <= most_levels);
     check_array_description(description, memory.context->device);
     const std::size_t size = mipmapped_bytes(description, mipmapDesc->numLevels);
     *mipmap = &make_mipmapped_array(*memory.context, description, mipmapDesc->numLevels,

@@ -1,8 +1,10 @@
 // Entry points of the first ABI, whose addresses and sizes had 32 bits. The driver still exports them and
 // answers INVALID_CONTEXT (201), as the generator has it; these look at something first, as measured.
+#include "core/array.hpp"
 #include "core/context.hpp"
 #include "core/device.hpp"
 #include "core/module.hpp"
+#include "core/texture.hpp"
 #include "core/work.hpp"
 #include "driver_functions.hpp"
 
@@ -19,8 +21,9 @@ CUresult refuse_narrow(CUstream stream) {
 
 } // namespace
 
-CUresult cuDeviceTotalMem(unsigned int *, CUdevice dev) {
+CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev) {
     sim::device(dev);
+    require(bytes != nullptr);
     return CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -31,6 +34,36 @@ CUresult cuModuleGetGlobal(unsigned int *, unsigned int *, CUmodule hmod, const 
 
 CUresult cuMemFree(unsigned int) {
     return current_or_null() == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuMemGetAddressRange(unsigned int *pbase, unsigned int *psize, unsigned int) {
+    return pbase == nullptr && psize == nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuArrayGetDescriptor(struct CUDA_ARRAY_DESCRIPTOR_v1_st *, CUarray hArray) {
+    checked(hArray);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuArray3DGetDescriptor(struct CUDA_ARRAY3D_DESCRIPTOR_v1_st *, CUarray hArray) {
+    checked(hArray);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuTexRefSetAddress(unsigned int *, CUtexref hTexRef, unsigned int, unsigned int) {
+    checked(hTexRef);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuTexRefSetAddress2D(CUtexref hTexRef, const struct CUDA_ARRAY_DESCRIPTOR_v1_st *,
+                              unsigned int, unsigned int) {
+    checked(hTexRef);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuTexRefGetAddress(unsigned int *, CUtexref hTexRef) {
+    checked(hTexRef);
+    return CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuMemcpyHtoAAsync(CUarray, unsigned int, const void *, unsigned int, CUstream hStream) {

@@ -164,7 +164,8 @@ MemoryPlan memory_plan(const Plan &plan) {
 }
 
 // Returns what the launch has to free before it begins. Refuses, before anything changed.
-std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, bool auto_free) {
+std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, const Exec &exec) {
+    const bool auto_free = (exec.flags & auto_free_flag) != 0;
     const MemoryPlan memory = memory_plan(plan);
     std::vector<std::shared_ptr<GraphAllocation>> left;
     for (const auto &allocation : memory.allocated) {
@@ -177,7 +178,7 @@ std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, bool
         require(memory.allocated.count(allocation) != 0 || allocation->outstanding());
     }
     for (const auto &allocation : memory.allocated) {
-        allocation->reserve();
+        allocation->reserve(exec.only);
         allocation->set_outstanding(memory.freed.count(allocation) == 0);
     }
     for (const auto &allocation : memory.freed) {
@@ -273,9 +274,7 @@ void launch_graph(Exec &exec, Stream &stream) {
     const std::shared_ptr<const Plan> plan = exec.plan;
     const std::shared_ptr<References> references = exec.references;
     const CUgraphExec handle = &exec;
-    const Ticket begin =
-        enqueue(stream, begin_work(*plan, note_memory(*plan, (exec.flags & auto_free_flag) != 0)),
-                {exec.last});
+    const Ticket begin = enqueue(stream, begin_work(*plan, note_memory(*plan, exec)), {exec.last});
     const Ticket end = enqueue(stream, end_work(references), enqueue_plan(stream, *plan, {begin}));
     if (Registry::get().find(handle) == handle) {
         exec.last = end;

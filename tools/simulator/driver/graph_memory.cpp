@@ -18,7 +18,7 @@ namespace {
 
 // A device's bytes. What was in use once stays reserved until it is trimmed.
 struct Usage {
-    std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+    std::uint64_t used_high = 0, reserved = 0, reserved_high = 0;
 };
 // Memory is reserved in pieces of this size, and the device counts as used whole pieces, too.
 constexpr std::uint64_t reservation = std::uint64_t(32) << 20;
@@ -37,6 +37,14 @@ std::map<CUdeviceptr, GraphAllocation *> &allocations() {
     return *map;
 }
 
+std::uint64_t used_on(int device) {
+    std::uint64_t used = 0;
+    for (const auto &[address, allocation] : allocations()) {
+        used += allocation->device == device && allocation->counts_as_used() ? allocation->size : 0;
+    }
+    return used;
+}
+
 Range *range_of(const GraphAllocation &allocation) {
     return AddressSpace::get().find_base(static_cast<std::uintptr_t>(allocation.address));
 }
@@ -53,10 +61,11 @@ std::shared_ptr<GraphAllocation> outstanding_allocation(CUdeviceptr address, con
     return allocation;
 }
 
-std::uint64_t attribute(const Usage &usage, CUgraphMem_attribute name) {
+std::uint64_t attribute(int device, CUgraphMem_attribute name) {
+    const Usage &usage = usages()[device];
     switch (name) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-        return usage.used;
+        return used_on(device);
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
         return usage.used_high;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
@@ -105,6 +114,9 @@ GraphAllocation::~GraphAllocation() {
 
 void GraphAllocation::set_outstanding(bool on) {
     const auto keep = weak_.lock(); // until this returns
+    if (outstanding() && !on) {
+        kept_by_.reset(); // somebody else frees it
+    }
     self_ = on ? keep : nullptr;
     escaped = escaped || on;
     if (Range *range = range_of(*this)) {
@@ -112,15 +124,26 @@ void GraphAllocation::set_outstanding(bool on) {
     }
 }
 
-void GraphAllocation::reserve() {
+void GraphAllocation::reserve(const std::shared_ptr<void> &executable) {
+    kept_by_ = executable;
     if (reserved_++ != 0) {
         return;
     }
     Usage &usage = usages()[device];
-    usage.used += size;
-    usage.used_high = std::max(usage.used_high, usage.used);
-    usage.reserved = std::max(usage.reserved, rounded(usage.used));
+    const std::uint64_t used = used_on(device);
+    usage.used_high = std::max(usage.used_high, used);
+    usage.reserved = std::max(usage.reserved, rounded(used));
     usage.reserved_high = std::max(usage.reserved_high, usage.reserved);
+}
+
+void GraphAllocation::trim() {
+    if (reserved_ == 0) {
+        kept_by_.reset();
+    }
+}
+
+bool GraphAllocation::counts_as_used() const noexcept {
+    return reserved_ != 0 || !kept_by_.expired();
 }
 
 void GraphAllocation::begin_use() {
@@ -130,9 +153,7 @@ void GraphAllocation::begin_use() {
 }
 
 void GraphAllocation::end_use() {
-    if (reserved_ != 0 && --reserved_ == 0) {
-        usages()[device].used -= size;
-    }
+    reserved_ -= reserved_ != 0 ? 1 : 0;
     if (Range *range = range_of(*this)) {
         range->usable = false;
     }
@@ -255,6 +276,7 @@ void restart_graph_memory() {
     for (const auto &allocation : kept) {
         allocation->set_outstanding(false);
         allocation->end_all_uses();
+        allocation->trim();
     }
     kept.clear();
     usages().clear();
@@ -296,16 +318,17 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
     const int ordinal = sim::device(device).ordinal;
     require(value != nullptr);
-    *static_cast<cuuint64_t *>(value) = rounded(attribute(usages()[ordinal], attr));
+    *static_cast<cuuint64_t *>(value) = rounded(attribute(ordinal, attr));
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
-    Usage &usage = usages()[sim::device(device).ordinal];
+    const int ordinal = sim::device(device).ordinal;
+    Usage &usage = usages()[ordinal];
     require(value != nullptr && *static_cast<const cuuint64_t *>(value) == 0);
     // The marks start anew from what there is now.
     if (attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) {
-        usage.used_high = usage.used;
+        usage.used_high = used_on(ordinal);
     } else if (attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
         usage.reserved_high = usage.reserved;
     } else {
@@ -315,8 +338,13 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
-    Usage &usage = usages()[sim::device(device).ordinal];
-    usage.reserved = rounded(usage.used);
+    const int ordinal = sim::device(device).ordinal;
+    for (const auto &[address, allocation] : allocations()) {
+        if (allocation->device == ordinal) {
+            allocation->trim();
+        }
+    }
+    usages()[ordinal].reserved = rounded(used_on(ordinal));
     return CUDA_SUCCESS;
 }
 

@@ -14,10 +14,14 @@ Step &step_of(CUgraphExec exec_handle, CUgraphNode node_handle) {
     return *step;
 }
 
-// Changes of a single step are restricted further than those by a whole graph.
-bool is_flat(const NodeContent &content) {
-    const auto &copy = std::any_cast<const CUDA_MEMCPY3D_PEER &>(content.work.parameters);
-    return copy.Height == 1 && copy.Depth == 1 && copy.WidthInBytes != 0;
+// Changes of a single step are restricted further than those by a whole graph: a row may become longer or shorter,
+// and, as recorded, a block keep its shape.
+bool may_become(const NodeContent &from, const NodeContent &to) {
+    const auto &a = std::any_cast<const CUDA_MEMCPY3D_PEER &>(from.work.parameters);
+    const auto &b = std::any_cast<const CUDA_MEMCPY3D_PEER &>(to.work.parameters);
+    const bool is_row = a.Height == 1 && a.Depth == 1;
+    return b.WidthInBytes != 0 && a.WidthInBytes != 0 && a.Height == b.Height &&
+           a.Depth == b.Depth && (is_row || a.WidthInBytes == b.WidthInBytes);
 }
 
 bool can_be_disabled(CUgraphNodeType type) {
@@ -44,7 +48,7 @@ void set_content(CUgraphExec exec, CUgraphNode handle, NodeContent content) {
         content = with_attributes_of(step.content, std::move(content));
     }
     if (step.type() == CU_GRAPH_NODE_TYPE_MEMCPY) {
-        require(is_flat(step.content) && is_flat(content));
+        require(may_become(step.content, content));
     }
     require(change_problem(step, content, flags) == 0);
     step.content = std::move(content);
@@ -61,7 +65,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
     try {
         update_plan(step.plans.front(), child, flags);
     } catch (const UpdateProblem &) {
-        return CUDA_ERROR_INVALID_VALUE;
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     return CUDA_SUCCESS;
 }

@@ -220,6 +220,10 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                   CUgraphNodeParams *nodeParams) {
     check_parameters(nodeParams);
     require(node_of(hNode).type() == nodeParams->type);
+    if (nodeParams->type == CU_GRAPH_NODE_TYPE_EMPTY) {
+        exec_of(hGraphExec);
+        return CUDA_SUCCESS; // measured: of any empty node, as there is nothing to set
+    }
     if (nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH) {
         return driver::cuGraphExecChildGraphNodeSetParams(hGraphExec, hNode,
                                                           nodeParams->graph.graph);

@@ -1,6 +1,7 @@
 // Kernel nodes.
 #include "core/context.hpp"
 #include "core/graph_nodes.hpp"
+#include "core/misuse.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>
@@ -162,8 +163,27 @@ NodeContent with_priority(NodeContent content, int priority) {
     return content;
 }
 
+namespace {
+
+// A function runs in the context that is current, and so does a kernel that is given none.
+void need_context(const KernelNode &node) {
+    if (current_or_null() != nullptr) {
+        return;
+    }
+    const Object *function = Registry::get().find(node.function);
+    if (function != nullptr && function->kind == Kind::function) {
+        misuse("a kernel node of a function without a current context, which ends a process of the "
+               "measured driver");
+        refuse(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    require(node.context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+}
+
+} // namespace
+
 NodeContent kernel_content(const KernelNode &node) {
     require(node.function != nullptr);
+    need_context(node);
     NodeContent content;
     content.context = node.context;
     content.work = kernel_work(kernel_launch(node.function, node.grid, node.block,

@@ -154,6 +154,7 @@ CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResou
 
 CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
                                   CUdevResourceType type) {
+    require(resource != nullptr);
     Share share = green_context(hCtx).share;
     share.split = 0; // of a green context, it can be split again
     tell(resource, type, share);
@@ -167,7 +168,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGrou
     require(nbGroups != nullptr && input != nullptr && (useFlags & ~3U) == 0);
     const Share whole = share_of(*input);
     require(whole.split == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
-    require(minCount <= whole.count);
+    require(minCount <= whole.count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
     const Granularity granularity = granularity_of(whole.device, (useFlags & 1U) != 0);
     const unsigned int least = std::max(minCount, granularity.least);
     const unsigned int size = (least + granularity.step - 1) / granularity.step * granularity.step;
@@ -188,7 +189,11 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGrou
 
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
                                    unsigned int nbResources) {
-    require(phDesc != nullptr && resources != nullptr && nbResources != 0);
+    require(phDesc != nullptr && resources != nullptr);
+    if (nbResources == 0) {
+        misuse("a description of no resources, which ends a process of the measured driver");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
     Share all = share_of(resources[0]);
     for (unsigned int i = 1; i < nbResources; ++i) {
         const Share more = share_of(resources[i]);
@@ -224,8 +229,8 @@ CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
 }
 
 CUresult cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx) {
-    const GreenContext &green = green_context(hCtx);
     require(pContext != nullptr);
+    const GreenContext &green = green_context(hCtx);
     *pContext = green.context;
     return CUDA_SUCCESS;
 }
@@ -285,8 +290,9 @@ CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
 #if CUDA_VERSION >= 12050
 CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
                                 int priority) {
+    require(phStream != nullptr);
     GreenContext &green = green_context(greenCtx);
-    require(phStream != nullptr && flags == CU_STREAM_NON_BLOCKING);
+    require(flags == CU_STREAM_NON_BLOCKING);
     const ContextScope scope(*green.context);
     const CUresult created = driver::cuStreamCreateWithPriority(phStream, flags, priority);
     require(created == CUDA_SUCCESS, created);
@@ -300,8 +306,8 @@ CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigne
 
 #if CUDA_VERSION >= 13000
 CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
-    const GreenContext &green = green_context(greenCtx);
     require(greenCtxId != nullptr);
+    const GreenContext &green = green_context(greenCtx);
     *greenCtxId = green.id;
     return CUDA_SUCCESS;
 }

@@ -12,7 +12,9 @@ CUresult cuInit(unsigned int Flags) {
     return CUDA_SUCCESS;
 }
 
+// Before cuInit and in a child of fork, too; no more once the process exits.
 CUresult cuDriverGetVersion(int *driverVersion) {
+    require(process_state() != CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED);
     require(driverVersion != nullptr);
     *driverVersion = driver_version();
     return CUDA_SUCCESS;

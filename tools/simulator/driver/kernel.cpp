@@ -116,9 +116,9 @@ FunctionSettings &own_settings(Function &function) {
 }
 
 [[maybe_unused]] void give_parameter(const ImageKernel &code, std::size_t index,
-                                     std::size_t *offset, std::size_t *size) {
-    require(offset != nullptr && index < code.parameters.size());
-    *offset = code.parameters[index].offset;
+                                     std::size_t &offset, std::size_t *size) {
+    require(index < code.parameters.size());
+    offset = code.parameters[index].offset;
     if (size != nullptr) {
         *size = code.parameters[index].size;
     }
@@ -187,14 +187,16 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc) {
 #if CUDA_VERSION >= 12040
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                             size_t *paramSize) {
-    give_parameter(code_of(callable(func)), paramIndex, paramOffset, paramSize);
+    require(paramOffset != nullptr); // the handle is looked at later
+    give_parameter(code_of(callable(func)), paramIndex, *paramOffset, paramSize);
     return CUDA_SUCCESS;
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                               size_t *paramSize) {
     current_context();
-    give_parameter(checked(kernel).code, paramIndex, paramOffset, paramSize);
+    require(paramOffset != nullptr);
+    give_parameter(checked(kernel).code, paramIndex, *paramOffset, paramSize);
     return CUDA_SUCCESS;
 }
 
@@ -222,8 +224,8 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
 }
 
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
-    require(pi != nullptr);
     Kernel &asked = checked(kernel);
+    require(pi != nullptr);
     device(dev);
     *pi = attribute_of(asked.code, *asked.image, settings_of(asked, dev), dev, attrib);
     return CUDA_SUCCESS;

@@ -64,6 +64,9 @@ void check_sizes(const LaunchTarget &target, const KernelLaunch &launch) {
     // What remains of the limit are the registers.
     require(threads <= static_cast<std::uint64_t>(max_threads_of(target.code, target.device)),
             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+}
+
+void check_shared(const LaunchTarget &target, const KernelLaunch &launch) {
     require(launch.shared_bytes <= static_cast<unsigned int>(max_dynamic_shared_of(
                                        target.code, target.settings, target.device)));
 }
@@ -182,8 +185,9 @@ void check_launch(const LaunchTarget &target, const KernelLaunch &launch) {
     }
     const CUlaunchAttribute *cooperative = find_attribute(launch, launch_cooperative);
     if (cooperative != nullptr && cooperative->value.cooperative != 0) {
-        check_cooperative(target, launch);
+        check_cooperative(target, launch); // as recorded, of too much shared memory no block fits
     }
+    check_shared(target, launch);
     check_clusters(target, launch);
 }
 

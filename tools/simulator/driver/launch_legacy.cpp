@@ -2,9 +2,9 @@
 #include "core/context.hpp"
 #include "core/launch.hpp"
 #include "core/stream.hpp"
-#include "core/texture.hpp"
 #include "driver_functions.hpp"
 
+#include <cstdint>
 #include <cstring>
 
 namespace sim {
@@ -46,6 +46,9 @@ namespace sim::driver {
 CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
     Function &function = function_of(hfunc);
     require(x > 0 && y > 0 && z > 0);
+    const auto most =
+        static_cast<std::int64_t>(max_threads_of(function.code, function.context->device));
+    require(x <= most && y <= most && z <= most && std::int64_t(x) * y <= most / z);
     function.legacy.block[0] = static_cast<unsigned int>(x);
     function.legacy.block[1] = static_cast<unsigned int>(y);
     function.legacy.block[2] = static_cast<unsigned int>(z);
@@ -79,11 +82,10 @@ CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numby
     return CUDA_SUCCESS;
 }
 
-CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
+// Measured of a reference of the kernel's module that the kernel does not use. Which it uses is not known here.
+CUresult cuParamSetTexRef(CUfunction hfunc, int, CUtexref) {
     function_of(hfunc);
-    checked(hTexRef);
-    require(texunit == CU_PARAM_TR_DEFAULT);
-    return CUDA_SUCCESS;
+    refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuLaunch(CUfunction f) {

@@ -57,7 +57,8 @@ void apply(Advice &advice, CUmem_advise what, const Place &place) {
     }
 }
 
-void advise(CUdeviceptr address, std::size_t size, CUmem_advise what, const Place &place) {
+void advise(CUdeviceptr address, std::size_t size, CUmem_advise what, const Place &place,
+            CUresult wrong_device) {
     potentially_unsafe_call();
     current_context();
     require(what >= CU_MEM_ADVISE_SET_READ_MOSTLY && what <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
@@ -65,7 +66,7 @@ void advise(CUdeviceptr address, std::size_t size, CUmem_advise what, const Plac
                              what == CU_MEM_ADVISE_SET_ACCESSED_BY ||
                              what == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     if (about_place) {
-        check_place(place, CUDA_ERROR_INVALID_VALUE);
+        check_place(place, wrong_device);
     }
     Range &range = managed_range(address, size);
     managed_state(range).for_each(address - range.base, size,
@@ -232,7 +233,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
 }
 
 CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
-    advise(devPtr, count, advice, place_of(device));
+    advise(devPtr, count, advice, place_of(device), CUDA_ERROR_INVALID_DEVICE);
     return CUDA_SUCCESS;
 }
 
@@ -248,7 +249,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
     const bool ignored = advice == CU_MEM_ADVISE_SET_READ_MOSTLY ||
                          advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY ||
                          advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
-    advise(devPtr, count, advice, ignored ? Place() : place_of(location));
+    advise(devPtr, count, advice, ignored ? Place() : place_of(location), CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 

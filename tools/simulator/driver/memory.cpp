@@ -116,6 +116,9 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
     current_context();
+    if (pbase == nullptr && psize == nullptr) {
+        return CUDA_SUCCESS; // measured: of any address
+    }
     const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(dptr));
     require(range != nullptr && range->memory != Memory::array, CUDA_ERROR_NOT_FOUND);
     std::uintptr_t base = range->base;

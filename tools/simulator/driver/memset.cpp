@@ -81,6 +81,7 @@ CUresult set_now(const MemsetParameters &parameters, const char *what) {
 CUresult set_later(CUstream handle, const MemsetParameters &parameters, const char *what) {
     Stream &stream = stream_of(handle);
     check_usable(*stream.context);
+    refuse_invalidated(stream);
     Work work = memset_work(parameters, what);
     if (is_empty(parameters)) {
         return CUDA_SUCCESS;

@@ -4,6 +4,7 @@
 #include "core/context.hpp"
 #include "core/jit_options.hpp"
 #include "core/memory.hpp"
+#include "core/misuse.hpp"
 #include "core/texture.hpp"
 #include "driver_functions.hpp"
 
@@ -105,14 +106,18 @@ CUresult cuModuleUnload(CUmodule hmod) {
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
-    require(mode != nullptr);
+    if (mode == nullptr) {
+        misuse("cuModuleGetLoadingMode into a null pointer, which ends a process of the measured "
+               "driver");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
     *mode = loads_lazily() ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
     return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
-    require(hfunc != nullptr && name != nullptr && *name != '\0');
     Module &module = checked(hmod);
+    require(hfunc != nullptr && name != nullptr && *name != '\0');
     check_usable(*module.context);
     const auto found =
         std::find_if(module.functions.begin(), module.functions.end(),
@@ -132,7 +137,7 @@ CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
 
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                     CUmodule mod) {
-    require(functions != nullptr && numFunctions != 0);
+    require(functions != nullptr);
     const Module &module = checked(mod);
     std::copy_n(module.functions.begin(),
                 std::min<std::size_t>(numFunctions, module.functions.size()), functions);
@@ -141,22 +146,24 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunct
 #endif
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name) {
-    require((dptr != nullptr || bytes != nullptr) && name != nullptr);
     Module &module = checked(hmod);
+    require((dptr != nullptr || bytes != nullptr) && name != nullptr);
     check_usable(*module.context);
     give_variable(member(module.variables, name), dptr, bytes);
     return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
+    const Module &module = checked(hmod);
     require(pTexRef != nullptr);
-    *pTexRef = member(checked(hmod).textures, name);
+    *pTexRef = member(module.textures, name);
     return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
+    const Module &module = checked(hmod);
     require(pSurfRef != nullptr);
-    *pSurfRef = member(checked(hmod).surfaces, name);
+    *pSurfRef = member(module.surfaces, name);
     return CUDA_SUCCESS;
 }
 

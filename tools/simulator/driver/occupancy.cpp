@@ -7,6 +7,7 @@
 #include "driver_functions.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 
 namespace sim {
@@ -109,10 +110,10 @@ struct ClusterQuestion {
     }
     const std::uint64_t threads =
         std::uint64_t(config->blockDimX) * config->blockDimY * config->blockDimZ;
-    require(threads != 0 && threads <= static_cast<std::uint64_t>(
-                                           max_threads_of(question.function.code, context.device)));
+    require(threads != 0);
     require(attribute_or(context.device, 120, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
-    question.block = static_cast<unsigned int>(threads);
+    // Of a block that is too large none is active.
+    question.block = static_cast<unsigned int>(std::min<std::uint64_t>(threads, UINT_MAX));
     return question;
 }
 
@@ -196,8 +197,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
         has.shared / static_cast<std::size_t>(numBlocks) / shared_unit * shared_unit;
     const std::size_t taken = has.reserved + static_cast<std::size_t>(function.code.shared);
     const auto most = static_cast<std::size_t>(
-        attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 48 << 10) -
-        function.code.shared);
+        max_dynamic_shared_of(function.code, settings_of(function), device));
     *dynamicSmemSize = std::min(share > taken ? share - taken : 0, most);
     return CUDA_SUCCESS;
 }

@@ -34,11 +34,11 @@ CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
 
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice) {
-    // The devices are checked before the attribute, as measured.
+    // Where there is a place for the answer, the devices are checked before the attribute, as measured.
+    require(value != nullptr);
     device(srcDevice);
     device(dstDevice);
     require(srcDevice != dstDevice, CUDA_ERROR_INVALID_DEVICE);
-    require(value != nullptr);
     const int access = can_access_peer(srcDevice, dstDevice) ? 1 : 0;
     switch (static_cast<int>(attrib)) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:

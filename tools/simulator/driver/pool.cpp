@@ -83,8 +83,9 @@ int pool_device(const CUmemLocation *where, CUmemAllocationType type) {
             kind == location::host_numa);
     require(kind == location::device && type == CU_MEM_ALLOCATION_TYPE_PINNED,
             CUDA_ERROR_NOT_SUPPORTED);
-    require_pools(where->id);
-    return where->id;
+    const int ordinal = visible_device(*where);
+    require_pools(ordinal);
+    return ordinal;
 }
 #endif
 

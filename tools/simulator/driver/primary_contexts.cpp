@@ -62,6 +62,13 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
+// Of CUDA 7.0, which did not change a context that is there.
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
+    const Device &on = device(dev);
+    require(on.primary == nullptr || on.primary->destroyed, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
+    return driver::cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
+
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active) {
     Device &on = device(dev);
     require(flags != nullptr && active != nullptr);

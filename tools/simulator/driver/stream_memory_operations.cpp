@@ -97,10 +97,14 @@ void check_value(CUdeviceptr address, std::size_t width, bool written) {
 enum class Abi { first, second };
 
 // The first ABI is off unless the kernel module was told otherwise; what it adds is a weaker write.
+void require_first_abi(CUdevice device, std::size_t width) {
+    const auto attribute = static_cast<CUdevice_attribute>(width == 8 ? 93 : 92);
+    require(device_attribute(device, attribute) != 0, CUDA_ERROR_NOT_SUPPORTED);
+}
+
 void check_abi(Abi abi, const MemoryOperation &operation, CUdevice device) {
     if (abi == Abi::first) {
-        const auto attribute = static_cast<CUdevice_attribute>(width_of(operation) == 8 ? 93 : 92);
-        require(device_attribute(device, attribute) != 0, CUDA_ERROR_NOT_SUPPORTED);
+        require_first_abi(device, width_of(operation));
         require(operation.operation != CU_STREAM_MEM_OP_BARRIER);
     }
 }
@@ -198,6 +202,9 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
     require(count <= most_operations);
     Stream &stream = stream_of(handle);
     if (count == 0) {
+        if (abi == Abi::first) {
+            require_first_abi(stream.context->device, 4);
+        }
         return CUDA_SUCCESS;
     }
     if (operations == nullptr) {

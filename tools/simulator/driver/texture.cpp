@@ -3,6 +3,7 @@
 #include "core/array.hpp"
 #include "core/context.hpp"
 #include "core/memory.hpp"
+#include "core/misuse.hpp"
 #include "core/module.hpp"
 #include "driver_functions.hpp"
 
@@ -15,24 +16,29 @@ SurfaceObject::SurfaceObject(CUctx_st &owner) : Object(own_kind) {
     context = &owner;
 }
 
-namespace {
-
-// Bytes of an element that linear memory may consist of.
 std::size_t linear_element(CUarray_format format, unsigned int channels) {
     const std::size_t size = element_size(format, channels);
     require(size != 0 && (channels == 1 || channels == 2 || channels == 4));
     return size;
 }
 
+std::size_t most_linear_elements(CUdevice device, std::size_t element) {
+    // The attribute counts the largest elements; recorded for floats: four times as many.
+    constexpr std::size_t largest = 16; // bytes
+    const auto most = static_cast<std::size_t>(
+        attribute_or(device, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, 1 << 27));
+    return most * largest / element;
+}
+
+namespace {
+
 void check_linear(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
     const auto &linear = resource.res.linear;
     const std::size_t element = linear_element(linear.format, linear.numChannels);
     const auto alignment =
         static_cast<CUdeviceptr>(attribute_or(device, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512));
-    const auto most = static_cast<std::size_t>(
-        attribute_or(device, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, 1 << 27));
     require(linear.devPtr != 0 && linear.devPtr % alignment == 0 && linear.sizeInBytes != 0 &&
-            linear.sizeInBytes / element <= most);
+            linear.sizeInBytes / element <= most_linear_elements(device, element));
     device_range(linear.devPtr, linear.sizeInBytes, false);
 }
 
@@ -88,11 +94,22 @@ void check_texture(const CUDA_TEXTURE_DESC &texture) {
     require((texture.flags & ~known) == 0);
 }
 
-void check_view(const CUDA_RESOURCE_DESC &resource, const CUDA_RESOURCE_VIEW_DESC &view) {
+const CUDA_ARRAY3D_DESCRIPTOR &array_of(const CUDA_RESOURCE_DESC &resource) {
     require(resource.resType == CU_RESOURCE_TYPE_ARRAY ||
             resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
+    return resource.resType == CU_RESOURCE_TYPE_ARRAY
+               ? checked(resource.res.array.hArray).descriptor
+               : checked(resource.res.mipmap.hMipmappedArray).descriptor;
+}
+
+void check_view(const CUDA_RESOURCE_DESC &resource, const CUDA_RESOURCE_VIEW_DESC &view) {
+    const CUDA_ARRAY3D_DESCRIPTOR &array = array_of(resource);
     require(static_cast<int>(view.format) >= CU_RES_VIEW_FORMAT_NONE &&
             static_cast<int>(view.format) <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7);
+    // An element of a block compressed format stands for 4 x 4.
+    const bool compressed = static_cast<int>(view.format) >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
+    const std::size_t side = compressed ? 4 : 1;
+    require(view.width == side * array.Width && view.height == side * array.Height);
     require(view.firstMipmapLevel <= view.lastMipmapLevel && view.firstLayer <= view.lastLayer);
 }
 
@@ -126,14 +143,15 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
     texture->texture = *pTexDesc;
     if (pResViewDesc != nullptr) {
         texture->view = *pResViewDesc;
-        texture->has_view = true;
     }
     *pTexObject = handle_of(texture);
     return CUDA_SUCCESS;
 }
 
 CUresult cuTexObjectDestroy(CUtexObject texObject) {
-    Registry::get().destroy(&object_of<TextureObject>(texObject));
+    if (texObject != 0) {
+        Registry::get().destroy(&object_of<TextureObject>(texObject));
+    }
     return CUDA_SUCCESS;
 }
 
@@ -152,9 +170,7 @@ CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texO
 CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
                                         CUtexObject texObject) {
     require(pResViewDesc != nullptr);
-    const auto &texture = object_of<TextureObject>(texObject);
-    require(texture.has_view);
-    *pResViewDesc = texture.view;
+    *pResViewDesc = object_of<TextureObject>(texObject).view;
     return CUDA_SUCCESS;
 }
 
@@ -163,7 +179,9 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
     Context &context = current_context();
     require(pResDesc->resType == CU_RESOURCE_TYPE_ARRAY && pResDesc->flags == 0);
     const Array &array = checked(pResDesc->res.array.hArray);
-    require((array.descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0);
+    if ((array.descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST) == 0) { // the driver takes it
+        misuse("a surface of an array that was not made for surfaces, " + array.describe());
+    }
     auto *surface = Registry::get().make<SurfaceObject>(context);
     surface->resource = *pResDesc;
     *pSurfObject = handle_of(surface);
@@ -171,7 +189,9 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
 }
 
 CUresult cuSurfObjectDestroy(CUsurfObject surfObject) {
-    Registry::get().destroy(&object_of<SurfaceObject>(surfObject));
+    if (surfObject != 0) {
+        Registry::get().destroy(&object_of<SurfaceObject>(surfObject));
+    }
     return CUDA_SUCCESS;
 }
 

@@ -29,11 +29,6 @@ void unbind(TextureReference &texture) {
     texture.address = 0;
 }
 
-void check_filter(CUfilter_mode mode) {
-    require(static_cast<int>(mode) >= CU_TR_FILTER_MODE_POINT &&
-            static_cast<int>(mode) <= CU_TR_FILTER_MODE_LINEAR);
-}
-
 void check_format(CUarray_format format, int channels) {
     require(channels == 1 || channels == 2 || channels == 4);
     require(element_size(format, static_cast<unsigned int>(channels)) != 0);
@@ -72,7 +67,7 @@ CUresult cuTexRefDestroy(CUtexref hTexRef) {
 
 CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
     TextureReference &texture = checked(hTexRef);
-    require(Flags == CU_TRSA_OVERRIDE_FORMAT);
+    require((Flags & ~CU_TRSA_OVERRIDE_FORMAT) == 0);
     checked(hArray);
     unbind(texture);
     texture.array = hArray;
@@ -82,7 +77,7 @@ CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) 
 CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
                                    unsigned int Flags) {
     TextureReference &texture = checked(hTexRef);
-    require(Flags == CU_TRSA_OVERRIDE_FORMAT);
+    require((Flags & ~CU_TRSA_OVERRIDE_FORMAT) == 0);
     checked(hMipmappedArray);
     unbind(texture);
     texture.mipmapped = hMipmappedArray;
@@ -115,7 +110,9 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *
     TextureReference &texture = checked(hTexRef);
     require(desc != nullptr && desc->Width != 0 && desc->Height != 0);
     check_format(desc->Format, static_cast<int>(desc->NumChannels));
-    require(dptr % texture_alignment(texture) == 0);
+    const auto pitch_alignment = static_cast<std::size_t>(
+        attribute_or(texture.context->device, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32));
+    require(dptr % texture_alignment(texture) == 0 && Pitch % pitch_alignment == 0);
     device_range(dptr, Pitch * desc->Height, false);
     unbind(texture);
     texture.address = dptr;
@@ -141,16 +138,12 @@ CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
 }
 
 CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-    TextureReference &texture = checked(hTexRef);
-    check_filter(fm);
-    texture.filter = fm;
+    checked(hTexRef).filter = fm; // measured: any number
     return CUDA_SUCCESS;
 }
 
 CUresult cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-    TextureReference &texture = checked(hTexRef);
-    check_filter(fm);
-    texture.mipmap_filter = fm;
+    checked(hTexRef).mipmap_filter = fm;
     return CUDA_SUCCESS;
 }
 

@@ -9,6 +9,11 @@ namespace {
 CUDA_ARRAY3D_DESCRIPTOR descriptor(const cudaChannelFormatDesc *desc, const cudaExtent &extent,
                                    unsigned int flags) {
     require(desc != nullptr);
+    // As recorded, the shape and the flags come before the channels.
+    constexpr unsigned int known_flags =
+        cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather |
+        cudaArrayColorAttachment | cudaArraySparse | cudaArrayDeferredMapping;
+    require(extent.width != 0 && (flags & ~known_flags) == 0);
     const Format format = format_of(*desc);
     return {extent.width, extent.height, extent.depth, format.format, format.channels, flags};
 }

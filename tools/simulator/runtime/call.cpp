@@ -13,8 +13,7 @@ thread_local Call *innermost = nullptr;
 
 } // namespace
 
-Call::Call(const Row &row) noexcept
-    : device_resets(runtime::device_resets()), row_(row), outer_(innermost) {
+Call::Call(const Row &row) noexcept : row_(row), outer_(innermost) {
     innermost = this;
 }
 

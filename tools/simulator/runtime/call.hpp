@@ -44,8 +44,6 @@ class Call {
     std::uint64_t epoch() const noexcept { return epoch_; }
     // Whether a context was made current in this call already.
     bool has_context = false;
-    // How many resets of devices there were before it began: what it comes upon may be of before a later one.
-    std::uint64_t device_resets = 0;
     // Its status is not to become the thread's last error.
     bool keeps_last_error = false;
 

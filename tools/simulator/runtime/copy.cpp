@@ -51,9 +51,9 @@ CUDA_MEMCPY3D rectangle(void *destination, size_t destination_pitch, const void 
     if (width == 0 || height == 0) {
         return {}; // nothing, whatever the rest says
     }
-    const Ends ends = ends_of(kind);
     check_pitch(destination_pitch, width);
     check_pitch(source_pitch, width);
+    const Ends ends = ends_of(kind);
     return copy_between(linear(ends.destination, destination, destination_pitch, height),
                         linear(ends.source, source, source_pitch, height), width, height);
 }
@@ -67,10 +67,10 @@ CUDA_MEMCPY3D box(const cudaMemcpy3DParms *parameters) {
     return copy_of(parameters);
 }
 
-// A symbol is device memory: the kinds that say so, and the default.
-void check_kind(cudaMemcpyKind kind, cudaMemcpyKind other) {
-    require(kind == other || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
-            cudaErrorInvalidMemcpyDirection);
+// The end of a copy that is a symbol. Of no bytes it is not looked for.
+void *bytes_of(const void *symbol, size_t offset, size_t count, cudaMemcpyKind kind,
+               cudaMemcpyKind by_name) {
+    return count == 0 ? nullptr : pointer(place_in(symbol, offset, count, kind, by_name));
 }
 
 } // namespace
@@ -138,26 +138,26 @@ cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms *p, cudaStream_t s
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
                                cudaMemcpyKind kind) {
-    check_kind(kind, cudaMemcpyHostToDevice);
-    return copy_now(pointer(place_in(symbol, offset, count)), src, count, kind);
+    void *to = bytes_of(symbol, offset, count, kind, cudaMemcpyHostToDevice);
+    return copy_now(to, src, count, kind);
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
                                  cudaMemcpyKind kind) {
-    check_kind(kind, cudaMemcpyDeviceToHost);
-    return copy_now(dst, pointer(place_in(symbol, offset, count)), count, kind);
+    const void *from = bytes_of(symbol, offset, count, kind, cudaMemcpyDeviceToHost);
+    return copy_now(dst, from, count, kind);
 }
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
                                     size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
-    check_kind(kind, cudaMemcpyHostToDevice);
-    return copy_later(pointer(place_in(symbol, offset, count)), src, count, kind, stream);
+    void *to = bytes_of(symbol, offset, count, kind, cudaMemcpyHostToDevice);
+    return copy_later(to, src, count, kind, stream);
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
                                       cudaMemcpyKind kind, cudaStream_t stream) {
-    check_kind(kind, cudaMemcpyDeviceToHost);
-    return copy_later(dst, pointer(place_in(symbol, offset, count)), count, kind, stream);
+    const void *from = bytes_of(symbol, offset, count, kind, cudaMemcpyDeviceToHost);
+    return copy_later(dst, from, count, kind, stream);
 }
 
 } // namespace sim::runtime

@@ -15,8 +15,16 @@ cudaError_t run(const CUDA_MEMCPY3D &copy, const std::optional<cudaStream_t> &st
     return stream ? run_copy(copy, *stream) : run_copy(copy);
 }
 
+// Such a copy is done, whatever the rest says.
+constexpr bool nothing(size_t width, size_t height) {
+    return width == 0 || height == 0;
+}
+
 CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t pitch,
                        size_t width, size_t height, cudaMemcpyKind kind) {
+    if (nothing(width, height)) {
+        return {};
+    }
     const Ends ends = ends_of(kind);
     require(array != nullptr, cudaErrorInvalidResourceHandle);
     check_pitch(pitch, width);
@@ -26,11 +34,25 @@ CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source
 
 CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t array, size_t x,
                          size_t y, size_t width, size_t height, cudaMemcpyKind kind) {
+    if (nothing(width, height)) {
+        return {};
+    }
     const Ends ends = ends_of(kind);
     require(array != nullptr, cudaErrorInvalidResourceHandle);
     check_pitch(pitch, width);
     return copy_between(linear(ends.destination, destination, pitch, height), in_array(array, x, y),
                         width, height);
+}
+
+CUDA_MEMCPY3D between_arrays(const End &to, const End &from, size_t width, size_t height,
+                             cudaMemcpyKind kind) {
+    if (nothing(width, height)) {
+        return {};
+    }
+    require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+            cudaErrorInvalidMemcpyDirection);
+    require(to.array != nullptr && from.array != nullptr, cudaErrorInvalidResourceHandle);
+    return copy_between(to, from, width, height);
 }
 
 // A place in an array that bytes are counted on from, row after row. Measured: behind the end of a row
@@ -56,14 +78,22 @@ struct Cursor {
     }
 };
 
+// Measured: of bytes in a row, what is no kind is the default.
+cudaMemcpyKind known_kind(cudaMemcpyKind kind) {
+    return static_cast<unsigned int>(kind) <= cudaMemcpyDefault ? kind : cudaMemcpyDefault;
+}
+
 cudaError_t bytes_to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t count,
                            cudaMemcpyKind kind, const std::optional<cudaStream_t> &stream) {
     need_context();
+    if (count == 0) {
+        return cudaSuccess;
+    }
     Cursor at(array, x, y);
     for (size_t done = 0; done < count;) {
         const size_t part = std::min(count - done, at.left_in_row());
         const auto *from = static_cast<const std::byte *>(source) + done;
-        demand(run(to_array(array, at.x, at.y, from, part, part, 1, kind), stream));
+        demand(run(to_array(array, at.x, at.y, from, part, part, 1, known_kind(kind)), stream));
         at.advance(part);
         done += part;
     }
@@ -74,11 +104,14 @@ cudaError_t bytes_from_array(void *destination, cudaArray_const_t array, size_t 
                              size_t count, cudaMemcpyKind kind,
                              const std::optional<cudaStream_t> &stream) {
     need_context();
+    if (count == 0) {
+        return cudaSuccess;
+    }
     Cursor at(array, x, y);
     for (size_t done = 0; done < count;) {
         const size_t part = std::min(count - done, at.left_in_row());
         auto *to = static_cast<std::byte *>(destination) + done;
-        demand(run(from_array(to, part, array, at.x, at.y, part, 1, kind), stream));
+        demand(run(from_array(to, part, array, at.x, at.y, part, 1, known_kind(kind)), stream));
         at.advance(part);
         done += part;
     }
@@ -113,11 +146,8 @@ cudaError_t cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
                                      cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
                                      size_t width, size_t height, cudaMemcpyKind kind) {
-    require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
-            cudaErrorInvalidMemcpyDirection);
-    require(dst != nullptr && src != nullptr, cudaErrorInvalidResourceHandle);
-    return run_copy(copy_between(in_array(dst, wOffsetDst, hOffsetDst),
-                                 in_array(src, wOffsetSrc, hOffsetSrc), width, height));
+    return run_copy(between_arrays(in_array(dst, wOffsetDst, hOffsetDst),
+                                   in_array(src, wOffsetSrc, hOffsetSrc), width, height, kind));
 }
 
 // --- bytes in a row, over the end of rows
@@ -146,9 +176,12 @@ cudaError_t cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wO
 cudaError_t cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
                                    cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
                                    size_t count, cudaMemcpyKind kind) {
+    need_context();
+    if (count == 0) {
+        return cudaSuccess;
+    }
     require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
             cudaErrorInvalidMemcpyDirection);
-    need_context();
     Cursor to(dst, wOffsetDst, hOffsetDst), from(src, wOffsetSrc, hOffsetSrc);
     for (size_t done = 0; done < count;) {
         const size_t part = std::min({count - done, to.left_in_row(), from.left_in_row()});

@@ -11,6 +11,12 @@ CUdeviceptr *addresses(const void *const *pointers) noexcept {
     return reinterpret_cast<CUdeviceptr *>(const_cast<const void **>(pointers));
 }
 
+// Measured: batches are for streams that were created, also where null is the thread's own.
+CUstream created(cudaStream_t stream) {
+    require(stream != nullptr);
+    return stream_of(stream);
+}
+
 } // namespace
 #endif
 
@@ -20,13 +26,13 @@ cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, con
                                  size_t numAttrs, cudaStream_t stream) {
     return CU(cuMemcpyBatchAsync_v2)(addresses(dsts), addresses(srcs), const_cast<size_t *>(sizes),
                                      count, same_memory<CUmemcpyAttributes>(attrs), attrsIdxs,
-                                     numAttrs, stream_of(stream));
+                                     numAttrs, created(stream));
 }
 
 cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp *opList,
                                    unsigned long long flags, cudaStream_t stream) {
     return CU(cuMemcpy3DBatchAsync_v2)(numOps, same_memory<CUDA_MEMCPY3D_BATCH_OP>(opList), flags,
-                                       stream_of(stream));
+                                       created(stream));
 }
 #elif CUDART_VERSION >= 12080
 cudaError_t cudaMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count,
@@ -34,13 +40,13 @@ cudaError_t cudaMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t
                                  size_t *failIdx, cudaStream_t stream) {
     return CU(cuMemcpyBatchAsync)(addresses(dsts), addresses(srcs), sizes, count,
                                   same_memory<CUmemcpyAttributes>(attrs), attrsIdxs, numAttrs,
-                                  failIdx, stream_of(stream));
+                                  failIdx, created(stream));
 }
 
 cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp *opList, size_t *failIdx,
                                    unsigned long long flags, cudaStream_t stream) {
     return CU(cuMemcpy3DBatchAsync)(numOps, same_memory<CUDA_MEMCPY3D_BATCH_OP>(opList), failIdx,
-                                    flags, stream_of(stream));
+                                    flags, created(stream));
 }
 #endif
 

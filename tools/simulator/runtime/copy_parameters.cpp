@@ -31,10 +31,11 @@ std::size_t unit_of(const End &first, const End &second) {
 
 CUDA_MEMCPY3D copy_in_units(const End &destination, const End &source, const cudaExtent &extent) {
     const std::size_t width = extent.width * unit_of(destination, source);
-    for (const End *end : {&destination, &source}) {
-        if (end->array == nullptr && (extent.height > 1 || extent.depth > 1)) {
-            check_pitch(end->pitch, width);
-        }
+    // As recorded, where an array takes part the driver judges.
+    const bool linear = destination.array == nullptr && source.array == nullptr;
+    if (linear && (extent.height > 1 || extent.depth > 1)) {
+        check_pitch(destination.pitch, width);
+        check_pitch(source.pitch, width);
     }
     return copy_between(destination, source, width, extent.height, extent.depth);
 }

@@ -234,7 +234,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device) {
 
 cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *prop) {
     require(device != nullptr && prop != nullptr);
-    const int count = device_count();
+    // As recorded, a child of fork may choose, too. What the devices are like cannot be asked there.
+    const int count = in_forked_child() ? 0 : device_count();
     for (int candidate = 0; candidate < count; ++candidate) {
         if (serves(*prop, properties_of(candidate))) {
             *device = candidate;

@@ -1,10 +1,12 @@
 // The name and the text of every error code of the runtime, as its library gives them.
 #pragma once
 
+#include "driver/core/error_texts.hpp"
+
 namespace sim::runtime {
 
 // Null where there is none.
 const char *error_name(int code) noexcept;
-const char *error_text(int code) noexcept;
+using sim::error_text;
 
 } // namespace sim::runtime

@@ -32,6 +32,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
+    require(ms != nullptr); // the driver looks at the events first
 #if CUDART_VERSION >= 13000
     return CU(cuEventElapsedTime_v2)(ms, start, end);
 #else
@@ -41,6 +42,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) 
 
 #if CUDART_VERSION >= 12080 && CUDART_VERSION < 13000
 cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end) {
+    require(ms != nullptr);
     return CU(cuEventElapsedTime_v2)(ms, start, end);
 }
 #endif

@@ -18,6 +18,13 @@ int attribute(CUfunction function, CUfunction_attribute attribute) {
     return CU(cuFuncGetAttribute)(&value, attribute, function) == cudaSuccess ? value : 0;
 }
 
+// The runtime names those that can be set, and refuses others before it looks at the kernel.
+CUfunction_attribute settable(cudaFuncAttribute attribute) {
+    require(attribute >= cudaFuncAttributeMaxDynamicSharedMemorySize &&
+            attribute < cudaFuncAttributeMax);
+    return same<CUfunction_attribute>(attribute);
+}
+
 } // namespace
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, const void *func) {
@@ -56,7 +63,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, const void *func) {
 }
 
 cudaError_t cudaFuncSetAttribute(const void *func, cudaFuncAttribute attr, int value) {
-    return CU(cuFuncSetAttribute)(function_of(func), same<CUfunction_attribute>(attr), value);
+    const CUfunction_attribute which = settable(attr);
+    return CU(cuFuncSetAttribute)(function_of(func), which, value);
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void *func, cudaFuncCache cacheConfig) {
@@ -69,6 +77,7 @@ cudaError_t cudaFuncSetSharedMemConfig(const void *func, cudaSharedMemConfig con
 
 #if CUDART_VERSION >= 12030
 cudaError_t cudaFuncGetName(const char **name, const void *func) {
+    require(name != nullptr);
     return CU(cuKernelGetName)(name, kernel_of(func));
 }
 #endif
@@ -83,8 +92,7 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *pa
 #if CUDART_VERSION >= 12080
 cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attr, int value,
                                             int device) {
-    return CU(cuKernelSetAttribute)(same<CUfunction_attribute>(attr), value, kernel,
-                                    checked_device(device));
+    return CU(cuKernelSetAttribute)(settable(attr), value, kernel, checked_device(device));
 }
 #endif
 

@@ -99,18 +99,14 @@ CUDA_MEMCPY3D row_of_bytes(void *destination, const void *source, size_t count,
 
 CUDA_MEMCPY3D to_symbol(const void *symbol, const void *source, size_t count, size_t offset,
                         cudaMemcpyKind kind) {
-    require(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
-                kind == cudaMemcpyDefault,
-            cudaErrorInvalidMemcpyDirection);
-    return row_of_bytes(pointer(place_in(symbol, offset, count)), source, count, kind);
+    const CUdeviceptr to = place_in(symbol, offset, count, kind, cudaMemcpyHostToDevice);
+    return row_of_bytes(pointer(to), source, count, kind);
 }
 
 CUDA_MEMCPY3D from_symbol(void *destination, const void *symbol, size_t count, size_t offset,
                           cudaMemcpyKind kind) {
-    require(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
-                kind == cudaMemcpyDefault,
-            cudaErrorInvalidMemcpyDirection);
-    return row_of_bytes(destination, pointer(place_in(symbol, offset, count)), count, kind);
+    const CUdeviceptr from = place_in(symbol, offset, count, kind, cudaMemcpyDeviceToHost);
+    return row_of_bytes(destination, pointer(from), count, kind);
 }
 
 } // namespace sim::runtime

@@ -1,6 +1,7 @@
 // Launches of kernels.
 #include "driver_api.hpp"
 #include "launch_configuration.hpp"
+#include "registration.hpp"
 #include "same.hpp"
 #include "symbol.hpp"
 
@@ -37,10 +38,14 @@ bool possible(const dim3 &grid, const dim3 &block) {
                static_cast<unsigned long long>(threads);
 }
 
-// The driver has one code for all that it refuses; the runtime tells a shape that is not possible.
-cudaError_t explained(cudaError_t status, const dim3 &grid, const dim3 &block) {
-    return status == cudaErrorInvalidValue && !possible(grid, block) ? cudaErrorInvalidConfiguration
-                                                                     : status;
+// The driver has one code for all that it refuses. Of a function that the program registered, the runtime tells a
+// shape that is not possible; of a kernel's handle, as recorded, it hands on what the driver said.
+cudaError_t explained(cudaError_t status, const void *function, const dim3 &grid,
+                      const dim3 &block) {
+    return status == cudaErrorInvalidValue && is_registered_function(function) &&
+                   !possible(grid, block)
+               ? cudaErrorInvalidConfiguration
+               : status;
 }
 
 unsigned int shared_size(size_t bytes) {
@@ -72,13 +77,13 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
     return explained(CU(cuLaunchKernel)(function, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
                                         blockDim.y, blockDim.z, shared_size(sharedMem),
                                         stream_of(stream), args, nullptr),
-                     gridDim, blockDim);
+                     func, gridDim, blockDim);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args) {
     const CUlaunchConfig launch = launch_configuration(config);
     const CUfunction function = function_of(func);
-    return explained(CU(cuLaunchKernelEx)(&launch, function, args, nullptr), config->gridDim,
+    return explained(CU(cuLaunchKernelEx)(&launch, function, args, nullptr), func, config->gridDim,
                      config->blockDim);
 }
 
@@ -88,7 +93,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blo
     return explained(CU(cuLaunchCooperativeKernel)(function, gridDim.x, gridDim.y, gridDim.z,
                                                    blockDim.x, blockDim.y, blockDim.z,
                                                    shared_size(sharedMem), stream_of(stream), args),
-                     gridDim, blockDim);
+                     func, gridDim, blockDim);
 }
 
 #if CUDART_VERSION < 13000

@@ -81,16 +81,27 @@ cudaError_t cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
 
 // --- which pool a device or a place has
 
+namespace {
+
+// Measured: who asks for the current pool, or sets it, is told otherwise what is no device than who asks for
+// the default one.
+int with_pool(int device) {
+    require(device >= 0 && device < device_count());
+    return device;
+}
+
+} // namespace
+
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device) {
     return CU_ANY(cuDeviceGetDefaultMemPool)(memPool, checked_device(device));
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
-    return CU_ANY(cuDeviceGetMemPool)(memPool, checked_device(device));
+    return CU_ANY(cuDeviceGetMemPool)(memPool, with_pool(device));
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
-    return CU_ANY(cuDeviceSetMemPool)(checked_device(device), memPool);
+    return CU_ANY(cuDeviceSetMemPool)(with_pool(device), memPool);
 }
 
 #if CUDART_VERSION >= 13000

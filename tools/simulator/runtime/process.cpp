@@ -1,6 +1,5 @@
 #include "process.hpp"
 #include "driver_api.hpp"
-#include "last_error.hpp"
 #include "locks.hpp"
 #include "registration.hpp"
 
@@ -22,7 +21,8 @@ struct Hold {
 struct Process {
     std::atomic<std::uint64_t> resets{0}; // of devices: a context that was good may be no longer
     std::uint64_t epoch = 0;
-    std::vector<Hold> holds; // by device
+    std::vector<Hold> holds;     // by device
+    std::atomic<int> counted{0}; // devices, when a thread was first ready
 };
 
 Process &process() {
@@ -113,6 +113,9 @@ cudaError_t ready() noexcept {
         if (const cudaError_t status = CU_ANY(cuInit)(0); status != cudaSuccess) {
             return status;
         }
+        if (int count = 0; CU_ANY(cuDeviceGetCount)(&count) == cudaSuccess) {
+            process().counted = count;
+        }
         known = now;
     }
     return cudaSuccess;
@@ -148,6 +151,21 @@ int device_count() {
     int count = 0;
     demand(CU_ANY(cuDeviceGetCount)(&count));
     return count;
+}
+
+int known_device_count() {
+    int count = 0;
+    const cudaError_t status = CU_ANY(cuDeviceGetCount)(&count);
+    if (status == cudaErrorInitializationError || status == cudaErrorNotPermitted) {
+        return process().counted;
+    }
+    demand(status);
+    return count;
+}
+
+bool in_forked_child() {
+    int count = 0; // a runtime that is ready was initialised: by the parent
+    return CU_ANY(cuDeviceGetCount)(&count) == cudaErrorInitializationError;
 }
 
 int checked_device(int device) {
@@ -216,7 +234,6 @@ cudaError_t reset_device() {
     const cudaError_t status = CU_ANY(cuDevicePrimaryCtxReset_v2)(device);
     forget_loaded(ended);
     thread().device = device;
-    forget_last_error();
     return status;
 }
 

@@ -17,6 +17,10 @@ void need_context();
 CUcontext current_context();
 
 int device_count();
+// The same, also where the driver may not be asked any more, as the runtime noted it: in a host function, and in
+// a child of fork.
+int known_device_count();
+bool in_forked_child();
 // Refuses with InvalidDevice (101) what is not a device.
 int checked_device(int device);
 // The device of the current context, else the one that the thread has chosen, else the first.

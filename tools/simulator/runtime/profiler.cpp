@@ -9,8 +9,9 @@ cudaError_t cudaProfilerStart() {
     return CU(cuProfilerStart)();
 }
 
+// As recorded: in a child of fork there is nothing to stop.
 cudaError_t cudaProfilerStop() {
-    return CU(cuProfilerStop)();
+    return in_forked_child() ? cudaSuccess : CU(cuProfilerStop)();
 }
 
 } // namespace sim::runtime

@@ -238,6 +238,12 @@ CUfunction registered_function(const void *host) {
 }
 #endif
 
+bool is_registered_function(const void *host) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    return find(all.functions, host) != nullptr;
+}
+
 const void *registered_host(CUfunction function) {
     std::vector<const void *> hosts;
     {

@@ -12,6 +12,8 @@ namespace sim::runtime {
 CUkernel registered_kernel(const void *host);
 #endif
 CUfunction registered_function(const void *host);
+// Whether it stands for a function; loads nothing.
+bool is_registered_function(const void *host);
 // The host address that names a function of the driver's, of the image's in the current context; null where
 // nobody registered it.
 const void *registered_host(CUfunction function);

@@ -12,9 +12,12 @@ Variable variable_of(const void *symbol) {
     return variable;
 }
 
-CUdeviceptr place_in(const void *symbol, std::size_t offset, std::size_t count) {
+CUdeviceptr place_in(const void *symbol, std::size_t offset, std::size_t count, cudaMemcpyKind kind,
+                     cudaMemcpyKind by_name) {
     const Variable variable = variable_of(symbol);
     require(offset <= variable.size && count <= variable.size - offset);
+    require(kind == by_name || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+            cudaErrorInvalidMemcpyDirection);
     return variable.address + offset;
 }
 
@@ -47,29 +50,45 @@ CUfunction function_of(const void *function) {
 }
 #endif
 
-// --- entry points
+namespace {
+
+// As recorded, these ask for the host address of a function: there is nothing to find out of a handle.
+void check_symbol(const void *function) {
+    need_context();
+    require(function != nullptr && is_registered_function(function),
+            cudaErrorInvalidDeviceFunction);
+}
+
+} // namespace
+
+// --- entry points. Measured: what is no symbol says so before a null output does.
 
 cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol) {
+    const Variable variable = variable_of(symbol);
     require(devPtr != nullptr);
-    *devPtr = pointer(variable_of(symbol).address);
+    *devPtr = pointer(variable.address);
     return cudaSuccess;
 }
 
 cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol) {
+    const Variable variable = variable_of(symbol);
     require(size != nullptr);
-    *size = variable_of(symbol).size;
+    *size = variable.size;
     return cudaSuccess;
 }
 
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
+    check_symbol(symbolPtr);
+    const CUfunction function = function_of(symbolPtr);
     require(functionPtr != nullptr);
-    *functionPtr = function_of(symbolPtr);
+    *functionPtr = function;
     return cudaSuccess;
 }
 
 #if CUDART_VERSION >= 12010
 cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     require(kernelPtr != nullptr);
+    check_symbol(entryFuncAddr);
     *kernelPtr = kernel_of(entryFuncAddr);
     return cudaSuccess;
 }

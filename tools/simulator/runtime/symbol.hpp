@@ -14,8 +14,11 @@ struct Variable {
 };
 // Refuses with InvalidSymbol (13) what nobody registered.
 Variable variable_of(const void *symbol);
-// The place in it, of so many bytes. Refuses what does not lie in it with InvalidValue.
-CUdeviceptr place_in(const void *symbol, std::size_t offset, std::size_t count);
+// The place in it, of so many bytes, for a copy. Refuses in this order what is no symbol, what does
+// not lie in it with InvalidValue, and with InvalidMemcpyDirection (21) kinds to which a symbol is
+// no device memory: others than by_name, device to device, and the default.
+CUdeviceptr place_in(const void *symbol, std::size_t offset, std::size_t count, cudaMemcpyKind kind,
+                     cudaMemcpyKind by_name);
 
 // The function behind a registered host function, a cudaKernel_t or a cudaFunction_t, in the current
 // context. Refuses with InvalidDeviceFunction (98) what is none.

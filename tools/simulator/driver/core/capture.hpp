@@ -47,6 +47,9 @@ Node &capture_node(CUstream_st &stream, NodeContent content);
 // Refuses with 906 the legacy stream while a blocking stream of its context captures.
 void refuse_implicit(CUstream_st &stream);
 
+// Refuses with 901 a stream whose capture is invalidated: what looks at its stream before anything else.
+void refuse_invalidated(const CUstream_st &stream);
+
 // For cuEventRecord without CU_EVENT_RECORD_EXTERNAL: where the stream captures, notes what the
 // event stands for and returns true. Where it does not, forgets what the event stood for.
 bool capture_event_record(CUstream_st &stream, CUevent_st &event);

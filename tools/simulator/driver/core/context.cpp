@@ -50,6 +50,12 @@ Stack *&own_stack() noexcept {
     return own.stack;
 }
 
+// As recorded: after a fault, and the reset that ended its context, the process has lost the device.
+void check_available(const Device &on) {
+    constexpr auto device_unavailable = static_cast<CUresult>(46);
+    require(!on.failed, device_unavailable);
+}
+
 void wait_for_change() {
     std::unique_lock lock(Lock::mutex(), std::adopt_lock);
     Lock::changed().wait(lock);
@@ -160,6 +166,9 @@ ContextScope::~ContextScope() {
 
 void tear_down(Context &context) {
     empty(context);
+    if (context.sticky != CUDA_SUCCESS) {
+        device(context.device).failed = true;
+    }
     for (CUdevice other = 0; other < device_count(); ++other) {
         if (Context *primary = device(other).primary) {
             primary->peers.erase(&context);
@@ -188,6 +197,9 @@ void await_end_of(Device &on) {
 }
 
 Context &primary_context(Device &on) {
+    if (on.primary == nullptr || on.primary->destroyed) {
+        check_available(on);
+    }
     if (on.primary == nullptr) {
         on.primary = Registry::get().make<Context>(on.ordinal, true);
     }
@@ -206,7 +218,7 @@ void check_context_flags(unsigned int flags) {
 }
 
 Context &create_context(CUdevice ordinal, unsigned int flags) {
-    device(ordinal);
+    check_available(device(ordinal));
     Context *context = Registry::get().make<Context>(ordinal, false);
     context->flags = flags;
     return *context;

@@ -19,6 +19,7 @@ struct Device {
     CUctx_st *primary = nullptr;    // made at its first retain, never destroyed: reset only
     unsigned int primary_count = 0; // retains
     unsigned int primary_flags = 0;
+    bool failed = false; // a context ended on it that had failed: it gives the process no other
     CUmemPoolHandle_st *default_pool = nullptr;
     CUmemPoolHandle_st *pool = nullptr; // the current one
 };

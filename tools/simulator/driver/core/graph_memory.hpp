@@ -20,8 +20,11 @@ struct GraphAllocation {
     bool outstanding() const noexcept { return self_ != nullptr; }
     void set_outstanding(bool on);
     // Counts it as used by one more launch, until what that allocates is freed. Measured: the
-    // device shows it as soon as the call returns.
-    void reserve();
+    // device shows it as soon as the call returns. As recorded, the executable graph keeps what it
+    // frees itself for its next launch: that counts until the graph ends or the device is trimmed.
+    void reserve(const std::shared_ptr<void> &executable);
+    void trim();
+    bool counts_as_used() const noexcept;
     std::shared_ptr<GraphAllocation> shared() const noexcept { return weak_.lock(); }
     // In the order in which work runs.
     void begin_use();
@@ -40,6 +43,7 @@ struct GraphAllocation {
   private:
     friend std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size);
     std::size_t reserved_ = 0;              // launches that count it as used
+    std::weak_ptr<void> kept_by_;           // the executable graph
     std::shared_ptr<GraphAllocation> self_; // keeps it while it is allocated
     std::weak_ptr<GraphAllocation> weak_;
 };

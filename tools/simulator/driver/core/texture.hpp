@@ -49,8 +49,7 @@ struct TextureObject final : Object {
 
     CUDA_RESOURCE_DESC resource{};
     CUDA_TEXTURE_DESC texture{};
-    CUDA_RESOURCE_VIEW_DESC view{};
-    bool has_view = false;
+    CUDA_RESOURCE_VIEW_DESC view{}; // zeros: none
 };
 struct SurfaceObject final : Object {
     explicit SurfaceObject(CUctx_st &owner);
@@ -59,5 +58,10 @@ struct SurfaceObject final : Object {
 
     CUDA_RESOURCE_DESC resource{};
 };
+
+// Bytes of an element that linear memory may consist of.
+std::size_t linear_element(CUarray_format format, unsigned int channels);
+// Of how many elements of this size a texture of linear memory may consist.
+std::size_t most_linear_elements(CUdevice device, std::size_t element);
 
 } // namespace sim

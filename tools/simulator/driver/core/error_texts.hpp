@@ -1,15 +1,15 @@
-#include "error_texts.hpp"
+// What error codes are in words: the driver and the runtime have the same for the codes that both know.
+#pragma once
 
-#include "runtime_headers.hpp"
+#include "cuda_headers.hpp"
 
-namespace sim::runtime {
-namespace {
+namespace sim {
 
-struct Text {
+struct ErrorText {
     int code;
     const char *text;
 };
-constexpr Text texts[] = {
+inline constexpr ErrorText error_texts[] = {
     {0, "no error"},
     {1, "invalid argument"},
     {2, "out of memory"},
@@ -34,7 +34,7 @@ constexpr Text texts[] = {
     {24, "cannot fetch from a texture that is not bound"},
     {25, "incorrect use of __syncthreads()"},
     {26, "linear filtering not supported for non-float type"},
-#if CUDART_VERSION >= 12090
+#if CUDA_VERSION >= 12090
     {27, "read as normalized float not supported for data type"},
 #else
     {27, "read as normalized float not supported for 32-bit non float type"},
@@ -162,10 +162,9 @@ constexpr Text texts[] = {
     {10000, "api failure base"},
 };
 
-} // namespace
-
-const char *error_text(int code) noexcept {
-    for (const Text &known : texts) {
+// Null where there are none.
+inline const char *error_text(int code) noexcept {
+    for (const ErrorText &known : error_texts) {
         if (known.code == code) {
             return known.text;
         }
@@ -173,4 +172,4 @@ const char *error_text(int code) noexcept {
     return nullptr;
 }
 
-} // namespace sim::runtime
+} // namespace sim
