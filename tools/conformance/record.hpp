@@ -118,6 +118,7 @@ void older_graphs();
 void ipc_processes();
 void at_exit();
 void before_init();
+void hardly_failing();
 void external_arrays();
 void external_semaphores();
 void dma_buffers();

@@ -80,5 +80,7 @@ void services();
 void logs();
 void forked();
 void failed();
+void hardly_failing();
+void several_mistakes();
 
 } // namespace record::QUESTIONS::runtime

@@ -46,6 +46,7 @@ const Section sections[] = {
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
     {"resolution", resolution},
     {"before_init", before_init},
+    {"hardly_failing", hardly_failing},
     {"device_queries", device_queries},
     {"context_queries", context_queries},
     {"green_contexts", green_contexts},

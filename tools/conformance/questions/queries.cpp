@@ -12,6 +12,22 @@ void before_init() {
     ask("cuArrayDestroy", d.cuArrayDestroy(nullptr));
 }
 
+// What fails before cuInit and hardly afterwards.
+void hardly_failing() {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUmoduleLoadingMode loading{};
+    unsigned int base = 0, size = 0; // as the first ABI has addresses
+    ask("cuThreadExchangeStreamCaptureMode before cuInit",
+        d.cuThreadExchangeStreamCaptureMode(&mode));
+    ask("cuModuleGetLoadingMode before cuInit", d.cuModuleGetLoadingMode(&loading));
+    ask("cuTexObjectDestroy(0) before cuInit", d.cuTexObjectDestroy(0));
+    ask("cuSurfObjectDestroy(0) before cuInit", d.cuSurfObjectDestroy(0));
+    ask("cuMemGetAddressRange_v1 before cuInit", d.cuMemGetAddressRange_v1(&base, &size, 0));
+    if (start()) {
+        ask("cuMemGetAddressRange_v1", d.cuMemGetAddressRange_v1(&base, &size, 0));
+    }
+}
+
 namespace {
 
 void error_log() {
@@ -149,7 +165,7 @@ void green_contexts() {
         return;
     }
     CUdevResource all{}, part{}, rest{}, told{};
-    CUdevResourceDesc description = nullptr, refused = nullptr;
+    CUdevResourceDesc description = nullptr;
     CUgreenCtx green = nullptr, of = nullptr;
     CUcontext converted = nullptr;
     unsigned int groups = 1;
@@ -171,7 +187,6 @@ void green_contexts() {
     ask("cuDevSmResourceSplitByCount of 100000",
         d.cuDevSmResourceSplitByCount(&told, &groups, &all, nullptr, 0, 100000));
     ask("cuDevResourceGenerateDesc", d.cuDevResourceGenerateDesc(&description, &part, 1));
-    ask("cuDevResourceGenerateDesc of 0", d.cuDevResourceGenerateDesc(&refused, &part, 0));
     ask("cuGreenCtxCreate flags 0", d.cuGreenCtxCreate(&of, description, 0, 0));
     const CUresult created =
         d.cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM);
