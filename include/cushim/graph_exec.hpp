@@ -66,10 +66,11 @@ struct GraphUpdate {
  * run at the same time: each waits for the one before. Destroying it does not wait: what was launched runs
  * to its end.
  *
- * What a node was set to by set_...() is let go when the node is set to something else, when update() succeeds, and
- * when this object and those that share it are gone; then as soon as what these have launched is through. Launches
- * with native(), by a GraphExec that borrows it, or from the device are not seen: wait for them before any of the
- * three, or let the graph keep what is to be set, by Graph::keep_alive() before instantiate() or update().
+ * What a node was set to by set_...() is let go when the node is set to something else, or a child graph that it is
+ * in, when update() succeeds, and when this object and those that share it are gone; then as soon as what these have
+ * launched is through. Launches with native(), by a GraphExec that borrows it, or from the device are not seen: wait
+ * for them before any of these, or let the graph keep what is to be set, by Graph::keep_alive() before instantiate()
+ * or update().
  *
  * Needs no current context and does not change it, but for launches into Stream::legacy() and
  * Stream::per_thread(), which are streams of the current context: wrong_context where the driver API finds none; the
@@ -101,12 +102,14 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
      * cuGraphExecUpdate (CUDA 10.2), _v2 (CUDA 12.0). */
     CUSHIM_API Result<GraphUpdate> update(const Graph &graph) const noexcept;
 
-    // For single nodes: graph_setters.hpp. The child graph in a node becomes like that one, which has the
-    // same nodes. cuGraphExecChildGraphNodeSetParams, since CUDA 11.1.
+    /* For single nodes: graph_setters.hpp. The child graph in a node becomes like that one, which has the
+     * same nodes, whatever nodes inside it were set to. That graph is kept; of one that is inside a node, and would
+     * go with it, a clone. cuGraphExecChildGraphNodeSetParams, since CUDA 11.1; cuGraphClone. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;
 
-    // A node that is not enabled does nothing. Kernels, copies and fills; each is enabled at first.
+    // A node that is not enabled does nothing. Kernels, copies and fills, of the graph and of those inside it; each
+    // is enabled at first.
     // cuGraphNodeSetEnabled, cuGraphNodeGetEnabled, since CUDA 11.6.
     CUSHIM_API Result<void> set_enabled(const GraphNode &node, bool enabled) const noexcept;
     CUSHIM_API Result<bool> is_enabled(const GraphNode &node) const noexcept;

@@ -11,10 +11,13 @@ class Graph;
 namespace detail {
 
 /* What Graph and GraphExec have in common. Each takes what the graph's add_...() of that type takes; the
- * node stays what it is. In an executable graph it is the node of the graph that it was instantiated from,
- * which must still be there; launches from then on do the new thing, and the graph is not changed. Nodes of the
- * graphs inside that one are refused as another graph's: what is inside a child graph node is changed by
- * set_child_graph_node(), and what is in a conditional node's body by update().
+ * node stays what it is. In an executable graph it is a node of the graph that it was instantiated from, which must
+ * still be there; launches from then on do the new thing, and the graph is not changed.
+ *
+ * It may also be one of a graph inside that one, at any depth: of child_graph(), which is another than the graph
+ * that was copied into the node, or of a conditional node's body. CUDA's documentation knows only of nodes of the
+ * graph itself; driver 580 takes these, too. What a driver does not take, such as a node that was added after the
+ * graph was instantiated, answers its error.
  *
  * Where it fails, the node is what it was. The configuration of a kernel is the whole of it: a node is cooperative,
  * or has a cluster or a priority, only as long as the last one says so; attributes of LaunchConfig::more stay until

@@ -23,6 +23,9 @@ Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
 
 GraphBook::GraphBook(const GraphApi &of) noexcept : api(of), id(next_number()) {}
 
+GraphBook::GraphBook(GraphBook &around, CUgraphNode node) noexcept
+    : api(around.api), id(next_number()), around_(&around), node_(node) {}
+
 unsigned long long GraphBook::count_gone(CUgraphNode node) const noexcept {
     const auto found = gone_.find(node);
     return found == gone_.end() ? 0 : found->second;
@@ -54,7 +57,29 @@ std::shared_ptr<GraphBook> GraphBook::inside(CUgraphNode node, CUgraph graph) {
             return inner.book;
         }
     }
-    return inside.emplace_back(Inner{graph, std::make_shared<GraphBook>(api)}).book;
+    auto book = std::make_shared<GraphBook>(*this, node);
+    for (GraphBook *outer = this; outer != nullptr; outer = outer->around_) {
+        outer->inside_.emplace(book->id, book);
+    }
+    return inside.emplace_back(Inner{graph, std::move(book)}).book;
+}
+
+const GraphBook &GraphBook::book_of(const GraphNode &node) const noexcept {
+    const unsigned long long wanted = GraphAccess::graph_of(node);
+    if (wanted == id) {
+        return *this;
+    }
+    const auto found = inside_.find(wanted);
+    const auto book = found == inside_.end() ? nullptr : found->second.lock();
+    return book ? *book : *this; // it is kept by the one around it
+}
+
+std::vector<CUgraphNode> GraphBook::path_to(const GraphBook &outer) const {
+    std::vector<CUgraphNode> path;
+    for (const GraphBook *book = this; book != &outer; book = book->around_) {
+        path.push_back(book->node_);
+    }
+    return path;
 }
 
 void GraphBook::prepare_to_forget(CUgraphNode node) {
@@ -76,6 +101,9 @@ void GraphBook::forget(CUgraphNode node) noexcept {
 
 void GraphBook::end() noexcept {
     alive_ = false;
+    for (GraphBook *outer = around_; outer != nullptr; outer = outer->around_) {
+        outer->inside_.erase(id);
+    }
     gone_.clear();
     for (const auto &[node, inside] : inner_) {
         for (const Inner &inner : inside) {

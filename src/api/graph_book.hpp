@@ -35,6 +35,8 @@ struct GraphAccess {
 class GraphBook {
   public:
     explicit GraphBook(const GraphApi &of) noexcept;
+    // Of a graph that is inside a node.
+    GraphBook(GraphBook &around, CUgraphNode node) noexcept;
 
     const GraphApi &api;
     const unsigned long long id;
@@ -57,6 +59,10 @@ class GraphBook {
 
     // The book of the graph that is inside this node.
     std::shared_ptr<GraphBook> inside(CUgraphNode node, CUgraph graph);
+    // That of the node's graph, where it is this one or one inside it, at any depth; else this one.
+    const GraphBook &book_of(const GraphNode &node) const noexcept;
+    // The nodes that this graph is inside of, from the inmost to the one in `outer`.
+    std::vector<CUgraphNode> path_to(const GraphBook &outer) const;
 
     // Has room for forget(), so that it cannot fail once the node is gone. Not for a node of which nobody has
     // been told.
@@ -78,8 +84,11 @@ class GraphBook {
     unsigned long long count_gone(CUgraphNode node) const noexcept;
 
     bool alive_ = true;
+    GraphBook *const around_ = nullptr; // there as long as it has not ended this one
+    const CUgraphNode node_ = nullptr;  // in that one
     std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle
     std::unordered_map<CUgraphNode, std::vector<Inner>> inner_;
+    std::unordered_map<unsigned long long, std::weak_ptr<GraphBook>> inside_; // by id, at any depth
 };
 
 } // namespace cushim::detail

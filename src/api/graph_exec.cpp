@@ -21,16 +21,18 @@ Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
     return state;
 }
 
-/* Only nodes of the graph itself. For each call on a single node CUDA's documentation has it identified by the one
- * "in the non-executable graph, from which the executable graph was instantiated", and nowhere says that a node of
- * a graph inside that one will do: a driver that takes it does so on its own account. The sections
- * child_graph_nodes, grandchild_graph_nodes and body_nodes of cushim-conformance ask drivers what they do. */
-Result<void> check_exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
+/* One of the graph, or of a graph inside it. CUDA's documentation speaks of the nodes "in the non-executable graph,
+ * from which the executable graph was instantiated"; the sections child_graph_nodes, grandchild_graph_nodes and
+ * body_nodes of cushim-conformance ask drivers for those inside: 580 takes them. Whether the node was there when the
+ * executable graph was made is CUDA's to tell. */
+Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
     if (!state.book) {
         return Error::invalid_argument(
             "the nodes of an executable graph that was adopted are not known");
     }
-    return detail::check_node(*state.book, node);
+    const detail::GraphBook &book = state.book->book_of(node);
+    CUSHIM_TRY_VOID(detail::check_node(book, node));
+    return detail::ExecNode{node.native(), book, *state.book};
 }
 
 GraphExec own_exec(detail::NewState<GraphExecState> &state) noexcept {
@@ -162,13 +164,16 @@ Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters 
                             const detail::NodeUses &uses) const noexcept {
     CUSHIM_TRY(auto kept, detail::keep_uses(detail::NewUses(uses)));
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(check_exec_node(*state, node));
+    CUSHIM_TRY(const detail::ExecNode place, exec_node(*state, node));
     CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), node.native(), kept.get()));
+    CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), place, kept.get()));
     Result<void> done = state->api.calls_of(parameters.type())
                             .exec_set(state->exec, node.native(), parameters, state->context);
     if (done) {
+        if (parameters.type() == GraphNodeType::child_graph) {
+            state->uses.end_inside(node.native());
+        }
         state->uses.keep(node.native(), std::move(kept));
     } else {
         state->uses.unprepare(node.native());
@@ -183,20 +188,25 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
     if (&inner->api() != &state->api) {
         return Error::unsupported_platform("the child graph is one of the other API");
     }
-    detail::State *const uses[] = {inner}; // whose nodes may use what only it keeps
+    // Its nodes may use what only it keeps; and what a graph inside a node keeps goes with the node.
+    Graph copy;
+    if (inner->around) {
+        CUSHIM_TRY(copy, child.clone());
+    }
+    detail::State *const uses[] = {copy ? detail::Access::state(copy) : inner};
     return set(node, detail::ChildGraphNode{inner->graph}, {uses});
 }
 
 Result<void> GraphExec::set_enabled(const GraphNode &node, bool enabled) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(check_exec_node(*state, node));
+    CUSHIM_TRY_VOID(exec_node(*state, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return state->api.exec.set_enabled(state->exec, node.native(), enabled);
 }
 
 Result<bool> GraphExec::is_enabled(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(check_exec_node(*state, node));
+    CUSHIM_TRY_VOID(exec_node(*state, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     bool enabled = false;
     CUSHIM_TRY_VOID(state->api.exec.is_enabled(state->exec, node.native(), &enabled));

@@ -1,17 +1,19 @@
 #include "graph_exec_state.hpp"
 
+#include <algorithm>
+
 #include "stream_context.hpp"
 #include "with_memory.hpp"
 
 namespace cushim::detail {
 
 ExecUses::~ExecUses() {
-    for (auto &[node, kept] : by_node_) {
-        release_never(kept.release());
+    for (auto &[node, place] : by_node_) {
+        release_never(place.kept.release());
     }
 }
 
-Result<void> ExecUses::prepare(const Context &context, CUgraphNode node,
+Result<void> ExecUses::prepare(const Context &context, const ExecNode &node,
                                const KeptUses *kept) noexcept {
     if (kept == nullptr) {
         return {};
@@ -24,7 +26,7 @@ Result<void> ExecUses::prepare(const Context &context, CUgraphNode node,
         launched_in_ = context.native();
     }
     return with_memory([&]() -> Result<void> {
-        by_node_.try_emplace(node);
+        by_node_.try_emplace(node.native, Place{node.book.path_to(node.root), nullptr});
         return {};
     });
 }
@@ -34,17 +36,29 @@ void ExecUses::keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept {
     if (place == by_node_.end()) {
         return;
     }
-    std::swap(place->second, kept);
+    std::swap(place->second.kept, kept);
     let_go(std::move(kept));
-    if (!place->second) {
+    if (!place->second.kept) {
         by_node_.erase(place);
     }
 }
 
 void ExecUses::unprepare(CUgraphNode node) noexcept {
     const auto place = by_node_.find(node);
-    if (place != by_node_.end() && !place->second) {
+    if (place != by_node_.end() && !place->second.kept) {
         by_node_.erase(place);
+    }
+}
+
+void ExecUses::end_inside(CUgraphNode node) noexcept {
+    for (auto at = by_node_.begin(); at != by_node_.end();) {
+        auto &[path, kept] = at->second;
+        if (std::find(path.begin(), path.end(), node) == path.end()) {
+            ++at;
+            continue;
+        }
+        let_go(std::move(kept));
+        at = by_node_.erase(at);
     }
 }
 
@@ -91,8 +105,8 @@ Result<void> ExecUses::record(const Stream &stream) noexcept {
 }
 
 void ExecUses::end() noexcept {
-    for (auto &[node, kept] : by_node_) {
-        let_go(std::move(kept));
+    for (auto &[node, place] : by_node_) {
+        let_go(std::move(place.kept));
     }
     by_node_.clear();
 }

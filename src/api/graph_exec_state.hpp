@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "graph_api.hpp"
 #include "graph_book.hpp"
@@ -13,6 +14,13 @@
 #include "in_context.hpp"
 
 namespace cushim::detail {
+
+// A node of the graph that an executable graph is from, or of one inside it.
+struct ExecNode {
+    CUgraphNode native;
+    const GraphBook &book; // of its own graph
+    const GraphBook &root; // of the executable graph's
+};
 
 /* What nodes use that were set in the executable graph itself: CUDA has no place to keep that in. What a node
  * uses goes when something else is set there, or the executable graph is gone, and the last launch is through. */
@@ -25,10 +33,14 @@ class ExecUses {
     ~ExecUses();
 
     // Has room for it, so that nothing can fail once the node is set.
-    Result<void> prepare(const Context &context, CUgraphNode node, const KeptUses *kept) noexcept;
+    Result<void> prepare(const Context &context, const ExecNode &node,
+                         const KeptUses *kept) noexcept;
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
     // The node was not set.
     void unprepare(CUgraphNode node) noexcept;
+
+    // All nodes inside this one are what a graph's are.
+    void end_inside(CUgraphNode node) noexcept;
 
     // Whether launches have to be told.
     bool empty() const noexcept { return by_node_.empty(); }
@@ -40,10 +52,15 @@ class ExecUses {
     void end() noexcept;
 
   private:
+    struct Place {
+        std::vector<CUgraphNode> path; // GraphBook::path_to(): those may be gone
+        std::unique_ptr<KeptUses> kept;
+    };
+
     void let_go(std::unique_ptr<KeptUses> kept) noexcept;
     Result<void> record(const Stream &stream) noexcept;
 
-    std::unordered_map<CUgraphNode, std::unique_ptr<KeptUses>> by_node_;
+    std::unordered_map<CUgraphNode, Place> by_node_;
     Event last_launch_;
     CUcontext launched_in_ = nullptr; // whose event that is
     bool was_launched_ = false;

@@ -401,23 +401,6 @@ TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capt
     CHECK(captured.error().status() == 900);
 }
 
-GRAPH_TEST_CASE("nodes of a child graph are not the executable graph's", "[graph][G22]") {
-    const auto [context, graph] = api_test::make_graph(api);
-    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
-    const Graph inner = ok(create_graph(api, context));
-    const GraphNode copied = ok(inner.add_memset_node({}, memory, 1));
-    const GraphNode child = ok(graph.add_child_graph_node({}, inner));
-    const auto inside = ok(ok(graph.child_graph(child)).nodes());
-    REQUIRE(inside.size() == 1);
-    const GraphExec exec = ok(graph.instantiate());
-    const char *const message = "invalid argument: the node is of another graph";
-    for (const GraphNode &node : {copied, inside[0]}) {
-        CHECK(api_test::refusal(exec.set_memset_node(node, memory, 2)) == message);
-        CHECK(api_test::refusal(exec.set_enabled(node, false)) == message);
-        CHECK(api_test::refusal(exec.is_enabled(node)) == message);
-    }
-}
-
 TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
     api_test::restart("");
     auto context = api_test::Trial::context();

@@ -3,67 +3,25 @@
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 #include "harness/simulator.hpp"
+#include "harness/watched.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <memory>
 #include <vector>
 
 #include <catch2/generators/catch_generators.hpp>
 
 using namespace cushim;
 using api_test::create_graph;
+using api_test::Gate;
+using api_test::let_go_of_what_can;
+using api_test::make_work_place;
 using api_test::soon;
+using api_test::Watched;
 using support::ok;
-
-namespace {
-
-// A closure that counts its calls, and whether it is still there.
-class Watched {
-  public:
-    auto closure() {
-        return [count = count_] { ++*count; };
-    }
-    bool is_gone() const { return count_.use_count() == 1; }
-    int calls() const { return *count_; }
-
-  private:
-    std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
-};
-
-// Holds a stream up until it is opened.
-class Gate {
-  public:
-    Result<void> close(const Stream &stream) const {
-        return stream.launch_host_function([open = open_] {
-            while (!*open) {
-                std::this_thread::yield();
-            }
-        });
-    }
-    void open() const { *open_ = true; }
-    ~Gate() { open(); }
-
-  private:
-    std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
-};
-
-struct Place {
-    Context context;
-    Stream stream;
-};
-
-Result<Place> make_place(const api_test::Trial &trial) {
-    CUSHIM_TRY(Context context, trial.context());
-    CUSHIM_TRY(Stream stream, Stream::create(context, {.non_blocking = true}));
-    return Place{std::move(context), std::move(stream)};
-}
-
-} // namespace
 
 GRAPH_SCENARIO_TEST("what a node of an executable graph used goes when it is set anew",
                     "[graph][G23]") {
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const auto at, make_work_place(trial));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -84,7 +42,7 @@ GRAPH_SCENARIO_TEST("what a node of an executable graph used goes when it is set
 }
 
 GRAPH_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][G23]") {
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const auto at, make_work_place(trial));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -106,7 +64,7 @@ GRAPH_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][
 }
 
 GRAPH_SCENARIO_TEST("an executable graph keeps the child graph that it is set to", "[graph][G14]") {
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const auto at, make_work_place(trial));
     CUSHIM_TRY(const Graph inner, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode nothing, inner.add_host_node({}, [] {}));
     (void)nothing;
@@ -129,7 +87,7 @@ GRAPH_SCENARIO_TEST("an executable graph keeps the child graph that it is set to
 }
 
 GRAPH_SCENARIO_TEST("launches in streams of another context are waited for, too", "[graph][G23]") {
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const auto at, make_work_place(trial));
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context other, Context::create(device));
     CUSHIM_TRY(const Stream stream, Stream::create(other, {.non_blocking = true}));
@@ -165,7 +123,7 @@ TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
     REQUIRE(gate.close(stream).has_value());
     REQUIRE(exec.launch(stream).has_value());
     REQUIRE(exec.set_host_node(call, [] {}).has_value());
-    wait_for_released_closures(); // does not wait for the stream
+    let_go_of_what_can();
     CHECK_FALSE(watched.is_gone());
     gate.open();
     REQUIRE(stream.synchronize().has_value());
@@ -194,7 +152,7 @@ TEST_CASE("a launch whose end could not be learned is through when a later one i
     CHECK(reports.names() == std::vector<std::string>{"cuEventRecord"});
     ok(exec.launch(another)); // comes after it all the same
     ok(exec.set_host_node(call, [] {}));
-    wait_for_released_closures();
+    let_go_of_what_can();
     CHECK_FALSE(watched.is_gone());
     gate.open();
     ok(another.synchronize());
@@ -216,7 +174,7 @@ TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23]
     ok(exec.set_host_node(call, [] {}));
     ok(behind.close(stream));
     ok(exec.launch(stream));
-    wait_for_released_closures();
+    let_go_of_what_can();
     CHECK_FALSE(first.is_gone());
     before.open();
     CHECK(soon([&] { return first.is_gone(); }));

@@ -1,0 +1,55 @@
+// What tests of lifetimes watch: closures that tell whether they are there, and streams that are held up.
+#pragma once
+
+#include "scenario.hpp"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace api_test {
+
+// A closure that counts its calls, and whether it is still there.
+class Watched {
+  public:
+    auto closure() {
+        return [count = count_] { ++*count; };
+    }
+    bool is_gone() const { return count_.use_count() == 1; }
+    int calls() const { return *count_; }
+
+  private:
+    std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
+};
+
+// Holds a stream up until it is opened.
+class Gate {
+  public:
+    cushim::Result<void> close(const cushim::Stream &stream) const {
+        return stream.launch_host_function([open = open_] {
+            while (!*open) {
+                std::this_thread::yield();
+            }
+        });
+    }
+    void open() const { *open_ = true; }
+    ~Gate() { open(); }
+
+  private:
+    std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+// Where work runs.
+struct WorkPlace {
+    cushim::Context context;
+    cushim::Stream stream;
+};
+
+inline cushim::Result<WorkPlace> make_work_place(const Trial &trial) {
+    CUSHIM_TRY(cushim::Context context, trial.context());
+    CUSHIM_TRY(cushim::Stream stream, cushim::Stream::create(context, {.non_blocking = true}));
+    return WorkPlace{std::move(context), std::move(stream)};
+}
+
+} // namespace api_test
