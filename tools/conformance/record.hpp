@@ -106,6 +106,8 @@ void graphs_without_context();
 void child_graph_nodes();
 void grandchild_graph_nodes();
 void body_nodes();
+void inner_graphs_set_anew();
+void pool_export_order();
 void graph_edges();
 void graph_memory_nodes();
 void generic_nodes();

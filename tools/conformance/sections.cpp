@@ -67,6 +67,8 @@ const Section sections[] = {
     {"child_graph_nodes", child_graph_nodes},
     {"grandchild_graph_nodes", grandchild_graph_nodes},
     {"body_nodes", body_nodes},
+    {"inner_graphs_set_anew", inner_graphs_set_anew},
+    {"pool_export_order", pool_export_order},
     {"external_arrays", external_arrays},
     {"external_semaphores", external_semaphores},
     {"dma_buffers", dma_buffers},

@@ -199,4 +199,42 @@ void body_nodes() {
     d.cuGraphDestroy(graph);
 }
 
+// Nodes that came later than the executable graph, and what follows when a node's graph is set anew.
+void inner_graphs_set_anew() {
+    if (!start()) {
+        return;
+    }
+    const Work work;
+    CUgraph child = nullptr, graph = nullptr, clone = nullptr;
+    CUgraphNode node = nullptr, late = nullptr;
+    d.cuGraphCreate(&child, 0);
+    d.cuGraphCreate(&graph, 0);
+    add_work(work, child);
+    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    const CUgraph inner = inside(node);
+    const Nodes nodes = nodes_of(inner);
+    ask("cuGraphClone of the graph inside", d.cuGraphClone(&clone, inner));
+    const CUgraphExec exec = instantiate(graph);
+    const auto fill = fill_of(work.word, after);
+    ask("cuGraphExecMemsetNodeSetParams",
+        d.cuGraphExecMemsetNodeSetParams(exec, nodes.fill, &fill, context()));
+    ask("cuGraphExecChildGraphNodeSetParams of the clone",
+        d.cuGraphExecChildGraphNodeSetParams(exec, node, clone));
+    launch(exec, work.word);
+    ask("cuGraphExecMemsetNodeSetParams after that",
+        d.cuGraphExecMemsetNodeSetParams(exec, nodes.fill, &fill, context()));
+    launch(exec, work.word);
+    ask("cuGraphExecChildGraphNodeSetParams of the graph inside",
+        d.cuGraphExecChildGraphNodeSetParams(exec, node, inner));
+    launch(exec, work.word);
+    ask("cuGraphAddMemsetNode inside",
+        d.cuGraphAddMemsetNode(&late, inner, nullptr, 0, &fill, context()));
+    ask("cuGraphExecMemsetNodeSetParams of that one",
+        d.cuGraphExecMemsetNodeSetParams(exec, late, &fill, context()));
+    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    d.cuGraphDestroy(clone);
+    d.cuGraphDestroy(graph);
+    d.cuGraphDestroy(child);
+}
+
 } // namespace record::QUESTIONS

@@ -481,4 +481,34 @@ void pools() {
     d.cuStreamSynchronize(stream);
 }
 
+// What comes first: the pool, then what is in it.
+void pool_export_order() {
+    if (!start()) {
+        return;
+    }
+    CUmemPoolProps props{};
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemoryPool pool = nullptr;
+    CUstream stream = nullptr;
+    CUdeviceptr p = 0;
+    d.cuStreamCreate(&stream, 0);
+    d.cuMemPoolCreate(&pool, &props);
+    d.cuMemAllocFromPoolAsync(&p, 4096, pool, stream);
+    d.cuStreamSynchronize(stream);
+    CUmemPoolPtrExportData data{};
+    ask("cuMemPoolExportPointer before its pool", d.cuMemPoolExportPointer(&data, p));
+    int fd = -1;
+    ask("cuMemPoolExportToShareableHandle",
+        d.cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    ask("cuMemPoolExportPointer", d.cuMemPoolExportPointer(&data, p));
+    close(fd);
+    ask("cuMemPoolExportPointer after the handle", d.cuMemPoolExportPointer(&data, p));
+    d.cuMemFreeAsync(p, stream);
+    d.cuStreamSynchronize(stream);
+    d.cuMemPoolDestroy(pool);
+    d.cuStreamDestroy(stream);
+}
+
 } // namespace record::QUESTIONS
