@@ -149,6 +149,7 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
 }
 
 CUresult cuTexObjectDestroy(CUtexObject texObject) {
+    current_context();
     if (texObject != 0) {
         Registry::get().destroy(&object_of<TextureObject>(texObject));
     }
@@ -189,6 +190,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
 }
 
 CUresult cuSurfObjectDestroy(CUsurfObject surfObject) {
+    current_context();
     if (surfObject != 0) {
         Registry::get().destroy(&object_of<SurfaceObject>(surfObject));
     }

@@ -25,9 +25,9 @@ CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source
     if (nothing(width, height)) {
         return {};
     }
+    check_pitch(pitch, width);
     const Ends ends = ends_of(kind);
     require(array != nullptr, cudaErrorInvalidResourceHandle);
-    check_pitch(pitch, width);
     return copy_between(in_array(array, x, y), linear(ends.source, source, pitch, height), width,
                         height);
 }
@@ -37,9 +37,9 @@ CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t arra
     if (nothing(width, height)) {
         return {};
     }
+    check_pitch(pitch, width);
     const Ends ends = ends_of(kind);
     require(array != nullptr, cudaErrorInvalidResourceHandle);
-    check_pitch(pitch, width);
     return copy_between(linear(ends.destination, destination, pitch, height), in_array(array, x, y),
                         width, height);
 }

@@ -154,8 +154,7 @@ cudaError_t create_texture(cudaTextureObject_t *object, const cudaResourceDesc *
 
 template <class Texture>
 cudaError_t show_texture(Texture *output, cudaTextureObject_t object) {
-    // Measured with no output either: this one looks at the object first.
-    require(object != 0, cudaErrorInvalidResourceHandle);
+    require(output != nullptr || object != 0, cudaErrorInvalidResourceHandle); // measured
     require(output != nullptr);
     CUDA_TEXTURE_DESC texture{};
     demand(CU(cuTexObjectGetTextureDesc)(&texture, object));
@@ -234,7 +233,7 @@ cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
 
 cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *pResDesc,
                                              cudaSurfaceObject_t surfObject) {
-    require(surfObject != 0, cudaErrorInvalidDevice); // measured with no output either
+    require(pResDesc != nullptr || surfObject != 0, cudaErrorInvalidDevice); // measured
     require(pResDesc != nullptr);
     CUDA_RESOURCE_DESC resource{};
     demand(CU(cuSurfObjectGetResourceDesc)(&resource, surfObject));
