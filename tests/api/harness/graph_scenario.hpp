@@ -110,8 +110,8 @@ bool soon(const Predicate &predicate) {
     return true;
 }
 
-// Gives what could go the time to go, while work of the test's is held up. Such work may hold up whoever
-// destroys things, too: cuCtxDestroy of a context that the test before used waits for host functions of others.
+// Gives what could go the time to go, while work of the test's is held up: on a device that may hold up whoever
+// destroys things, too.
 inline void let_go_of_what_can() {
     if (simulator() != nullptr) {
         cushim::wait_for_released_closures();
