@@ -33,6 +33,8 @@ TEST_CASE("a fault of queued work makes its context fail for good", "[engine]") 
     CHECK(order.launch(nullptr, 3) == status);
     CUdeviceptr memory = 0;
     CHECK(d.cuMemAlloc(&memory, 4) == status);
+    CHECK(d.cuTexObjectDestroy(0) == status);
+    CHECK(d.cuSurfObjectDestroy(0) == status);
     CHECK(order.ran().empty());
     CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
 }

@@ -170,6 +170,11 @@ TEST_CASE("a kernel node of a function is added and set with a current context o
     REQUIRE(d().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
     CHECK(d().cuGraphKernelNodeSetParams(node, &parameters) == CUDA_ERROR_INVALID_CONTEXT);
     expect_misuse("a kernel node of a function without a current context");
+    const CUgraph around = make_graph();
+    CHECK(d().cuGraphAddChildGraphNode(&node, around, nullptr, 0, graph) ==
+          CUDA_ERROR_INVALID_CONTEXT);
+    expect_misuse("a kernel node of a function without a current context");
+    destroy(around);
     REQUIRE(d().cuCtxSetCurrent(context) == CUDA_SUCCESS);
     destroy(graph);
     module.unload();

@@ -169,6 +169,10 @@ TEST_CASE("a texture object says what it was made of", "[runtime_array]") {
     CHECK(from.resType == cudaResourceTypeArray);
     CHECK(from.res.array.array == array);
     CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
+    CHECK(r.cudaGetTextureObjectTextureDesc(&back, 0) == cudaErrorInvalidValue);
+    CHECK(r.cudaGetTextureObjectTextureDesc(nullptr, 0) == cudaErrorInvalidResourceHandle);
+    CHECK(r.cudaGetSurfaceObjectResourceDesc(&from, 0) == cudaErrorInvalidValue);
+    CHECK(r.cudaGetSurfaceObjectResourceDesc(nullptr, 0) == cudaErrorInvalidDevice);
     CHECK(r.cudaCreateTextureObject(&object, nullptr, &texture, nullptr) == cudaErrorInvalidValue);
     CHECK(r.cudaCreateTextureObject(&object, &resource, nullptr, nullptr) == cudaErrorInvalidValue);
     resource.resType = static_cast<cudaResourceType>(77);

@@ -64,7 +64,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
     require(step.type() == CU_GRAPH_NODE_TYPE_GRAPH);
     try {
         update_plan(step.plans.front(), child, flags);
-    } catch (const UpdateProblem &) {
+    } catch (const UpdateProblem &) { // recorded of another shape
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     return CUDA_SUCCESS;

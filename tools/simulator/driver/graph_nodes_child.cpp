@@ -62,7 +62,9 @@ namespace driver {
 CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                   const CUgraphNode *dependencies, size_t numDependencies,
                                   CUgraph childGraph) {
-    ChildCopy copy(graph_of(childGraph));
+    const Graph &child = graph_of(childGraph);
+    need_context_for_kernels(child);
+    ChildCopy copy(child);
     copy.give_to(new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
                           [](Graph &) { return child_content(); }));
     return CUDA_SUCCESS;

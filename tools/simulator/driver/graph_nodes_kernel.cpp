@@ -165,21 +165,39 @@ NodeContent with_priority(NodeContent content, int priority) {
 
 namespace {
 
-// A function runs in the context that is current, and so does a kernel that is given none.
-void need_context(const KernelNode &node) {
-    if (current_or_null() != nullptr) {
-        return;
-    }
-    const Object *function = Registry::get().find(node.function);
+void need_context_for(const void *handle) {
+    const Object *function = Registry::get().find(handle);
     if (function != nullptr && function->kind == Kind::function) {
         misuse("a kernel node of a function without a current context, which ends a process of the "
                "measured driver");
         refuse(CUDA_ERROR_INVALID_CONTEXT);
     }
-    require(node.context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+}
+
+// A function runs in the context that is current, and so does a kernel that is given none.
+void need_context(const KernelNode &node) {
+    if (current_or_null() == nullptr) {
+        need_context_for(node.function);
+        require(node.context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    }
 }
 
 } // namespace
+
+void need_context_for_kernels(const Graph &graph) {
+    if (current_or_null() != nullptr) {
+        return;
+    }
+    for (const Node *node : graph.nodes) {
+        if (node->type() == CU_GRAPH_NODE_TYPE_KERNEL) {
+            need_context_for(
+                std::any_cast<const KernelLaunch &>(node->content.work.parameters).function);
+        }
+        for (const Graph *inner : node->graphs) {
+            need_context_for_kernels(*inner);
+        }
+    }
+}
 
 NodeContent kernel_content(const KernelNode &node) {
     require(node.function != nullptr);

@@ -2,6 +2,7 @@
 #include "core/context.hpp"
 #include "core/launch.hpp"
 #include "core/stream.hpp"
+#include "core/texture.hpp"
 #include "driver_functions.hpp"
 
 #include <cstdint>
@@ -82,10 +83,12 @@ CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numby
     return CUDA_SUCCESS;
 }
 
-// Measured of a reference of the kernel's module that the kernel does not use. Which it uses is not known here.
-CUresult cuParamSetTexRef(CUfunction hfunc, int, CUtexref) {
+// Drivers refuse a reference that the kernel does not use, too. Which it uses is not known here.
+CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
     function_of(hfunc);
-    refuse(CUDA_ERROR_INVALID_VALUE);
+    checked(hTexRef);
+    require(texunit == CU_PARAM_TR_DEFAULT);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuLaunch(CUfunction f) {

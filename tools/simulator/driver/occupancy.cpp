@@ -108,9 +108,10 @@ struct ClusterQuestion {
     if (config->numAttrs != 0) {
         question.launch.attributes.assign(config->attrs, config->attrs + config->numAttrs);
     }
+    require(config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0);
+    const std::uint64_t layer = std::uint64_t(config->blockDimX) * config->blockDimY;
     const std::uint64_t threads =
-        std::uint64_t(config->blockDimX) * config->blockDimY * config->blockDimZ;
-    require(threads != 0);
+        layer > UINT_MAX ? layer : layer * config->blockDimZ; // of 64 bits
     require(attribute_or(context.device, 120, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
     // Of a block that is too large none is active.
     question.block = static_cast<unsigned int>(std::min<std::uint64_t>(threads, UINT_MAX));

@@ -21,8 +21,8 @@ struct Hold {
 struct Process {
     std::atomic<std::uint64_t> resets{0}; // of devices: a context that was good may be no longer
     std::uint64_t epoch = 0;
-    std::vector<Hold> holds;     // by device
-    std::atomic<int> counted{0}; // devices, when a thread was first ready
+    std::vector<Hold> holds;      // by device
+    std::atomic<int> counted{-1}; // devices, when a thread was first ready; negative: none was
 };
 
 Process &process() {
@@ -156,8 +156,10 @@ int device_count() {
 int known_device_count() {
     int count = 0;
     const cudaError_t status = CU_ANY(cuDeviceGetCount)(&count);
-    if (status == cudaErrorInitializationError || status == cudaErrorNotPermitted) {
-        return process().counted;
+    const bool cannot_tell =
+        status == cudaErrorInitializationError || status == cudaErrorNotPermitted;
+    if (const int counted = process().counted; cannot_tell && counted >= 0) {
+        return counted;
     }
     demand(status);
     return count;

@@ -50,7 +50,8 @@ Stack *&own_stack() noexcept {
     return own.stack;
 }
 
-// As recorded: after a fault, and the reset that ended its context, the process has lost the device.
+// After a fault the process has lost the device, once the context is gone. Recorded of a primary context that is
+// reset; that created ones do not differ is what CUDA's words of such errors say: the process must be ended.
 void check_available(const Device &on) {
     constexpr auto device_unavailable = static_cast<CUresult>(46);
     require(!on.failed, device_unavailable);

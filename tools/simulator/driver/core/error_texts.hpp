@@ -1,4 +1,5 @@
-// What error codes are in words: the driver and the runtime have the same for the codes that both know.
+// What error codes are in words: the runtime's, recorded of all. The driver's are the same where they were
+// asked for, 1 and 709.
 #pragma once
 
 #include "cuda_headers.hpp"

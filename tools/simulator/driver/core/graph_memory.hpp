@@ -20,8 +20,8 @@ struct GraphAllocation {
     bool outstanding() const noexcept { return self_ != nullptr; }
     void set_outstanding(bool on);
     // Counts it as used by one more launch, until what that allocates is freed. Measured: the
-    // device shows it as soon as the call returns. As recorded, the executable graph keeps what it
-    // frees itself for its next launch: that counts until the graph ends or the device is trimmed.
+    // device shows it as soon as the call returns, and still where the graph has freed it itself. That
+    // the executable graph keeps it until it ends or the device is trimmed is documented.
     void reserve(const std::shared_ptr<void> &executable);
     void trim();
     bool counts_as_used() const noexcept;

@@ -25,6 +25,8 @@ void show_kernel(Node &node, CUDA_KERNEL_NODE_PARAMS_v3 &out);
 #endif
 
 NodeContent kernel_content(const KernelNode &parameters);
+// Of a graph that is copied into a node.
+void need_context_for_kernels(const Graph &graph);
 NodeContent copy_content(const CUDA_MEMCPY3D &parameters, CUcontext context);
 NodeContent memset_content(const CUDA_MEMSET_NODE_PARAMS &parameters, CUcontext context);
 NodeContent host_content(const CUDA_HOST_NODE_PARAMS &parameters);
