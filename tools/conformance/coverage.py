@@ -11,8 +11,8 @@ with a reason, and MISSING what is open, a line each:
 
 With CUSHIM_CONFORMANCE its answers on the simulator are taken, too: they tell what the questions would
 record, and stand in for recordings without `-- calls` lines, as older ones are. Fails where something is
-missing that MISSING does not list, where MISSING lists what is there, and where CANNOT names what was
-seen after all.
+missing that MISSING does not list, where MISSING lists what is there, and where CANNOT names what is
+there after all.
 
   --table    print a line for each entry point
   --update   write MISSING anew
@@ -128,7 +128,7 @@ def main():
                  if (n, o) not in missing]
     mistakes += [f"{n}: has a reason for no {o}, but " + (
         f"one was {'recorded' if (n, o) in recorded else 'seen'}" if (n, o) in wanted else "is not simulated")
-                 for n, o in reasons if (n, o) in recorded | asked or (n, o) not in wanted]
+                 for n, o in reasons if (n, o) in there or (n, o) not in wanted]
     print("\n".join(mistakes) + "\n" * bool(mistakes), end="")
     print("recorded:" if recorded else "asked, since no recording tells its calls yet:")
     for library in ("driver", "runtime", ""):
