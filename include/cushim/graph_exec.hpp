@@ -103,8 +103,8 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     CUSHIM_API Result<GraphUpdate> update(const Graph &graph) const noexcept;
 
     /* For single nodes: graph_setters.hpp. The child graph in a node becomes like that one, which has the
-     * same nodes, whatever nodes inside it were set to. That graph is kept; of one that is inside a node, and would
-     * go with it, a clone. cuGraphExecChildGraphNodeSetParams, since CUDA 11.1; cuGraphClone. */
+     * same nodes, whatever nodes inside it were set to; those that are not enabled stay so. What its nodes use is
+     * kept by a clone. cuGraphExecChildGraphNodeSetParams, since CUDA 11.1; cuGraphClone. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;
 

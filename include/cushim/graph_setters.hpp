@@ -16,8 +16,9 @@ namespace detail {
  *
  * It may also be one of a graph inside that one, at any depth: of child_graph(), which is another than the graph
  * that was copied into the node, or of a conditional node's body. CUDA's documentation knows only of nodes of the
- * graph itself; driver 580 takes these, too. What a driver does not take, such as a node that was added after the
- * graph was instantiated, answers its error.
+ * graph itself; driver 580 takes these, too, and older ones were not asked. What a driver does not take, such as a
+ * node that was added after the graph was instantiated, answers its error. The node works in the executable
+ * graph's context from then on.
  *
  * Where it fails, the node is what it was. The configuration of a kernel is the whole of it: a node is cooperative,
  * or has a cluster or a priority, only as long as the last one says so; attributes of LaunchConfig::more stay until

@@ -37,6 +37,8 @@ class GraphBook {
     explicit GraphBook(const GraphApi &of) noexcept;
     // Of a graph that is inside a node.
     GraphBook(GraphBook &around, CUgraphNode node) noexcept;
+    GraphBook(const GraphBook &) = delete;
+    GraphBook &operator=(const GraphBook &) = delete;
 
     const GraphApi &api;
     const unsigned long long id;
@@ -84,8 +86,9 @@ class GraphBook {
     unsigned long long count_gone(CUgraphNode node) const noexcept;
 
     bool alive_ = true;
-    GraphBook *const around_ = nullptr; // there as long as it has not ended this one
-    const CUgraphNode node_ = nullptr;  // in that one
+    // Followed only where the outer graph's wrapper is there, which ends this book before it goes.
+    GraphBook *const around_ = nullptr;
+    const CUgraphNode node_ = nullptr;                         // in that one
     std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle
     std::unordered_map<CUgraphNode, std::vector<Inner>> inner_;
     std::unordered_map<unsigned long long, std::weak_ptr<GraphBook>> inside_; // by id, at any depth

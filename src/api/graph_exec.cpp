@@ -188,12 +188,10 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
     if (&inner->api() != &state->api) {
         return Error::unsupported_platform("the child graph is one of the other API");
     }
-    // Its nodes may use what only it keeps; and what a graph inside a node keeps goes with the node.
-    Graph copy;
-    if (inner->around) {
-        CUSHIM_TRY(copy, child.clone());
-    }
-    detail::State *const uses[] = {copy ? detail::Access::state(copy) : inner};
+    CUSHIM_TRY_VOID(exec_node(*state, node));
+    // Keeps what its nodes use, which may go with the graph that it is inside of, or with who lent it.
+    CUSHIM_TRY(const Graph clone, child.clone());
+    detail::State *const uses[] = {detail::Access::state(clone)};
     return set(node, detail::ChildGraphNode{inner->graph}, {uses});
 }
 

@@ -1,7 +1,5 @@
 #include "graph_exec_state.hpp"
 
-#include <algorithm>
-
 #include "stream_context.hpp"
 #include "with_memory.hpp"
 
@@ -26,7 +24,11 @@ Result<void> ExecUses::prepare(const Context &context, const ExecNode &node,
         launched_in_ = context.native();
     }
     return with_memory([&]() -> Result<void> {
-        by_node_.try_emplace(node.native, Place{node.book.path_to(node.root), nullptr});
+        std::vector<CUgraphNode> path = node.book.path_to(node.root);
+        for (const CUgraphNode outer : path) {
+            inside_[outer].insert(node.native);
+        }
+        by_node_.try_emplace(node.native, Place{std::move(path), nullptr});
         return {};
     });
 }
@@ -51,15 +53,18 @@ void ExecUses::unprepare(CUgraphNode node) noexcept {
 }
 
 void ExecUses::end_inside(CUgraphNode node) noexcept {
-    for (auto at = by_node_.begin(); at != by_node_.end();) {
-        auto &[path, kept] = at->second;
-        if (std::find(path.begin(), path.end(), node) == path.end()) {
-            ++at;
-            continue;
-        }
-        let_go(std::move(kept));
-        at = by_node_.erase(at);
+    const auto found = inside_.find(node);
+    if (found == inside_.end()) {
+        return;
     }
+    for (const CUgraphNode inner : found->second) {
+        const auto at = by_node_.find(inner);
+        if (at != by_node_.end() && at->second.is_inside(node)) {
+            let_go(std::move(at->second.kept));
+            by_node_.erase(at);
+        }
+    }
+    inside_.erase(found);
 }
 
 void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
@@ -109,6 +114,7 @@ void ExecUses::end() noexcept {
         let_go(std::move(place.kept));
     }
     by_node_.clear();
+    inside_.clear();
 }
 
 } // namespace cushim::detail

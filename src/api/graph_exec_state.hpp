@@ -4,8 +4,10 @@
 #include <cushim/event.hpp>
 #include <cushim/stream.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph_api.hpp"
@@ -53,6 +55,10 @@ class ExecUses {
 
   private:
     struct Place {
+        bool is_inside(CUgraphNode node) const noexcept {
+            return std::find(path.begin(), path.end(), node) != path.end();
+        }
+
         std::vector<CUgraphNode> path; // GraphBook::path_to(): those may be gone
         std::unique_ptr<KeptUses> kept;
     };
@@ -61,6 +67,8 @@ class ExecUses {
     Result<void> record(const Stream &stream) noexcept;
 
     std::unordered_map<CUgraphNode, Place> by_node_;
+    // By each node of the paths, those that once had it in theirs.
+    std::unordered_map<CUgraphNode, std::unordered_set<CUgraphNode>> inside_;
     Event last_launch_;
     CUcontext launched_in_ = nullptr; // whose event that is
     bool was_launched_ = false;

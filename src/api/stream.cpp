@@ -7,7 +7,6 @@
 #include "graph_uses.hpp"
 #include "in_context.hpp"
 #include "release_later.hpp"
-#include "stream_context.hpp"
 
 namespace cushim {
 namespace {
@@ -28,7 +27,7 @@ Result<void> check_opened(const Event &event, const Stream &stream) noexcept {
     if (state == nullptr || !state->is_of_another_process) {
         return {};
     }
-    CUSHIM_TRY(const Context context, detail::context_of(stream));
+    CUSHIM_TRY(const Context context, stream.context());
     if (context.native() == state->context) {
         return {};
     }

@@ -84,10 +84,14 @@ TEST_CASE("child: opens memory", "[.]") {
     const Stream stream = ok(Stream::create(context));
     const auto bytes = parent.receive<ExportBytes>();
     const auto exported = ok(IpcExport::from_bytes(std::span(bytes)));
-    const Event filled = ok(open_event(context, parent.receive<IpcEventHandle>()));
+    const auto handle = parent.receive<IpcEventHandle>();
+    const Event filled = ok(open_event(context, handle));
     const Context other = ok(Context::create(ok(Device::get(0))));
     const Stream elsewhere = ok(Stream::create(other));
     CHECK(elsewhere.wait_event(filled).error().kind() == ErrorKind::wrong_context);
+    const Event filled_elsewhere = ok(open_event(other, handle));
+    ok(elsewhere.wait_event(filled_elsewhere));
+    ok(elsewhere.synchronize());
     const Event written = ok(Event::interprocess(context));
     auto memory = ok(IpcMemory::open(context, exported));
     const auto again = ok(IpcMemory::open(context, exported)); // each closes its own
