@@ -9,7 +9,7 @@ last error: 35 35 0
 no device: no CUDA driver is installed, or it is older than the CUDA runtime needs
 '''
 PRESENT = '''\
-cuInit: 0 CUDA_SUCCESS, success
+cuInit: 0 CUDA_SUCCESS, no error
 cudaGetDeviceCount: 0 cudaSuccess, 1 devices
 cudaDriverGetVersion: 0, version known
 last error: 0 0 0
