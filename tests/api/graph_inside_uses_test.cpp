@@ -169,26 +169,42 @@ GRAPH_SCENARIO_TEST("an executable graph keeps what a graph inside a node uses t
     return {};
 }
 
+namespace {
+
+// An executable graph in whose child graph a call was set.
+struct SetInside {
+    SetInside(Api api, const char *settings, Watched &watched)
+        : context(start(settings)), stream(ok(Stream::create(context, {.non_blocking = true}))),
+          leaf(ok(make_call(api, context))), parent(ok(make_parent(api, context, leaf))),
+          exec(ok(parent.graph.instantiate())) {
+        ok(exec.set_host_node(ok(only_node(parent.inside)), watched.closure()));
+    }
+    static Context start(const char *settings) {
+        api_test::restart(settings);
+        return ok(api_test::Trial::context());
+    }
+
+    const Context context;
+    const Stream stream;
+    const Graph leaf;
+    const Parent parent;
+    const GraphExec exec;
+};
+
+} // namespace
+
 TEST_CASE("nothing goes that a running launch uses when a child graph is set anew",
           "[graph][G14][G23][current]") {
-    const Api api = GENERATE(Api::driver, Api::runtime);
-    api_test::restart("mode=threaded");
-    const Context context = ok(api_test::Trial::context());
-    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
-    const Graph leaf = ok(make_call(api, context));
-    const Parent parent = ok(make_parent(api, context, leaf));
-    const GraphNode call = ok(only_node(parent.inside));
-    const GraphExec exec = ok(parent.graph.instantiate());
     Watched watched;
-    ok(exec.set_host_node(call, watched.closure()));
+    const SetInside at(GENERATE(Api::driver, Api::runtime), "mode=threaded", watched);
     const Gate gate;
-    ok(gate.close(stream));
-    ok(exec.launch(stream));
-    ok(exec.set_child_graph_node(parent.child, leaf));
+    ok(gate.close(at.stream));
+    ok(at.exec.launch(at.stream));
+    ok(at.exec.set_child_graph_node(at.parent.child, at.leaf));
     api_test::let_go_of_what_can();
     CHECK_FALSE(watched.is_gone());
     gate.open();
-    ok(stream.synchronize());
+    ok(at.stream.synchronize());
     CHECK(soon([&] { return watched.is_gone(); }));
     CHECK(watched.calls() == 1);
 }
@@ -196,21 +212,14 @@ TEST_CASE("nothing goes that a running launch uses when a child graph is set ane
 TEST_CASE("a child graph that could not be set leaves what nodes inside it were set to",
           "[graph][G14][G23][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
-    api_test::restart("");
-    const Context context = ok(api_test::Trial::context());
-    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
-    const Graph leaf = ok(make_call(api, context));
-    const Parent parent = ok(make_parent(api, context, leaf));
-    const GraphNode call = ok(only_node(parent.inside));
-    const GraphExec exec = ok(parent.graph.instantiate());
     Watched watched;
-    ok(exec.set_host_node(call, watched.closure()));
-    const Graph unlike = ok(create_graph(api, context));
+    const SetInside at(api, "", watched);
+    const Graph unlike = ok(create_graph(api, at.context));
     (void)ok(unlike.add_empty_node({}));
-    CHECK_FALSE(exec.set_child_graph_node(parent.child, unlike).has_value());
+    CHECK_FALSE(at.exec.set_child_graph_node(at.parent.child, unlike).has_value());
     wait_for_released_closures();
     CHECK_FALSE(watched.is_gone());
-    ok(run(exec, stream));
+    ok(run(at.exec, at.stream));
     CHECK(watched.calls() == 1);
 }
 
