@@ -111,7 +111,7 @@ class Context : public detail::Shared<Context, CUcontext> {
     // of owners that were in it know, and do nothing; anything else that uses them is undefined: driver
     // 580 crashes in calls on such streams. Resets by other means than this function are not known
     // here. Owners of the context itself stay, and answer 709 until primary() makes it active again: then all of
-    // them can be used. After a fault (status 700 and the like) it does not: driver 580 answers 46 then.
+    // them can be used. After a fault (recorded: status 719) it does not: driver 580 answers 46 then.
     // cuDevicePrimaryCtxGetState (CUDA 7.0), cuDevicePrimaryCtxReset_v2 (CUDA 11.0).
     CUSHIM_API static Result<void> reset_primary(Device device) noexcept;
 

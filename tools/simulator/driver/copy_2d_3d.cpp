@@ -11,9 +11,7 @@ namespace {
 
 void check_given(const CUDA_MEMCPY3D_PEER *parameters, const char *what) {
     if (parameters == nullptr) {
-        misuse(std::string(what) +
-               " of null parameters, which ends a process of the measured driver");
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse_fatal(std::string(what) + " of null parameters");
     }
 }
 

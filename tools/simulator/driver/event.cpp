@@ -107,10 +107,9 @@ Event &usable_event(CUevent handle) {
 
 void check_waits(const Stream &stream, const Event &event) {
     if (event.opened && event.context != stream.context) {
-        misuse("wait for another process's event elsewhere than in the context that opened it, "
-               "which ends a process of the measured driver: " +
-               event.describe() + ", " + stream.describe());
-        refuse(CUDA_ERROR_INVALID_HANDLE);
+        refuse_fatal("wait for another process's event, " + event.describe() + ", in " +
+                         stream.describe() + ", which is not of the context that opened it",
+                     CUDA_ERROR_INVALID_HANDLE);
     }
 }
 

@@ -168,9 +168,8 @@ namespace {
 void need_context_for(const void *handle) {
     const Object *function = Registry::get().find(handle);
     if (function != nullptr && function->kind == Kind::function) {
-        misuse("a kernel node of a function without a current context, which ends a process of the "
-               "measured driver");
-        refuse(CUDA_ERROR_INVALID_CONTEXT);
+        refuse_fatal("a kernel node of a function without a current context",
+                     CUDA_ERROR_INVALID_CONTEXT);
     }
 }
 

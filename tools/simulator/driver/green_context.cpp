@@ -191,8 +191,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *res
                                    unsigned int nbResources) {
     require(phDesc != nullptr && resources != nullptr);
     if (nbResources == 0) {
-        misuse("a description of no resources, which ends a process of the measured driver");
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse_fatal("a description of no resources");
     }
     Share all = share_of(resources[0]);
     for (unsigned int i = 1; i < nbResources; ++i) {

@@ -338,8 +338,7 @@ CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t lengt
     Stream &stream = stream_of(hStream);
     check_usable(*stream.context);
     if (flags == 0) {
-        misuse(
-            "cuStreamAttachMemAsync without a flag, which ends a process of the measured driver");
+        refuse_fatal("cuStreamAttachMemAsync without a flag");
     }
     require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
             flags == CU_MEM_ATTACH_SINGLE);

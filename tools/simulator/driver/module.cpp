@@ -107,9 +107,7 @@ CUresult cuModuleUnload(CUmodule hmod) {
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     if (mode == nullptr) {
-        misuse("cuModuleGetLoadingMode into a null pointer, which ends a process of the measured "
-               "driver");
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse_fatal("cuModuleGetLoadingMode into a null pointer");
     }
     *mode = loads_lazily() ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
     return CUDA_SUCCESS;

@@ -217,9 +217,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dep
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     if (mode == nullptr) {
-        misuse("cuThreadExchangeStreamCaptureMode of a null mode, which ends a process of the "
-               "measured driver");
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse_fatal("cuThreadExchangeStreamCaptureMode of a null mode");
     }
     // Measured: the mode may be any number.
     std::swap(*mode, thread_capture_mode());

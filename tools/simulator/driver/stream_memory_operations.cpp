@@ -208,8 +208,7 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
         return CUDA_SUCCESS;
     }
     if (operations == nullptr) {
-        misuse(std::string(what) + " of a null list, which ends a process of the measured driver");
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse_fatal(std::string(what) + " of a null list");
     }
     for (unsigned int i = 0; i < count; ++i) {
         check_operation(abi, operations[i], stream.context->device);

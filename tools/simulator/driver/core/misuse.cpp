@@ -1,5 +1,6 @@
 #include "misuse.hpp"
 #include "call.hpp"
+#include "refusal.hpp"
 #include "settings.hpp"
 
 #include <cstdio>
@@ -39,6 +40,11 @@ void misuse(const std::string &text) noexcept try {
         std::abort();
     }
 } catch (...) { // out of memory: the status says enough
+}
+
+void refuse_fatal(const std::string &text, CUresult status) {
+    misuse(text + ", which ends a process of the measured driver");
+    refuse(status);
 }
 
 std::size_t misuse_count() noexcept {

@@ -6,10 +6,14 @@
 #include <functional>
 #include <string>
 
+#include "cuda_headers.hpp"
+
 namespace sim {
 
 // Notes a misuse with the current call. Never throws, never refuses: that is the caller's.
 void misuse(const std::string &text) noexcept;
+// Refuses what ends a process of the measured driver, and notes it.
+[[noreturn]] void refuse_fatal(const std::string &text, CUresult status = CUDA_ERROR_INVALID_VALUE);
 
 std::size_t misuse_count() noexcept;
 // How many the calling thread has ever noted.
