@@ -32,6 +32,13 @@ Result<Place> make_place(const api_test::Trial &trial) {
     return Place{std::move(context), std::move(stream), std::move(memory)};
 }
 
+// A graph of one fill.
+Result<Graph> make_fill(Api api, const Place &at, int value) {
+    CUSHIM_TRY(Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, at.memory, value));
+    return graph;
+}
+
 // What a launch leaves in memory that was 0.
 Result<int> launched(const GraphExec &exec, const Place &at) {
     CUSHIM_TRY_VOID(fill(at.stream, at.memory.span(), 0));
@@ -70,9 +77,7 @@ Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Pla
 GRAPH_SCENARIO_TEST("a node of a child graph is changed in the executable graph",
                     "[graph][G14][G25]") {
     CUSHIM_TRY(const Place at, make_place(trial));
-    CUSHIM_TRY(const Graph leaf, create_graph(api, at.context));
-    CUSHIM_TRY(const GraphNode copied, leaf.add_memset_node({}, at.memory, 1));
-    (void)copied;
+    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphNode node, only_node(parent.inside));
     CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
@@ -89,9 +94,7 @@ GRAPH_SCENARIO_TEST("a node of a child graph is changed in the executable graph"
 GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable graph",
                     "[graph][G14][G25]") {
     CUSHIM_TRY(const Place at, make_place(trial));
-    CUSHIM_TRY(const Graph leaf, create_graph(api, at.context));
-    CUSHIM_TRY(const GraphNode copied, leaf.add_memset_node({}, at.memory, 1));
-    (void)copied;
+    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent branch, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const Parent root, make_parent(api, at.context, branch.graph));
     CUSHIM_TRY(const GraphExec exec, root.graph.instantiate());
@@ -103,9 +106,7 @@ GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable grap
         CUSHIM_TRY(node, only_node(inmost));
     }
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
-    CUSHIM_TRY(const Graph other, create_graph(api, at.context));
-    CUSHIM_TRY(const GraphNode third, other.add_memset_node({}, at.memory, 3));
-    (void)third;
+    CUSHIM_TRY(const Graph other, make_fill(api, at, 3));
     CUSHIM_TRY_VOID(exec.set_child_graph_node(inner, other));
     CUSHIM_TRY(const int inner_set, launched(exec, at));
     CHECK(inner_set == 3);
@@ -184,9 +185,7 @@ GRAPH_SCENARIO_TEST("a node of a child graph in a body is changed in the executa
                     "[graph][conditional][G18][G25]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Place at, make_place(trial));
-    CUSHIM_TRY(const Graph leaf, create_graph(api, at.context));
-    CUSHIM_TRY(const GraphNode copied, leaf.add_memset_node({}, at.memory, 1));
-    (void)copied;
+    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
