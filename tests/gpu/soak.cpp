@@ -1,13 +1,14 @@
 // Makes, uses and destroys every kind of wrapper for a time, and looks at what the process holds: host memory,
 // device memory, descriptors, threads. All of that is to be flat after a fifth of the time. Status 0 where it was.
 //
-//     soak [--seconds N] [--leak descriptor|memory]
+//     soak [--seconds N] [--use NAME] [--leak descriptor|memory|allocation]
 //
-// Eight minutes where nothing is said. With --leak it leaves something behind in each round, and status 0 says that
-// it noticed just that.
+// Eight minutes where nothing is said. With --use it repeats that one alone. With --leak it leaves something behind in
+// each round, and status 0 says that it noticed just that.
 #include "../api/harness/device_code.hpp"
 #include "../api/harness/simulator.hpp"
 #include "../api/harness/uses.hpp"
+#include "live_bytes.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -33,6 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
     double seconds = 480;
+    std::string_view use; // empty: all
     std::string_view leak;
 };
 
@@ -40,6 +42,7 @@ struct Options {
 
 struct Figures {
     std::size_t rss = 0;           // bytes
+    std::size_t allocated = 0;     // bytes of it, by operator new
     std::size_t device_memory = 0; // bytes in use on the device, by whomever
     std::size_t descriptors = 0;
     std::size_t threads = 0;
@@ -60,25 +63,35 @@ std::size_t entries_of(const char *folder) {
 Result<Figures> look(const Workplace &place) {
     wait_for_released_closures();
     CUSHIM_TRY(const MemoryInfo memory, place.context.memory_info());
-    return Figures{resident_bytes(), memory.total - memory.free, entries_of("/proc/self/fd"),
-                   entries_of("/proc/self/task")};
+    return Figures{resident_bytes(), gpu_test::live_bytes(), memory.total - memory.free,
+                   entries_of("/proc/self/fd"), entries_of("/proc/self/task")};
 }
 
 void print(double seconds, unsigned long rounds, const Figures &now) {
     constexpr double mebi = 1 << 20;
-    std::printf("%8.1f s  %9lu rounds  host %8.1f MiB  device %9.1f MiB  %zu descriptors  %zu "
-                "threads\n",
-                seconds, rounds, static_cast<double>(now.rss) / mebi,
+    std::printf("%8.1f s  %9lu rounds  host %8.1f MiB, %zu bytes by new  device %9.1f MiB  %zu "
+                "descriptors  %zu threads\n",
+                seconds, rounds, static_cast<double>(now.rss) / mebi, now.allocated,
                 static_cast<double>(now.device_memory) / mebi, now.descriptors, now.threads);
     std::fflush(stdout);
 }
 
 // --- the uses
 
+// All, or the one that is wanted.
+std::vector<Use> wanted_uses(std::string_view name) {
+    std::vector<Use> uses = api_test::all_uses();
+    if (!name.empty()) {
+        uses.push_back(api_test::own_context_use());
+        std::erase_if(uses, [&](const Use &use) { return use.name != name; });
+    }
+    return uses;
+}
+
 // Without those that this machine cannot do, which are told.
-Result<std::vector<Use>> possible_uses(const Workplace &place) {
+Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view wanted) {
     std::vector<Use> possible;
-    for (const Use &use : api_test::all_uses()) {
+    for (const Use &use : wanted_uses(wanted)) {
         const Result<void> used = use.run(place);
         if (used) {
             possible.push_back(use);
@@ -98,6 +111,8 @@ Result<void> leave_behind(std::string_view what, const Workplace &place) {
     } else if (what == "memory") {
         CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(place.context, 1 << 20));
         (void)buffer.release();
+    } else if (what == "allocation") {
+        (void)new char[64];
     }
     return {};
 }
@@ -119,7 +134,7 @@ class Soak {
 
     // The figures after a fifth of the time, and at the end.
     Result<std::pair<Figures, Figures>> run() {
-        CUSHIM_TRY(uses_, possible_uses(place_));
+        CUSHIM_TRY(uses_, possible_uses(place_, options_.use));
         CUSHIM_TRY(const Figures settled, run_until(options_.seconds / 5));
         CUSHIM_TRY(const Figures last, run_until(options_.seconds));
         return std::pair(settled, last);
@@ -136,7 +151,9 @@ class Soak {
             }
         }
         // Drivers keep some things of what was last: the same each time.
-        CUSHIM_TRY_VOID(api_test::own_context_use().run(place_));
+        if (options_.use.empty()) {
+            CUSHIM_TRY_VOID(api_test::own_context_use().run(place_));
+        }
         CUSHIM_TRY_VOID(run_once());
         CUSHIM_TRY(const Figures now, look(place_));
         print(seconds(), rounds_, now);
@@ -148,7 +165,7 @@ class Soak {
             CUSHIM_TRY_VOID(told(use));
         }
         constexpr unsigned long rarely = 50;
-        if (++rounds_ % rarely == 0) {
+        if (++rounds_ % rarely == 0 && options_.use.empty()) {
             CUSHIM_TRY_VOID(told(api_test::own_context_use()));
         }
         return leave_behind(options_.leak, place_);
@@ -183,8 +200,9 @@ void require(bool holds, const std::string &otherwise) {
 }
 
 bool is_as_wanted(std::string_view leak) {
-    const std::string_view wanted =
-        leak == "descriptor" ? "open descriptors" : "bytes of the device";
+    const std::string_view wanted = leak == "descriptor"   ? "open descriptors"
+                                    : leak == "allocation" ? "bytes by operator new"
+                                                           : "bytes of the device";
     return leak.empty() ? findings.empty()
                         : !findings.empty() && findings.front().starts_with(wanted);
 }
@@ -199,6 +217,9 @@ void judge(const Figures &settled, const Figures &last) {
     require_equal("open descriptors", settled.descriptors, last.descriptors);
     require_equal("threads", settled.threads, last.threads);
     // The simulator remembers what is gone, so that it can tell of later uses.
+    require(api_test::simulator() != nullptr || last.allocated <= settled.allocated,
+            "bytes by operator new were " + std::to_string(settled.allocated) + ", and are " +
+                std::to_string(last.allocated));
     const std::size_t allowed = settled.rss + (2u << 20) + settled.rss / 100;
     require(api_test::simulator() != nullptr || last.rss <= allowed,
             "host memory has grown from " + std::to_string(settled.rss) + " to " +
@@ -235,7 +256,10 @@ std::optional<Options> parse(int argc, char **argv) {
         const std::string_view name = argv[index], value = argv[index + 1];
         if (name == "--seconds") {
             options.seconds = std::atof(argv[index + 1]);
-        } else if (name == "--leak" && (value == "descriptor" || value == "memory")) {
+        } else if (name == "--use") {
+            options.use = value;
+        } else if (name == "--leak" &&
+                   (value == "descriptor" || value == "memory" || value == "allocation")) {
             options.leak = value;
         } else {
             return std::nullopt;
@@ -250,7 +274,9 @@ std::optional<Options> parse(int argc, char **argv) {
 int main(int argc, char **argv) {
     const std::optional<Options> options = parse(argc, argv);
     if (!options) {
-        std::fprintf(stderr, "usage: %s [--seconds N] [--leak descriptor|memory]\n", argv[0]);
+        std::fprintf(stderr,
+                     "usage: %s [--seconds N] [--use NAME] [--leak descriptor|memory|allocation]\n",
+                     argv[0]);
         return 2;
     }
     count_teardown_failures();
