@@ -71,6 +71,8 @@ void graph_memory();
 void graph_symbols();
 void generic_nodes();
 void graph_changes();
+void inner_graph_nodes();
+void inner_body_nodes();
 void graph_updates();
 void graph_launches();
 void semaphore_nodes();

@@ -60,6 +60,8 @@ const Section sections[] = {
     {"graph_symbols", runtime::graph_symbols},
     {"generic_nodes", runtime::generic_nodes},
     {"graph_changes", runtime::graph_changes},
+    {"inner_graph_nodes", runtime::inner_graph_nodes},
+    {"inner_body_nodes", runtime::inner_body_nodes},
     {"graph_updates", runtime::graph_updates},
 #endif
     {"graph_launches", runtime::graph_launches},

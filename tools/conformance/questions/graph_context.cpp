@@ -140,4 +140,94 @@ void graphs_without_context() {
     drop(parts);
 }
 
+namespace {
+
+// Of a graph with one node that waits for an event, and one that records it.
+struct EventNodes {
+    CUgraph graph = nullptr;
+    CUgraphNode waiting = nullptr, recording = nullptr;
+    CUgraphExec exec = nullptr;
+
+    explicit EventNodes(CUevent event) {
+        d.cuGraphCreate(&graph, 0);
+        d.cuGraphAddEventWaitNode(&waiting, graph, nullptr, 0, event);
+        d.cuGraphAddEventRecordNode(&recording, graph, &waiting, 1, event);
+    }
+    ~EventNodes() {
+        ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+        d.cuGraphDestroy(graph);
+    }
+    EventNodes(const EventNodes &) = delete;
+    EventNodes &operator=(const EventNodes &) = delete;
+
+    void instantiate() {
+        ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    }
+    void set(CUevent event) const {
+        ask("cuGraphExecEventWaitNodeSetEvent",
+            d.cuGraphExecEventWaitNodeSetEvent(exec, waiting, event));
+        ask("cuGraphExecEventRecordNodeSetEvent",
+            d.cuGraphExecEventRecordNodeSetEvent(exec, recording, event));
+    }
+    void update(CUevent event) {
+        ask("cuGraphEventWaitNodeSetEvent", d.cuGraphEventWaitNodeSetEvent(waiting, event));
+        ask("cuGraphEventRecordNodeSetEvent", d.cuGraphEventRecordNodeSetEvent(recording, event));
+        CUgraphExecUpdateResultInfo info{};
+        ask("cuGraphExecUpdate", d.cuGraphExecUpdate(exec, graph, &info));
+        note("result", info.result);
+    }
+    void launch(CUstream stream) const {
+        ask("cuGraphLaunch", d.cuGraphLaunch(exec, stream));
+        ask("cuStreamSynchronize", d.cuStreamSynchronize(stream));
+    }
+};
+
+struct ContextParts {
+    CUcontext context = nullptr;
+    CUevent event = nullptr, other_event = nullptr;
+    CUstream stream = nullptr;
+
+    explicit ContextParts(CUcontext of) : context(of) {
+        d.cuCtxSetCurrent(context);
+        d.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+        d.cuEventCreate(&other_event, CU_EVENT_DISABLE_TIMING);
+        d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    }
+};
+
+void change_events(const char *title, const ContextParts &made_in, const ContextParts &instantiated,
+                   const ContextParts &set_in, const ContextParts &first,
+                   const ContextParts &second) {
+    note(title, 1);
+    d.cuCtxSetCurrent(made_in.context);
+    EventNodes nodes(made_in.event);
+    d.cuCtxSetCurrent(instantiated.context);
+    nodes.instantiate();
+    d.cuCtxSetCurrent(set_in.context);
+    nodes.set(first.other_event);
+    nodes.set(second.event);
+    nodes.launch(set_in.stream);
+    nodes.update(first.event);
+    nodes.update(second.event);
+    nodes.launch(set_in.stream);
+}
+
+} // namespace
+
+// Whether the nodes of an executable graph take events of other contexts.
+void graph_event_contexts() {
+    if (!start()) {
+        return;
+    }
+    CUcontext created = nullptr;
+    ask("cuCtxCreate", d.cuCtxCreate_v2(&created, 0, 0));
+    const ContextParts here(context()), there(created);
+    change_events("all in one context", here, here, here, here, there);
+    change_events("set where the other context is current", here, here, there, here, there);
+    change_events("instantiated there, too", here, there, there, here, there);
+    change_events("the events' first context is the other one", there, here, here, here, there);
+    d.cuCtxSetCurrent(context());
+    ask("cuCtxDestroy", d.cuCtxDestroy_v2(created));
+}
+
 } // namespace record::QUESTIONS

@@ -169,34 +169,144 @@ void grandchild_graph_nodes() {
     d.cuGraphDestroy(grandchild);
 }
 
+// A graph of one conditional node; null where there are none.
+struct Conditional {
+    CUgraph graph = nullptr, body = nullptr;
+    CUgraphNode node = nullptr;
+
+    Conditional() {
+        CUgraphConditionalHandle handle = 0;
+        d.cuGraphCreate(&graph, 0);
+        ask("cuGraphConditionalHandleCreate",
+            d.cuGraphConditionalHandleCreate(&handle, graph, context(), 1,
+                                             CU_GRAPH_COND_ASSIGN_DEFAULT));
+        CUgraphNodeParams wanted{};
+        wanted.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        wanted.conditional.handle = handle;
+        wanted.conditional.type = CU_GRAPH_COND_TYPE_IF;
+        wanted.conditional.size = 1;
+        wanted.conditional.ctx = context();
+        ask("cuGraphAddNode", d.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &wanted));
+        if (wanted.conditional.phGraph_out) {
+            body = wanted.conditional.phGraph_out[0];
+        }
+    }
+    ~Conditional() { d.cuGraphDestroy(graph); }
+    Conditional(const Conditional &) = delete;
+    Conditional &operator=(const Conditional &) = delete;
+};
+
 void body_nodes() {
     if (!start()) {
         return;
     }
     const Work work;
-    CUgraph graph = nullptr;
-    CUgraphNode node = nullptr;
-    CUgraphConditionalHandle handle = 0;
-    d.cuGraphCreate(&graph, 0);
-    ask("cuGraphConditionalHandleCreate",
-        d.cuGraphConditionalHandleCreate(&handle, graph, context(), 1,
-                                         CU_GRAPH_COND_ASSIGN_DEFAULT));
-    CUgraphNodeParams wanted{};
-    wanted.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    wanted.conditional.handle = handle;
-    wanted.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    wanted.conditional.size = 1;
-    wanted.conditional.ctx = context();
-    ask("cuGraphAddNode", d.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &wanted));
-    if (wanted.conditional.phGraph_out == nullptr) {
-        d.cuGraphDestroy(graph);
+    const Conditional conditional;
+    if (!conditional.body) {
         return;
     }
-    const Nodes nodes = add_work(work, wanted.conditional.phGraph_out[0]);
-    const CUgraphExec exec = instantiate(graph);
+    const Nodes nodes = add_work(work, conditional.body);
+    const CUgraphExec exec = instantiate(conditional.graph);
     change(work, exec, nodes);
     ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+}
+
+namespace {
+
+// Null, or instantiated and launched once.
+CUgraphExec try_out(CUgraph graph, CUdeviceptr word) {
+    const CUgraphExec exec = instantiate(graph);
+    if (exec) {
+        launch(exec, word);
+    }
+    return exec;
+}
+
+void try_as_child(CUgraph child, CUdeviceptr word) {
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    d.cuGraphCreate(&graph, 0);
+    const CUresult added = d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    ask("cuGraphAddChildGraphNode", added);
+    if (added == CUDA_SUCCESS) {
+        if (const CUgraphExec exec = try_out(graph, word)) {
+            ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+        }
+    }
+    CUgraphNodeParams any{};
+    any.type = CU_GRAPH_NODE_TYPE_GRAPH;
+    any.graph.graph = child;
+    ask("cuGraphAddNode", d.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &any));
     d.cuGraphDestroy(graph);
+}
+
+// An executable graph whose child graph has the topology of the body.
+void set_to_body(const Work &work, CUgraph body) {
+    CUgraph child = nullptr, graph = nullptr;
+    CUgraphNode node = nullptr;
+    d.cuGraphCreate(&child, 0);
+    d.cuGraphCreate(&graph, 0);
+    add_work(work, child);
+    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    const Nodes inner = nodes_of(inside(node));
+    const auto fill = fill_of(work.word, after);
+    if (const CUgraphExec exec = try_out(graph, work.word)) {
+        ask("cuGraphExecMemsetNodeSetParams",
+            d.cuGraphExecMemsetNodeSetParams(exec, inner.fill, &fill, context()));
+        ask("cuGraphExecChildGraphNodeSetParams",
+            d.cuGraphExecChildGraphNodeSetParams(exec, node, body));
+        launch(exec, work.word);
+        ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    }
+    if (const CUgraphExec exec = try_out(child, work.word)) {
+        CUgraphExecUpdateResultInfo info{};
+        ask("cuGraphExecUpdate", d.cuGraphExecUpdate(exec, body, &info));
+        note("result", info.result);
+        launch(exec, work.word);
+        ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    }
+    d.cuGraphDestroy(graph);
+    d.cuGraphDestroy(child);
+}
+
+} // namespace
+
+// Whether a body is taken for a graph like others, and a graph with a conditional node, too.
+void bodies_copied() {
+    if (!start()) {
+        return;
+    }
+    const Work work;
+    const Conditional conditional;
+    if (!conditional.body) {
+        return;
+    }
+    add_work(work, conditional.body);
+    CUgraph clone = nullptr;
+    note("the body", 1);
+    ask("cuGraphClone", d.cuGraphClone(&clone, conditional.body));
+    try_out(conditional.body, work.word);
+    try_as_child(conditional.body, work.word);
+    set_to_body(work, conditional.body);
+    note("a graph with a conditional node", 1);
+    try_as_child(conditional.graph, work.word);
+    clone = nullptr;
+    const CUresult cloned = d.cuGraphClone(&clone, conditional.graph);
+    ask("cuGraphClone", cloned);
+    if (cloned == CUDA_SUCCESS) {
+        try_out(clone, work.word);
+        d.cuGraphDestroy(clone);
+    }
+    note("a child graph of a body", 1);
+    CUgraph child = nullptr;
+    CUgraphNode node = nullptr;
+    d.cuGraphCreate(&child, 0);
+    add_work(work, child);
+    ask("cuGraphAddChildGraphNode to the body",
+        d.cuGraphAddChildGraphNode(&node, conditional.body, nullptr, 0, child));
+    ask("cuGraphClone of the graph inside", d.cuGraphClone(&clone, inside(node)));
+    try_out(conditional.graph, work.word);
+    d.cuGraphDestroy(child);
 }
 
 // Nodes that came later than the executable graph, and what follows when a node's graph is set anew.

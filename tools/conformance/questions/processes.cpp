@@ -1,60 +1,13 @@
 // What takes a second process: IPC of memory and events, pools and physical memory by descriptors.
 #include "../record.hpp"
+#include "other_process.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <unistd.h>
-
-#include <sys/wait.h>
 
 namespace record::QUESTIONS {
 
 namespace {
-
-// A process that was forked before CUDA was first used, and the pipes to it and back. What it asks it prints
-// itself, so each waits until the other is done.
-struct Other {
-    pid_t process;
-    int in, out;
-
-    template <class Value>
-    void send(const Value &value) const {
-        if (write(out, &value, sizeof value) != sizeof value) {
-            std::perror("write");
-            _exit(1);
-        }
-    }
-    template <class Value>
-    Value receive() const {
-        Value value{};
-        if (read(in, &value, sizeof value) != sizeof value) {
-            std::perror("read");
-            _exit(1);
-        }
-        return value;
-    }
-};
-
-Other fork_off(void (*body)(const Other &)) {
-    int to_child[2], to_parent[2];
-    if (pipe(to_child) != 0 || pipe(to_parent) != 0) {
-        std::perror("pipe");
-        _exit(1);
-    }
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        close(to_child[1]);
-        close(to_parent[0]);
-        body({getppid(), to_child[0], to_parent[1]});
-        std::fflush(stdout);
-        _exit(0);
-    }
-    close(to_child[0]);
-    close(to_parent[1]);
-    return {child, to_parent[0], to_child[1]};
-}
 
 struct Handles {
     CUipcMemHandle memory;
