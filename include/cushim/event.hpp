@@ -32,7 +32,8 @@ class Event : public detail::Shared<Event, CUevent> {
     CUSHIM_API static Result<Event> create(const Context &context,
                                            const EventOptions &options = {}) noexcept;
 
-    // The options that an event for other processes must have: no timing. Since CUDA 4.1.
+    // The options that an event for other processes must have: no timing. Streams of other contexts
+    // cannot wait for it, Stream::wait_event(). Since CUDA 4.1.
     static Result<Event> interprocess(const Context &context) noexcept {
         return create(context, {.timing = false, .blocking_sync = false, .interprocess = true});
     }

@@ -148,8 +148,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
 CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept;
 
 /* Another process's event, of whichever device, for the streams of this context: open it in each context
- * whose streams wait for it. Graphs are not looked at: give their nodes events of the context that they are launched
- * in. Otherwise it works like one of this process, and is destroyed on its own.
+ * whose streams wait for it. Nodes of graphs may have it wherever they are launched. Otherwise it works like one of
+ * this process, and is destroyed on its own.
  * Errors: wrong_context in the process that exported.
  * cuIpcOpenEventHandle, cuEventDestroy_v2. Since CUDA 4.1. */
 CUSHIM_API Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept;

@@ -56,8 +56,9 @@ class Stream : public detail::Shared<Stream, CUstream> {
     CUSHIM_API Result<bool> query() const noexcept;
 
     /* What is queued from now on waits for the event; the event may be of another context or device.
-     * Another process's event, open_event(), is waited for in the context that it was opened in: kind
-     * wrong_context elsewhere, since drivers end the process then. It can be opened in several.
+     * One for several processes, Event::interprocess() or open_event(), is waited for in the context that
+     * it was made or opened in: kind wrong_context elsewhere, since drivers end the process then. Another
+     * process's can be opened in several. adopt() and borrow() do not know which events are such.
      * cuStreamWaitEvent, since CUDA 3.2. */
     CUSHIM_API Result<void> wait_event(const Event &event) const noexcept;
 

@@ -52,6 +52,7 @@ Result<Event> Event::create(const Context &context, const EventOptions &options)
         return Error::invalid_argument("an event for other processes cannot measure time");
     }
     CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
+    state->is_interprocess = options.interprocess;
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags_of(options)));
     return Event(state->event, state.take());

@@ -13,7 +13,7 @@ struct EventState final : InContext {
     Destroyed destroy() noexcept override { return CUSHIM_DESTROY(cuEventDestroy, event, event); }
 
     CUevent event = nullptr;
-    bool is_of_another_process = false;
+    bool is_interprocess = false; // other processes have it, or may get it
 };
 
 // Null where it is borrowed: CUDA does not tell whose it is.

@@ -178,7 +178,7 @@ Result<IpcEventHandle> export_event(const Context &context, const Event &event) 
 Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept {
     CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
     CUSHIM_TRY(auto state, detail::make_state<detail::EventState>(context));
-    state->is_of_another_process = true;
+    state->is_interprocess = true;
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUipcEventHandle native;
     std::memcpy(&native, handle.stored, sizeof native);

@@ -21,10 +21,11 @@ struct StreamState final : detail::InContext {
 
 constexpr const char *empty = "the stream is empty";
 
-// Driver 580 ends the process where a stream of any other context waits, be it of the same device.
-Result<void> check_opened(const Event &event, const Stream &stream) noexcept {
+// Driver 580 ends the process where a stream of any other context waits, be it of the same device. Nodes of graphs
+// may.
+Result<void> check_interprocess(const Event &event, const Stream &stream) noexcept {
     const detail::EventState *const state = detail::state_of(event);
-    if (state == nullptr || !state->is_of_another_process) {
+    if (state == nullptr || !state->is_interprocess) {
         return {};
     }
     CUSHIM_TRY(const Context context, stream.context());
@@ -32,8 +33,9 @@ Result<void> check_opened(const Event &event, const Stream &stream) noexcept {
         return {};
     }
     constexpr const char *why =
-        "an event of another process is waited for in the context in which it "
-        "was opened: open it in the stream's, too";
+        "an event for several processes is waited for in the context in which it was made or "
+        "opened: open another process's in the stream's context, too; give streams of this process "
+        "an event of their own";
     return Error::make({.kind = ErrorKind::wrong_context, .detail = why});
 }
 
@@ -112,7 +114,7 @@ Result<bool> Stream::query() const noexcept {
 Result<void> Stream::wait_event(const Event &event) const noexcept {
     CUSHIM_TRY_VOID(detail::need(*this, empty));
     CUSHIM_TRY_VOID(detail::need(event, "the event is empty"));
-    CUSHIM_TRY_VOID(check_opened(event, *this));
+    CUSHIM_TRY_VOID(check_interprocess(event, *this));
     return CUSHIM_DRIVER(cuStreamWaitEvent, native(), event.native(), 0);
 }
 

@@ -56,6 +56,27 @@ TEST_CASE("an event for other processes measures no time", "[event]") {
     CHECK_FALSE(other->elapsed_since(*event).has_value());
 }
 
+SCENARIO_TEST("an event for several processes is waited for in its own context", "[event]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const Context other, Context::create(device));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Stream elsewhere, Stream::create(other));
+    CUSHIM_TRY(const Event event, Event::interprocess(context));
+    CUSHIM_TRY_VOID(event.record(stream));
+    CUSHIM_TRY_VOID(stream.wait_event(event));
+    const auto waited = elsewhere.wait_event(event); // would end the process
+    REQUIRE_FALSE(waited.has_value());
+    if (waited.error().kind() != ErrorKind::wrong_context) {
+        return waited; // the stream was asked for its context, and that failed
+    }
+    CUSHIM_TRY(const Event own, Event::create(context, {.timing = false}));
+    CUSHIM_TRY_VOID(own.record(stream));
+    CUSHIM_TRY_VOID(elsewhere.wait_event(own));
+    CUSHIM_TRY_VOID(elsewhere.synchronize());
+    return stream.synchronize();
+}
+
 TEST_CASE("an empty event is refused", "[event]") {
     api_test::restart("");
     const Event empty;
