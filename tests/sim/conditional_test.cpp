@@ -337,7 +337,11 @@ TEST_CASE("what conditional nodes refuse", "[conditional]") {
     CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &instantiate_parameters) != CUDA_SUCCESS);
     CHECK(instantiate_parameters.result_out == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
     CHECK(instantiate_parameters.hErrNode_out == note);
-    CHECK(d().cuGraphDestroy(parameters.conditional.phGraph_out[0]) == CUDA_ERROR_INVALID_VALUE);
+    const CUgraph body = parameters.conditional.phGraph_out[0];
+    CHECK(d().cuGraphClone(&clone, body) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d().cuGraphAddChildGraphNode(&child, other, nullptr, 0, body) ==
+          CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d().cuGraphDestroy(body) == CUDA_ERROR_INVALID_VALUE);
     expect_misuse("belongs to a node");
     destroy(graph);
     destroy(other);

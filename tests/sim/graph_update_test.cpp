@@ -229,6 +229,37 @@ TEST_CASE("memory of another kind or place is refused", "[graph_update]") {
     CHECK(d().cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
 }
 
+TEST_CASE("an event of another context is refused", "[graph_update]") {
+    start();
+    CUcontext second = nullptr;
+    CUevent first = nullptr, of_first = nullptr, of_second = nullptr;
+    REQUIRE(d().cuEventCreate(&first, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+    REQUIRE(d().cuEventCreate(&of_first, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+    REQUIRE(d().cuCtxCreate_v2(&second, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d().cuEventCreate(&of_second, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+    const CUgraph graph = make_graph();
+    CUgraphNode waiting = nullptr, recording = nullptr;
+    REQUIRE(d().cuGraphAddEventWaitNode(&waiting, graph, nullptr, 0, first) == CUDA_SUCCESS);
+    REQUIRE(d().cuGraphAddEventRecordNode(&recording, graph, &waiting, 1, first) == CUDA_SUCCESS);
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(d().cuGraphExecEventWaitNodeSetEvent(exec, waiting, of_first) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecEventRecordNodeSetEvent(exec, recording, of_first) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecEventWaitNodeSetEvent(exec, waiting, of_second) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d().cuGraphExecEventRecordNodeSetEvent(exec, recording, of_second) ==
+          CUDA_ERROR_INVALID_VALUE);
+    // The graph takes it, and executable graphs that are made of it then.
+    CHECK(d().cuGraphEventWaitNodeSetEvent(waiting, of_second) == CUDA_SUCCESS);
+    CHECK(update(exec, graph).result == CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
+    destroy(exec);
+    destroy(instantiate(graph));
+    destroy(graph);
+    CHECK(d().cuEventDestroy(of_second) == CUDA_SUCCESS);
+    CHECK(d().cuCtxDestroy(second) == CUDA_SUCCESS);
+    CHECK(d().cuEventDestroy(of_first) == CUDA_SUCCESS);
+    CHECK(d().cuEventDestroy(first) == CUDA_SUCCESS);
+}
+
 TEST_CASE("kernels change within their context, with their kind of launch", "[graph_update]") {
     start();
     constexpr const char *image = "cushim-sim-image 1\nkernel one params=4\nkernel two\n";

@@ -64,6 +64,38 @@ TEST_CASE("an interprocess event works as any other in its own process", "[ipc]"
     CHECK(d.cuStreamDestroy(two) == CUDA_SUCCESS);
 }
 
+TEST_CASE("an interprocess event is waited for in its own context, by nodes of graphs in any",
+          "[ipc]") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    const auto &d = cushim::driver();
+    const CUevent event = event_with(interprocess);
+    CUcontext other = nullptr;
+    REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == CUDA_SUCCESS);
+    CUstream stream = nullptr;
+    REQUIRE(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    CHECK(d.cuStreamWaitEvent(stream, event, 0) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("wait for an event for several processes");
+#if CUDA_VERSION >= 12050
+    CHECK(d.cuCtxWaitEvent(other, event) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("wait for an event for several processes");
+#endif
+    CUgraph graph = nullptr;
+    REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+    CHECK(d.cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL) == CUDA_SUCCESS);
+    CHECK(d.cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL) == CUDA_SUCCESS);
+    CHECK(d.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+    CUgraphExec exec = nullptr;
+    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS);
+    CHECK(d.cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d.cuGraphExecDestroy(exec) == CUDA_SUCCESS);
+    CHECK(d.cuGraphDestroy(graph) == CUDA_SUCCESS);
+    CHECK(d.cuStreamDestroy(stream) == CUDA_SUCCESS);
+    CHECK(d.cuCtxDestroy(other) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
+}
+
 TEST_CASE("an interprocess event can be recorded more often than its state remembers", "[ipc]") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);

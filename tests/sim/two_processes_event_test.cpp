@@ -164,7 +164,7 @@ TEST_CASE("another process's event is waited for in the context that opened it",
     REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == CUDA_SUCCESS);
     const auto stream = new_stream();
     CHECK(d.cuStreamWaitEvent(stream, event, 0) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("wait for another process's event");
+    expect_misuse("wait for an event for several processes");
     const auto again = opened_event(handle);
     CHECK(d.cuStreamWaitEvent(stream, again, 0) == CUDA_SUCCESS);
     CHECK(d.cuEventDestroy(again) == CUDA_SUCCESS);

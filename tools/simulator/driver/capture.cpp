@@ -64,6 +64,8 @@ NodeContent content_of(Stream &stream, Work &work) {
     if (content.work.type == CU_GRAPH_NODE_TYPE_MEMCPY ||
         content.work.type == CU_GRAPH_NODE_TYPE_MEMSET) {
         content.context = stream.context;
+    } else if (const auto *event = std::any_cast<CUevent>(&content.work.parameters)) {
+        content.context = (*event)->context;
     }
     if (auto *launch = std::any_cast<KernelLaunch>(&content.work.parameters);
         launch != nullptr && stream.priority != 0) {

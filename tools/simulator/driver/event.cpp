@@ -105,10 +105,11 @@ Event &usable_event(CUevent handle) {
     return event;
 }
 
-void check_waits(const Stream &stream, const Event &event) {
-    if (event.opened && event.context != stream.context) {
-        refuse_fatal("wait for another process's event, " + event.describe() + ", in " +
-                         stream.describe() + ", which is not of the context that opened it",
+// Measured: of what several processes may have, only nodes of graphs may wait in any context.
+void check_waits(const Context &context, const Event &event) {
+    if (event.shared && event.context != &context) {
+        refuse_fatal("wait for an event for several processes, " + event.describe() +
+                         ", in a context that neither made nor opened it",
                      CUDA_ERROR_INVALID_HANDLE);
     }
 }
@@ -117,13 +118,13 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0);
     Stream &stream = stream_of_caller(stream_handle);
     Event &event = usable_event(handle);
-    if (event.context != stream.context) {
+    const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
+    require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    if (!external && event.context != stream.context) { // a node may
         misuse("record of an event in a stream of another context: " + event.describe() + ", " +
                stream.describe());
         refuse(CUDA_ERROR_INVALID_HANDLE);
     }
-    const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
-    require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
     if (!external && capture_event_record(stream, event)) {
         return CUDA_SUCCESS;
     }
@@ -236,9 +237,11 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     require((Flags & ~static_cast<unsigned int>(CU_EVENT_WAIT_EXTERNAL)) == 0);
     Stream &stream = stream_of(hStream);
     Event &event = usable_event(hEvent);
-    check_waits(stream, event);
     const bool external = (Flags & CU_EVENT_WAIT_EXTERNAL) != 0;
     require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    if (!external) {
+        check_waits(*stream.context, event);
+    }
     if (!external && capture_event_wait(stream, event)) {
         return CUDA_SUCCESS;
     }
@@ -263,6 +266,7 @@ CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
     Context &context = checked_context(hCtx);
     check_usable(context);
     Event &event = usable_event(hEvent);
+    check_waits(context, event);
     refuse_capturing(context);
     refuse_captured(event);
     Stream &stream = legacy_stream(context);

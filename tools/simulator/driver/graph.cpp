@@ -160,7 +160,9 @@ void destroy_graph(Graph &graph) {
 }
 
 void copy_graph(const Graph &from, Graph &to) {
-    require(!has_memory_nodes(from) && !has_conditional_nodes(from), CUDA_ERROR_NOT_SUPPORTED);
+    const bool is_body = from.owner != nullptr && from.owner->content.condition != nullptr;
+    require(!is_body && !has_memory_nodes(from) && !has_conditional_nodes(from),
+            CUDA_ERROR_NOT_SUPPORTED);
     to.original = const_cast<Graph *>(&from);
     to.references.add(from.references);
     std::map<const Node *, Node *> copies;

@@ -130,6 +130,11 @@ int semaphore_problem(const NodeContent &from, const NodeContent &to) {
     return a.semaphores.size() == b.semaphores.size() ? fine : parameters_changed;
 }
 
+// Events of any context may be in a graph, but not come into an executable one.
+int event_problem(const NodeContent &from, const NodeContent &to) {
+    return from.context == to.context ? fine : parameters_changed;
+}
+
 int condition_problem(const Conditional &from, const Conditional &to) {
     return from.type == to.type && from.size == to.size ? fine : parameters_changed;
 }
@@ -154,6 +159,9 @@ int change_problem(const Step &step, const NodeContent &to, unsigned long long f
         return semaphore_problem<SemaphoreSignals>(from, to);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
         return semaphore_problem<SemaphoreWaits>(from, to);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        return event_problem(from, to);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return from.allocation == to.allocation ? fine : not_supported; // the address is the node's

@@ -26,6 +26,7 @@ NodeContent event_content(CUgraphNodeType type, CUevent handle) {
                        : event_wait_work(event, "event wait node");
     content.work.type = type;
     content.work.parameters = handle;
+    content.context = event.context;
     return content;
 }
 

@@ -34,7 +34,6 @@ CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
     Event *event =
         Registry::get().make<Event>(context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
     event->shared = std::move(shared);
-    event->opened = true;
     *phEvent = event;
     return CUDA_SUCCESS;
 }

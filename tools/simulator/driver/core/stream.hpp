@@ -52,7 +52,6 @@ struct CUevent_st final : sim::Object {
     std::shared_ptr<sim::Capture> captured_in; // recorded while its stream captured
     CUgraphNode captured_node = nullptr;
     std::shared_ptr<sim::SharedEvent> shared; // IPC: state in memory that processes share
-    bool opened = false;                      // another process's
 };
 
 namespace sim {
