@@ -73,6 +73,7 @@ class NodeSetters {
         return self().set(node, HostNode{closure.call, closure.object}, {{}, closure});
     }
 
+    // In an executable graph: an event of the context that the node's has, else status 1.
     Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node(GraphNodeType::event_record, node, event);
     }

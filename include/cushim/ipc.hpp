@@ -149,7 +149,8 @@ CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Eve
 
 /* Another process's event, of whichever device, for the streams of this context: open it in each context
  * whose streams wait for it. Nodes of graphs may have it wherever they are launched. Otherwise it works like one of
- * this process, and is destroyed on its own.
+ * this process, and is destroyed on its own. What it marks never happens if that process is killed before it does:
+ * who cannot wait for ever asks query() first.
  * Errors: wrong_context in the process that exported.
  * cuIpcOpenEventHandle, cuEventDestroy_v2. Since CUDA 4.1. */
 CUSHIM_API Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept;

@@ -341,6 +341,9 @@ TEST_CASE("what conditional nodes refuse", "[conditional]") {
     CHECK(d().cuGraphClone(&clone, body) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(d().cuGraphAddChildGraphNode(&child, other, nullptr, 0, body) ==
           CUDA_ERROR_NOT_SUPPORTED);
+    const CUgraphExec empty = instantiate(other);
+    CHECK(update(empty, body).status == CUDA_ERROR_INVALID_VALUE);
+    destroy(empty);
     CHECK(d().cuGraphDestroy(body) == CUDA_ERROR_INVALID_VALUE);
     expect_misuse("belongs to a node");
     destroy(graph);

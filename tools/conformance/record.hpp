@@ -124,6 +124,7 @@ void places_of_plain_events();
 void places_of_made_events();
 void places_of_exported_events();
 void places_of_opened_events();
+void event_of_killed_maker();
 void at_exit();
 void before_init();
 void hardly_failing();

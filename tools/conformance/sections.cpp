@@ -79,6 +79,7 @@ const Section sections[] = {
     {"places_of_made_events", places_of_made_events},
     {"places_of_exported_events", places_of_exported_events},
     {"places_of_opened_events", places_of_opened_events},
+    {"event_of_killed_maker", event_of_killed_maker},
     {"at_exit", at_exit},
     {"older_contexts", older_contexts},
     {"older_objects", older_objects},

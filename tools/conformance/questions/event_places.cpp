@@ -4,6 +4,7 @@
 #include "../record.hpp"
 #include "other_process.hpp"
 
+#include <csignal>
 #include <string>
 
 namespace record::QUESTIONS {
@@ -215,6 +216,60 @@ void places_of_opened_events() {
     use_everywhere(Origin::opened, maker.receive<CUipcEventHandle>());
     maker.send('!');
     waitpid(maker.process, nullptr, 0);
+}
+
+// --- the event of a process that was killed
+
+namespace {
+
+void make_recorded(const Other &user) {
+    CUevent event = nullptr;
+    CUipcEventHandle handle{};
+    if (start()) {
+        d.cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+        d.cuIpcGetEventHandle(&handle, event);
+        d.cuEventRecord(event, nullptr);
+        d.cuCtxSynchronize();
+    }
+    user.send(handle);
+    user.receive<char>();
+}
+
+// Is told once more when the maker is gone.
+void wait_for_dead(const Other &parent) {
+    alarm(20);
+    const auto handle = parent.receive<CUipcEventHandle>();
+    CUevent event = nullptr, again = nullptr;
+    if (!start()) {
+        return;
+    }
+    ask("cuIpcOpenEventHandle", d.cuIpcOpenEventHandle(&event, handle));
+    ask("cuEventQuery", d.cuEventQuery(event));
+    parent.send('!');
+    parent.receive<char>();
+    note("the maker is gone", 1);
+    ask("cuEventQuery", d.cuEventQuery(event));
+    ask("cuStreamWaitEvent", d.cuStreamWaitEvent(nullptr, event, 0));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(nullptr));
+    ask("cuEventSynchronize", d.cuEventSynchronize(event));
+    ask("cuIpcOpenEventHandle again", d.cuIpcOpenEventHandle(&again, handle));
+    ask("cuEventRecord", d.cuEventRecord(event, nullptr));
+    ask("cuEventSynchronize", d.cuEventSynchronize(event));
+    ask("cuEventDestroy", d.cuEventDestroy(event));
+}
+
+} // namespace
+
+void event_of_killed_maker() {
+    const Other user = fork_off(wait_for_dead), maker = fork_off(make_recorded);
+    user.send(maker.receive<CUipcEventHandle>());
+    user.receive<char>();
+    kill(maker.process, SIGKILL);
+    waitpid(maker.process, nullptr, 0);
+    user.send('!');
+    int status = 0;
+    waitpid(user.process, &status, 0);
+    note("the process's end", status);
 }
 
 } // namespace record::QUESTIONS

@@ -160,8 +160,7 @@ void destroy_graph(Graph &graph) {
 }
 
 void copy_graph(const Graph &from, Graph &to) {
-    const bool is_body = from.owner != nullptr && from.owner->content.condition != nullptr;
-    require(!is_body && !has_memory_nodes(from) && !has_conditional_nodes(from),
+    require(!in_a_body(from) && !has_memory_nodes(from) && !has_conditional_nodes(from),
             CUDA_ERROR_NOT_SUPPORTED);
     to.original = const_cast<Graph *>(&from);
     to.references.add(from.references);
@@ -205,6 +204,14 @@ void ChildCopy::give_to(Node &node) {
     node.graphs.assign(1, copy_);
     copy_->owner = &node;
     copy_ = nullptr;
+}
+
+bool in_a_body(const Graph &graph) {
+    const Graph *inner = &graph;
+    while (inner->owner != nullptr && !inner->owner->content.condition) {
+        inner = inner->owner->graph;
+    }
+    return inner->owner != nullptr;
 }
 
 bool within(const Graph &graph, const Graph &other) {

@@ -181,6 +181,8 @@ class ChildCopy {
   private:
     Graph *copy_;
 };
+// Whether the graph is a conditional node's body, or a child in one at any depth.
+bool in_a_body(const Graph &graph);
 // Whether the graph is another, or a child or body in it at any depth.
 bool within(const Graph &graph, const Graph &other);
 bool has_memory_nodes(const Graph &graph);      // at any depth
