@@ -2,13 +2,14 @@
 """Tells what the tests on a GPU showed: a summary, JSON, and Markdown for tests/gpu/RESULTS.md.
 
 Reads the log that Meson leaves in a build folder, and asks cushim-info about the machine. Where there is no
-GPU it fails. Tests tell figures in lines of their own: "figure: NAME = VALUE UNIT".
+GPU, or a simulated one, it fails. Tests tell figures in lines of their own: "figure: NAME = VALUE UNIT".
 """
 
 import argparse
 import collections
 import datetime
 import json
+import os
 import pathlib
 import platform
 import re
@@ -17,6 +18,9 @@ import sys
 
 import check_counts
 
+LAST_LINES = 40  # of a failed test's output
+# Where a file lies is of no interest elsewhere: /a/b/c.so is c.so.
+FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s/'\"(),:;]+/)+(?=[^\s/'\"(),:;])")
 FIGURE = re.compile(r"^figure: (?P<name>.+) = (?P<value>[-+0-9.eE]+) ?(?P<unit>.*)$")
 # What every test program says, whatever it tests.
 CHATTER = re.compile(
@@ -58,13 +62,21 @@ def processor():
     return found.group(1) if found else platform.machine()
 
 
-def describe(info_tool):
-    """None where no GPU can be used."""
-    text = subprocess.run([info_tool, "--json"], capture_output=True, text=True).stdout
-    info = json.loads(text)
+def why_no_gpu(info):
+    """None where there is one."""
     if not info["usable"]:
-        print(f"error: there is no GPU to test on: {info['why_not_usable']}", file=sys.stderr)
-        return None
+        return f"there is no GPU to test on: {info['why_not_usable']}"
+    if any(device["name"].startswith("cushim simulated") for device in info["devices"]):
+        return ("there is no GPU to test on: the driver is cushim's simulator"
+                + (", which CUSHIM_DRIVER names" if os.environ.get("CUSHIM_DRIVER") else ""))
+    return None
+
+
+def ask_machine(info_tool):
+    return json.loads(subprocess.run([info_tool, "--json"], capture_output=True, text=True).stdout)
+
+
+def describe(info):
     gpus = [{"name": device["name"], "compute_capability": device["compute_capability"],
              "memory_bytes": device["total_memory"]} for device in info["devices"]]
     return {
@@ -75,7 +87,6 @@ def describe(info_tool):
         "gpus": gpus,
         "processor": processor(),
         "system": f"{platform.system()} {platform.release()}, {' '.join(platform.libc_ver())}",
-        "simulated": any(gpu["name"].startswith("cushim simulated") for gpu in gpus),
     }
 
 
@@ -88,11 +99,19 @@ def figures_of(lines):
             for figure in found]
 
 
+def without_folders(line):
+    return FOLDERS.sub("", line)
+
+
 def notes_of(lines):
-    """What it printed beside figures and what all print; where files lie is of no interest elsewhere."""
-    return [line for line in lines
-            if line.strip() and not FIGURE.match(line) and not CHATTER.match(line)
-            and not re.search(r"(^|\s)/\S", line)]
+    """What it printed beside figures and what all print."""
+    return [without_folders(line) for line in lines
+            if line.strip() and not FIGURE.match(line) and not CHATTER.match(line)]
+
+
+def last_lines(output):
+    """Where a failure is told."""
+    return [without_folders(line) for line in output.strip().splitlines()[-LAST_LINES:]]
 
 
 def assertions_of(output):
@@ -125,8 +144,7 @@ def entry_of(record, known):
         "skip_reasons": skip_reasons(record) if counts.skipped else [],
         "figures": figures_of(lines),
         "notes": notes_of(lines) if result == "passed" else [],
-        "said_last": check_counts.output_of(record).strip().splitlines()[-25:]
-        if result == "failed" else [],
+        "said_last": last_lines(check_counts.output_of(record)) if result == "failed" else [],
     }
 
 
@@ -180,6 +198,10 @@ def totals_text(totals):
             f"{totals['assertions']:,} assertions")
 
 
+def failures(tests):
+    return [test for test in tests if test["result"] == "failed"]
+
+
 def summary(report):
     lines = [f"{name + ':':14}{text}" for name, text in machine_lines(report["machine"]).items()]
     lines.append("")
@@ -191,6 +213,9 @@ def summary(report):
         lines += [f"    skipped: {reason}" for reason in test["skip_reasons"]]
         lines += [f"    {figure['name']}: {number(figure['value'])} {figure['unit']}"
                   for figure in test["figures"]]
+    for test in failures(report["tests"]):
+        lines += ["", f"FAILED: {test['name']}. It said last:"]
+        lines += ["    " + line for line in test["said_last"]]
     return "\n".join([*lines, "", totals_text(report["totals"])])
 
 
@@ -201,6 +226,14 @@ def cell(text):
 def markdown_table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return lines + ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
+
+
+def printed(title, texts):
+    lines = []
+    for name, text in texts:
+        if text:
+            lines += ["", f"{name}:", "", "```", *text, "```"]
+    return ["", f"## {title}", *lines] if lines else []
 
 
 def markdown(report):
@@ -219,35 +252,41 @@ def markdown(report):
     skips = [(test["name"], reason) for test in tests for reason in test["skip_reasons"]]
     if skips:
         lines += ["", "## What was skipped", "", *markdown_table(["test", "why"], skips)]
-    if any(test["notes"] for test in tests):
-        lines += ["", "## What tests printed"]
-    for test in tests:
-        if test["notes"]:
-            lines += ["", f"{test['name']}:", "", "```", *test["notes"], "```"]
+    lines += printed("What failed", [(test["name"], test["said_last"]) for test in failures(tests)])
+    lines += printed("What tests printed", [(test["name"], test["notes"]) for test in tests])
     return "\n".join(lines) + "\n"
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--info", required=True, help="the program cushim-info")
+    parser.add_argument("--only-look", action="store_true", help="whether there is a GPU, no report")
     parser.add_argument("--json", type=pathlib.Path, help="write the report there")
     parser.add_argument("--results", type=pathlib.Path, help="write it there as Markdown")
-    given = parser.parse_args()
-    machine = describe(given.info)
-    if machine is None:
+    return parser.parse_args()
+
+
+def report_of(build, info):
+    tests = read_tests(build)
+    return {"machine": describe(info), "totals": totals_of(tests), "tests": tests}
+
+
+def main():
+    given = arguments()
+    info = ask_machine(given.info)
+    if why_not := why_no_gpu(info):
+        print(f"error: {why_not}", file=sys.stderr)
         return 1
-    tests = read_tests(given.build)
-    report = {"machine": machine, "totals": totals_of(tests), "tests": tests}
+    if given.only_look:
+        return 0
+    report = report_of(given.build, info)
     print(summary(report))
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n")
-    if given.results and machine["simulated"]:
-        print("error: these are no results of a GPU: the driver is a simulated one", file=sys.stderr)
-        return 1
     if given.results:
         given.results.write_text(markdown(report))
-    return 0 if tests else 1
+    return 0 if report["tests"] else 1
 
 
 if __name__ == "__main__":

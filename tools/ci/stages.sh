@@ -86,7 +86,7 @@ stage_clang() {
     need_toolchain clang++:clang
     # Without precompiled headers each file must include what it needs.
     CXX=clang++ CC=clang build_stage clang -Dwerror=true -Db_pch=false
-    run_suites clang build/ci/clang -package
+    run_suites clang build/ci/clang -package -reports
 }
 
 stage_asan() {
@@ -98,7 +98,7 @@ stage_asan() {
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
     ASAN_OPTIONS+=:intercept_tls_get_addr=0
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -headers
+    TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -headers -reports
 }
 
 # No suppressions. ThreadSanitizer stops at start-up where the kernel randomises addresses further

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""What a run counts as."""
+
+import unittest
+
+from ci_scripts import check_counts, record
+
+CATCH2_ALL = "All tests passed (1234 assertions in 12 test cases)\n"
+CATCH2_SOME = "test cases: 12 | 9 passed | 1 failed | 2 skipped\nassertions: 50 | 49 passed | 1 failed\n"
+
+
+def counts(*given, **more):
+    return check_counts.counts_of(record(*given, **more))
+
+
+class CountsTest(unittest.TestCase):
+    def test_catch2(self):
+        self.assertEqual(counts(CATCH2_ALL), (12, 0, 0))
+        self.assertEqual(counts(CATCH2_SOME, result="FAIL"), (9, 1, 2))
+
+    def test_unittest(self):
+        text = "Ran 7 tests in 0.1s\n\nOK (skipped=2)\n"
+        self.assertEqual(counts("", errors=text), (5, 0, 2))
+
+    def test_a_line_of_a_script(self):
+        self.assertEqual(counts("3 passed, 0 failed, 1 skipped\n"), (3, 0, 1))
+
+    def test_a_program_that_tells_nothing_is_one(self):
+        self.assertEqual(counts("hello\n"), (1, 0, 0))
+        self.assertEqual(counts("hello\n", result="SKIP"), (0, 0, 1))
+
+    def test_who_dies_after_its_summary_has_failed(self):
+        for result in ("FAIL", "ERROR", "TIMEOUT"):
+            self.assertEqual(counts(CATCH2_ALL, result=result).failed, 1, result)
+
+    def test_reasons_of_skips(self):
+        text = ("x.cpp:3: SKIPPED:\nexplicitly with message:\n  there is one device\n\n"
+                "test_a (T.test_a) ... skipped 'no compiler'\nSKIPPED: no launcher\n")
+        self.assertEqual(check_counts.skip_reasons(record(text)),
+                         ["there is one device", "no compiler", "no launcher"])
+        self.assertEqual(check_counts.skip_reasons(record("")), ["no reason given"])
+
+
+class ProblemsTest(unittest.TestCase):
+    def problems(self, suites, expected):
+        return list(check_counts.problems_of("gcc", suites, expected))
+
+    def test_enough(self):
+        self.assertEqual(self.problems({"sim": check_counts.Counts(5)}, {"sim": 5}), [])
+
+    def test_too_few_none_and_unexpected(self):
+        self.assertEqual(len(self.problems({"sim": check_counts.Counts(4)}, {"sim": 5})), 1)
+        self.assertEqual(len(self.problems({"sim": check_counts.Counts(5)}, {})), 1)
+        self.assertEqual(len(self.problems({}, {"sim": 5})), 2)
+
+    def test_failures(self):
+        self.assertEqual(len(self.problems({"sim": check_counts.Counts(5, 1)}, {"sim": 5})), 1)
+
+
+class SuiteTest(unittest.TestCase):
+    def test_of_every_way_meson_writes_it(self):
+        for name in ("cushim:sim / one", "cushim:sim+more / one", "sim+more - cushim:one"):
+            self.assertEqual(check_counts.suite_of({"name": name}, {}), ("sim", "one"), name)
+        self.assertEqual(check_counts.suite_of({"name": "cushim:one"}, {"one": "sim"}),
+                         ("sim", "one"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
