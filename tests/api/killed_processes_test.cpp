@@ -338,6 +338,10 @@ TEST_CASE("processes are killed while they share memory, and the others live on"
     Tally tally;
     unsigned int losses = 0;
     for (unsigned int number = 0; number < rounds; ++number) {
+        if (number % 20 == 0) {
+            std::printf("round %u of %u\n", number, rounds);
+            std::fflush(stdout);
+        }
         std::mt19937 random(seed + number);
         const Plan plan = Plan::random(random, usual);
         INFO("round " << number << " of seed " << seed << ": " << plan.text());

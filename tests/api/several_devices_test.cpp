@@ -48,6 +48,18 @@ std::vector<AccessGrant> grants_for(const std::vector<Device> &devices, Device m
     return grants;
 }
 
+// Tests of memory that one device has and another uses; where none may, they show nothing.
+void need_access(const std::vector<Device> &devices) {
+    for (const Device memory : devices) {
+        for (const Device device : devices) {
+            if (device != memory && is_accessible(device, memory)) {
+                return;
+            }
+        }
+    }
+    SKIP("no device of this machine reaches another's memory");
+}
+
 // The simulator's orders of queued work; on a GPU there is one.
 std::vector<std::string> orders() {
     std::vector<std::string> all = {four_devices};
@@ -67,6 +79,7 @@ std::vector<std::string> orders() {
 TEST_CASE("mapped memory is read and written by every device that may", "[several_devices][V10]") {
     api_test::restart(four_devices);
     const auto devices = need_devices(2);
+    need_access(devices);
     const auto all = workers(devices);
     for (const Device owner : devices) {
         INFO("memory of device " << owner.native());
@@ -130,6 +143,7 @@ TEST_CASE("a growing buffer of one device is grown under the eyes of the others"
           "[several_devices][growable_buffer]") {
     api_test::restart(four_devices);
     const auto devices = need_devices(2);
+    need_access(devices);
     const auto all = workers(devices);
     for (const Device owner : devices) {
         const auto grants = grants_for(devices, owner);
@@ -188,8 +202,8 @@ TEST_CASE("copies go from every device to every other", "[several_devices][copy]
 TEST_CASE("kernels reach the memory of peers that were let in", "[several_devices][context]") {
     api_test::restart(four_devices);
     const auto devices = need_devices(2);
+    need_access(devices);
     const auto all = workers(devices);
-    std::size_t pairs = 0;
     for (const Worker &here : all) {
         for (const Worker &there : all) {
             if (here.device == there.device || !is_accessible(here.device, there.device)) {
@@ -201,11 +215,7 @@ TEST_CASE("kernels reach the memory of peers that were let in", "[several_device
             ok(here.fill(memory.span(), 77));
             ok(here.context.disable_peer_access(there.context));
             CHECK(ok(there.read(memory.span())) == std::vector<int>(5000, 77));
-            ++pairs;
         }
-    }
-    if (pairs == 0) {
-        SKIP("no device of this machine can reach another's memory");
     }
 }
 
