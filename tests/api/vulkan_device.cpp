@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include <dlfcn.h>
@@ -19,6 +20,16 @@ using GetInstanceProcAddr = VoidFunction (*)(Instance, const char *);
 constexpr const char *device_extensions[] = {"VK_KHR_external_memory_fd",
                                              "VK_KHR_external_semaphore_fd"};
 constexpr std::uint32_t memory_extensions = 1; // of them, from the first on
+
+// What Vulkan answers where a driver, a part of it or a capability is not there. All else is a failure.
+constexpr Result initialization_failed = -3, extension_not_present = -7, feature_not_present = -8,
+                 incompatible_driver = -9;
+
+void require_lack(bool lack, const std::string &message) {
+    if (!lack) {
+        throw std::runtime_error(message);
+    }
+}
 
 // Vulkan's loader, or where that is not installed, NVIDIA's implementation itself.
 GetInstanceProcAddr entry_of_vulkan() {
@@ -126,6 +137,7 @@ bool VulkanDevice::make_instance(std::string &why_not) {
     const Result made = create != nullptr ? create(&info, nullptr, &owned_->instance) : -1;
     if (made != 0) {
         why_not = "vkCreateInstance answers " + std::to_string(made);
+        require_lack(made == incompatible_driver || made == initialization_failed, why_not);
         return false;
     }
     bool complete = true;
@@ -184,6 +196,7 @@ bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_n
         owned_->device = nullptr;
         why_not = "vkCreateDevice, with memory and semaphores as descriptors, answers " +
                   std::to_string(made);
+        require_lack(made == extension_not_present || made == feature_not_present, why_not);
         return false;
     }
 #define VULKAN_LOAD(type, name, parameters)                                                        \

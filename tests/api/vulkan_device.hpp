@@ -17,7 +17,7 @@ namespace api_test {
 class VulkanDevice {
   public:
     // Null where Vulkan is not there, or knows no such device, or cannot export what the tests need: and
-    // then says why.
+    // then says why. Whatever else goes wrong is thrown.
     static std::unique_ptr<VulkanDevice> find(const cushim::DeviceUuid &uuid, std::string &why_not);
     // The first device there is, whatever it is, which may not be able to export semaphores: for what Vulkan
     // does by itself.
