@@ -1,10 +1,13 @@
+#include "questions/two_devices.hpp"
 #include "runtime_questions.hpp"
 #include "trace.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -50,7 +53,9 @@ using record::Sections;
 
 const Sections *const lists[] = {&record::legacy::all, &record::per_thread::all,
                                  &record::legacy::all_of_runtime,
-                                 &record::per_thread::all_of_runtime};
+                                 &record::per_thread::all_of_runtime,
+                                 &record::legacy::all_of_two_devices,
+                                 &record::per_thread::all_of_two_devices};
 
 // A question that hangs must not keep the others from being asked.
 constexpr unsigned int seconds_for_a_section = 120;
@@ -103,30 +108,38 @@ void run(const std::string &name, const Section &section) {
     }
 }
 
-bool is_wanted(const std::string &name, int count, char **names) {
-    for (int i = 0; i < count; ++i) {
-        if (name == names[i]) {
-            return true;
-        }
-    }
-    return count == 0;
+// By its whole name, or by the words that it begins with: "runtime" stands for all about the runtime.
+bool is_named(const std::string &section, const std::string &name) {
+    return section == name || section.rfind(name + " ", 0) == 0;
 }
 
-int run_sections(int count, char **names) {
-    const rlimit none{0, 0}; // a core file takes seconds, and changes the status that is told
-    setrlimit(RLIMIT_CORE, &none);
-    run_apart(print_head);
-    int found = 0;
-    visit([&](const std::string &name, const Section &section) {
-        if (is_wanted(name, count, names)) {
-            run(name, section);
-            ++found;
-        }
+bool is_wanted(const std::string &section, const std::vector<std::string> &names) {
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+               return is_named(section, name);
+           });
+}
+
+bool is_there(const std::string &name) {
+    bool found = false;
+    visit([&](const std::string &section, const Section &) {
+        found = found || is_named(section, name);
     });
-    if (count > found) {
+    return found;
+}
+
+int run_sections(const std::vector<std::string> &names) {
+    if (!std::all_of(names.begin(), names.end(), is_there)) {
         std::fputs("there is no such section: see `cushim-conformance list`\n", stderr);
         return 1;
     }
+    const rlimit none{0, 0}; // a core file takes seconds, and changes the status that is told
+    setrlimit(RLIMIT_CORE, &none);
+    run_apart(print_head);
+    visit([&](const std::string &name, const Section &section) {
+        if (is_wanted(name, names)) {
+            run(name, section);
+        }
+    });
     return 0;
 }
 
@@ -134,7 +147,7 @@ int print_help(int status) {
     std::fputs("usage: cushim-conformance record [SECTION]...\n"
                "       cushim-conformance list\n"
                "Asks the CUDA driver of this machine what it answers, and prints it line by line;\n"
-               "`list` names the sections of these questions.\n",
+               "`list` names the sections of these questions; the words that some begin with name them all.\n",
                status == 0 ? stdout : stderr);
     return status;
 }
@@ -144,7 +157,7 @@ int print_help(int status) {
 int main(int count, char **arguments) {
     const std::string command = count > 1 ? arguments[1] : "";
     if (command == "record") {
-        return run_sections(count - 2, arguments + 2);
+        return run_sections({arguments + 2, arguments + count});
     }
     if (command == "list" && count == 2) {
         visit([](const std::string &name, const Section &) { std::puts(name.c_str()); });

@@ -1,0 +1,81 @@
+// What the questions about two devices share. They are skipped, visibly, where there is one.
+#pragma once
+
+#include "../runtime_questions.hpp"
+
+#include <string>
+
+namespace record {
+
+namespace legacy {
+extern const Sections all_of_two_devices;
+}
+namespace per_thread {
+extern const Sections all_of_two_devices;
+}
+
+} // namespace record
+
+namespace record::QUESTIONS::two_devices {
+
+// A device's primary context and what belongs to it.
+struct Side {
+    static constexpr std::size_t size = 1 << 16;
+
+    CUdevice device = 0;
+    CUcontext context = nullptr;
+    CUstream stream = nullptr;
+    CUevent event = nullptr; // of no times
+    CUdeviceptr memory = 0;
+
+    void enter() const;
+    void fill(unsigned char value) const;
+    // Whether the first bytes of the memory are these: told by its own device.
+    bool holds(unsigned char value) const;
+};
+
+struct Sides {
+    Side zero, one;
+
+    void synchronize() const;
+    // Each device may reach the other one's memory, or no more.
+    void enable() const;
+    void disable() const;
+};
+
+// Device 0's context is current. Where there is no second device, that is noted.
+bool begin(Sides &sides);
+
+// In a process of its own, whose end is noted: some of what is asked may end it, or make a context fail.
+void apart(const std::string &name, void (*body)(const Sides &));
+
+// The same with the name of the process before the question.
+void ask(const char *question, CUresult status);
+void ask(const char *question, cudaError_t status);
+void note(const char *what, long long value);
+
+void peers();
+void reach();
+void copies();
+void wrong_copies();
+void streams();
+void events();
+void captures();
+void graphs();
+void pointers();
+void objects();
+void managed();
+void virtual_memory();
+void pools();
+void ipc();
+void failures();
+
+void runtime_peers();
+void runtime_first_use();
+void runtime_copies();
+void runtime_streams();
+void runtime_memory();
+void runtime_pools();
+void runtime_resets();
+
+} // namespace record::QUESTIONS::two_devices
