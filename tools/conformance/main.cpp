@@ -51,7 +51,8 @@ namespace {
 using record::Section;
 using record::Sections;
 
-const Sections *const lists[] = {&record::legacy::all, &record::per_thread::all,
+const Sections *const lists[] = {&record::legacy::all,
+                                 &record::per_thread::all,
                                  &record::legacy::all_of_runtime,
                                  &record::per_thread::all_of_runtime,
                                  &record::legacy::all_of_two_devices,
@@ -147,7 +148,8 @@ int print_help(int status) {
     std::fputs("usage: cushim-conformance record [SECTION]...\n"
                "       cushim-conformance list\n"
                "Asks the CUDA driver of this machine what it answers, and prints it line by line;\n"
-               "`list` names the sections of these questions; the words that some begin with name them all.\n",
+               "`list` names the sections of these questions; the words that some begin with name "
+               "them all.\n",
                status == 0 ? stdout : stderr);
     return status;
 }

@@ -2,10 +2,8 @@
 #include "two_devices.hpp"
 #include "../trace.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
-#include <vector>
 
 #include <sys/wait.h>
 
@@ -54,13 +52,12 @@ void Side::fill(unsigned char value) const {
 
 bool Side::holds(unsigned char value) const {
     CUcontext before = nullptr;
+    unsigned char first[4] = "";
     d.cuCtxGetCurrent(&before);
     enter();
-    std::vector<unsigned char> first(16);
-    const CUresult status = d.cuMemcpyDtoH(first.data(), memory, first.size());
+    const CUresult status = d.cuMemcpyDtoH(first, memory, sizeof first);
     d.cuCtxSetCurrent(before);
-    return status == CUDA_SUCCESS &&
-           std::all_of(first.begin(), first.end(), [&](unsigned char b) { return b == value; });
+    return status == CUDA_SUCCESS && first[0] == value && first[3] == value;
 }
 
 void Sides::synchronize() const {
@@ -95,10 +92,14 @@ bool begin(Sides &sides) {
     }
     const bool made = make(sides.one, 1) && make(sides.zero, 0);
     note("contexts and memory", made);
+    if (made) {
+        sides.one.fill(1);
+        sides.zero.fill(1);
+    }
     return made;
 }
 
-void apart(const std::string &name, void (*body)(const Sides &)) {
+void apart(const std::string &name, const std::function<void(const Sides &)> &body) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
@@ -114,6 +115,62 @@ void apart(const std::string &name, void (*body)(const Sides &)) {
     int status = 0;
     waitpid(child, &status, 0);
     record::note((name + ": the process's end").c_str(), status);
+}
+
+namespace {
+
+void read_bytes(CUdeviceptr p, const Side &) {
+    unsigned char first = 0;
+    ask("cuMemcpyDtoH", d.cuMemcpyDtoH(&first, p, 1));
+}
+
+void write_bytes(CUdeviceptr p, const Side &) {
+    const unsigned char first = 3;
+    ask("cuMemcpyHtoD", d.cuMemcpyHtoD(p, &first, 1));
+}
+
+void copy_from(CUdeviceptr p, const Side &side) {
+    ask("cuMemcpyDtoD from it", d.cuMemcpyDtoD(side.memory, p, 16));
+    ask("synchronized", d.cuCtxSynchronize());
+}
+
+void copy_to(CUdeviceptr p, const Side &side) {
+    ask("cuMemcpyDtoD to it", d.cuMemcpyDtoD(p, side.memory, 16));
+    ask("synchronized", d.cuCtxSynchronize());
+}
+
+void set_bytes(CUdeviceptr p, const Side &side) {
+    ask("cuMemsetD8Async", d.cuMemsetD8Async(p, 7, 16, side.stream));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(side.stream));
+}
+
+constexpr struct {
+    const char *name;
+    void (*go)(CUdeviceptr, const Side &);
+} uses[] = {
+    {"read", read_bytes},   {"written", write_bytes}, {"copied", copy_from},
+    {"copied to", copy_to}, {"set", set_bytes},
+};
+
+} // namespace
+
+void use(CUdeviceptr p, const Side &side) {
+    side.enter();
+    note("used by", side.device);
+    for (const auto &each : uses) {
+        each.go(p, side);
+    }
+}
+
+void use_apart(const std::string &name, Side Sides::*side,
+               const std::function<CUdeviceptr(const Sides &)> &prepare) {
+    for (const auto &each : uses) {
+        apart(name + ", " + each.name, [&](const Sides &of) {
+            const CUdeviceptr p = prepare(of);
+            (of.*side).enter();
+            each.go(p, of.*side);
+        });
+    }
 }
 
 } // namespace record::QUESTIONS::two_devices

@@ -3,6 +3,7 @@
 
 #include "../runtime_questions.hpp"
 
+#include <functional>
 #include <string>
 
 namespace record {
@@ -30,7 +31,7 @@ struct Side {
 
     void enter() const;
     void fill(unsigned char value) const;
-    // Whether the first bytes of the memory are these: told by its own device.
+    // Whether the first bytes of the memory are of this value: told by its own device.
     bool holds(unsigned char value) const;
 };
 
@@ -47,12 +48,27 @@ struct Sides {
 bool begin(Sides &sides);
 
 // In a process of its own, whose end is noted: some of what is asked may end it, or make a context fail.
-void apart(const std::string &name, void (*body)(const Sides &));
+void apart(const std::string &name, const std::function<void(const Sides &)> &body);
+
+// What a side does with memory that is prepared for it, all of it in one process, or each in one of its own, since
+// a context that fails answers no further question.
+void use(CUdeviceptr p, const Side &side);
+void use_apart(const std::string &name, Side Sides::*side,
+               const std::function<CUdeviceptr(const Sides &)> &prepare);
 
 // The same with the name of the process before the question.
 void ask(const char *question, CUresult status);
 void ask(const char *question, cudaError_t status);
 void note(const char *what, long long value);
+
+// A question and, where it was answered, what it told.
+template <class Status, class Value>
+void tell(const std::string &question, Status status, const Value &value) {
+    ask(question.c_str(), status);
+    if (static_cast<int>(status) == 0) {
+        note(question.c_str(), static_cast<long long>(value));
+    }
+}
 
 void peers();
 void reach();

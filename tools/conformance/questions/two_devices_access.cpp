@@ -13,17 +13,13 @@ std::string pair(int from, int to) {
 void ask_about_pair(int from, int to) {
     int value = 77;
     const std::string can = "cuDeviceCanAccessPeer" + pair(from, to);
-    ask(can.c_str(), d.cuDeviceCanAccessPeer(&value, from, to));
-    note(can.c_str(), value);
+    tell(can, d.cuDeviceCanAccessPeer(&value, from, to), value);
     for (const int which : {0, 1, 2, 3, 4, 5, 6, 77}) {
-        const std::string name = "P2P attribute " + std::to_string(which) + pair(from, to);
+        const std::string name = "P2P attribute " + std::to_string(which) + " of " + pair(from, to);
         value = 77;
-        const CUresult status =
-            d.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(which), from, to);
-        ask(name.c_str(), status);
-        if (status == CUDA_SUCCESS) {
-            note(name.c_str(), value);
-        }
+        tell(name,
+             d.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(which), from, to),
+             value);
     }
 }
 
@@ -107,8 +103,8 @@ void write_value(const Sides &of) {
 }
 
 void wait_for_value(const Sides &of) {
-    ask("cuStreamWaitValue32", d.cuStreamWaitValue32(of.zero.stream, of.one.memory, 0,
-                                                     CU_STREAM_WAIT_VALUE_GEQ));
+    ask("cuStreamWaitValue32",
+        d.cuStreamWaitValue32(of.zero.stream, of.one.memory, 0, CU_STREAM_WAIT_VALUE_GEQ));
     synchronize_here(of);
 }
 
@@ -122,34 +118,6 @@ constexpr struct {
     {"written by a stream", write_value},
     {"waited for by a stream", wait_for_value},
 };
-
-template <int way>
-void without_access(const Sides &of) {
-    ways[way].go(of);
-}
-
-template <int way>
-void with_access(const Sides &of) {
-    of.enable();
-    ways[way].go(of);
-}
-
-template <int way>
-void no_longer(const Sides &of) {
-    of.enable();
-    of.disable();
-    ways[way].go(of);
-}
-
-template <int way>
-void reach_by() {
-    const std::string name = ways[way].name;
-    apart(name, without_access<way>);
-    apart(name + " with access", with_access<way>);
-    if (way == 1) {
-        apart(name + " with access that was disabled", no_longer<way>);
-    }
-}
 
 } // namespace
 
@@ -172,11 +140,19 @@ void peers() {
 }
 
 void reach() {
-    reach_by<0>();
-    reach_by<1>();
-    reach_by<2>();
-    reach_by<3>();
-    reach_by<4>();
+    for (const auto &way : ways) {
+        const std::string name = way.name;
+        apart(name, way.go);
+        apart(name + " with access", [&](const Sides &of) {
+            of.enable();
+            way.go(of);
+        });
+    }
+    apart("set with access that was disabled", [](const Sides &of) {
+        of.enable();
+        of.disable();
+        set_in_stream(of);
+    });
 }
 
 } // namespace record::QUESTIONS::two_devices

@@ -159,8 +159,7 @@ void copy_to_host(const std::string &access, const Sides &of) {
     void *pinned = nullptr;
     d.cuMemHostAlloc(&pinned, sizeof bytes, 0);
     of.one.fill(3);
-    ask(("cuMemcpyDtoH of 1's" + access).c_str(), d.cuMemcpyDtoH(bytes, of.one.memory, 16));
-    note(("cuMemcpyDtoH of 1's" + access).c_str(), bytes[15]);
+    tell("cuMemcpyDtoH of 1's" + access, d.cuMemcpyDtoH(bytes, of.one.memory, 16), bytes[15]);
     ask(("cuMemcpyDtoHAsync of 1's, stream of 0" + access).c_str(),
         d.cuMemcpyDtoHAsync(pinned, of.one.memory, 16, of.zero.stream));
     ask(("cuMemcpyDtoHAsync of 1's, stream of 1" + access).c_str(),

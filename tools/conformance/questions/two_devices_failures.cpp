@@ -35,8 +35,8 @@ void use_one_from_zero(const Sides &of) {
     ask("cuEventQuery of 1's", d.cuEventQuery(of.one.event));
     ask("cuStreamWaitEvent for 1's", d.cuStreamWaitEvent(of.zero.stream, of.one.event, 0));
     ask("cuStreamSynchronize of 0's", d.cuStreamSynchronize(of.zero.stream));
-    ask("cuMemcpyPeer from 1 to 0", d.cuMemcpyPeer(of.zero.memory, of.zero.context, of.one.memory,
-                                                   of.one.context, 16));
+    ask("cuMemcpyPeer from 1 to 0",
+        d.cuMemcpyPeer(of.zero.memory, of.zero.context, of.one.memory, of.one.context, 16));
     ask("cuMemcpyDtoD from 0 to 1", d.cuMemcpyDtoD(of.one.memory, of.zero.memory, 16));
     ask("cuCtxEnablePeerAccess of 1", d.cuCtxEnablePeerAccess(of.one.context, 0));
     ask("cuMemFree of 1's", d.cuMemFree(of.one.memory));

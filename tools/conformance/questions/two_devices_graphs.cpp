@@ -14,8 +14,7 @@ void begin_capture(const Sides &of) {
 void run(CUgraph graph, const Sides &of) {
     CUgraphExec exec = nullptr;
     std::size_t nodes = 0;
-    d.cuGraphGetNodes(graph, nullptr, &nodes);
-    note("nodes", static_cast<long long>(nodes));
+    tell("cuGraphGetNodes", d.cuGraphGetNodes(graph, nullptr, &nodes), nodes);
     ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     ask("cuGraphLaunch, stream of 0", d.cuGraphLaunch(exec, of.zero.stream));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(of.zero.stream));
@@ -52,9 +51,8 @@ void capture_copies(const Sides &of) {
     CUgraph graph = nullptr;
     of.zero.fill(7);
     begin_capture(of);
-    ask("cuMemcpyPeerAsync",
-        d.cuMemcpyPeerAsync(of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64,
-                            of.zero.stream));
+    ask("cuMemcpyPeerAsync", d.cuMemcpyPeerAsync(of.one.memory, of.one.context, of.zero.memory,
+                                                 of.zero.context, 64, of.zero.stream));
     ask("cuMemcpyDtoDAsync",
         d.cuMemcpyDtoDAsync(of.one.memory + 64, of.zero.memory, 64, of.zero.stream));
     ask("cuStreamEndCapture", d.cuStreamEndCapture(of.zero.stream, &graph));
@@ -215,8 +213,7 @@ void memory_nodes(const Sides &of) {
     const auto in_one = set_of(allocation.dptr);
     ask("cuGraphAddMemsetNode of it in 1's context",
         d.cuGraphAddMemsetNode(&set, graph, &node, 1, &in_one, of.one.context));
-    ask("cuGraphAddMemFreeNode",
-        d.cuGraphAddMemFreeNode(&end, graph, &set, 1, allocation.dptr));
+    ask("cuGraphAddMemFreeNode", d.cuGraphAddMemFreeNode(&end, graph, &set, 1, allocation.dptr));
     ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     ask("cuGraphLaunch, stream of 1", d.cuGraphLaunch(exec, of.one.stream));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));

@@ -26,12 +26,7 @@ void tell_attributes(const std::string &what, CUdeviceptr p, const Sides &of) {
     };
     for (const auto &each : all) {
         unsigned long long value = 0;
-        const std::string question = what + ": " + each.name;
-        const CUresult status = d.cuPointerGetAttribute(&value, each.which, p);
-        ask(question.c_str(), status);
-        if (status == CUDA_SUCCESS) {
-            note(question.c_str(), static_cast<long long>(value));
-        }
+        tell(what + ": " + each.name, d.cuPointerGetAttribute(&value, each.which, p), value);
     }
     CUdeviceptr device = 0;
     const std::string pointer = what + ": DEVICE_POINTER";
@@ -68,8 +63,7 @@ void use_host_memory(const Sides &of) {
         d.cuMemHostGetDevicePointer(&p, host.portable, 0));
     ask("cuMemHostGetDevicePointer of registered memory",
         d.cuMemHostGetDevicePointer(&p, host.pages, 0));
-    ask("cuMemHostGetFlags", d.cuMemHostGetFlags(&flags, host.pinned));
-    note("flags", flags);
+    tell("cuMemHostGetFlags", d.cuMemHostGetFlags(&flags, host.pinned), flags);
     ask("cuMemsetD8 of pinned memory", d.cuMemsetD8(address(host.pinned), 7, 16));
     ask("cuMemcpyDtoH into it", d.cuMemcpyDtoH(host.pinned, of.zero.memory, 16));
     ask("cuMemHostRegister again", d.cuMemHostRegister(host.pages, 4096, 0));
@@ -84,8 +78,7 @@ void use_device_memory(const Sides &of) {
     std::size_t size = 0;
     int on = 1;
     tell_attributes("1's memory", of.one.memory, of);
-    ask("cuMemGetAddressRange", d.cuMemGetAddressRange(&base, &size, of.one.memory + 8));
-    note("size", static_cast<long long>(size));
+    tell("cuMemGetAddressRange", d.cuMemGetAddressRange(&base, &size, of.one.memory + 8), size);
     ask("cuPointerSetAttribute(SYNC_MEMOPS)",
         d.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, of.one.memory));
     of.enable();
@@ -222,11 +215,10 @@ void use_library(const Sides &of) {
     ask("cuKernelSetAttribute of 1",
         d.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel, 1));
     for (const int device : {0, 1}) {
-        const std::string name = "cuKernelGetAttribute of " + std::to_string(device);
-        ask(name.c_str(),
-            d.cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel,
-                                   device));
-        note(name.c_str(), value);
+        tell("cuKernelGetAttribute of " + std::to_string(device),
+             d.cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel,
+                                    device),
+             value);
     }
     of.synchronize();
     ask("cuLibraryUnload", d.cuLibraryUnload(library));
@@ -249,16 +241,15 @@ void advise(const Sides &of) {
     ask("cuMemPrefetchAsync, stream of 0", d.cuMemPrefetchAsync(p, size, one, 0, of.zero.stream));
     ask("cuMemPrefetchAsync, stream of 1", d.cuMemPrefetchAsync(p, size, one, 0, of.one.stream));
     of.synchronize();
-    const auto tell = [&](const char *name, CUmem_range_attribute which) {
-        ask(name, d.cuMemRangeGetAttribute(&value, sizeof value, which, p, size));
-        note(name, value);
+    const auto tell_of_range = [&](const char *name, CUmem_range_attribute which) {
+        tell(name, d.cuMemRangeGetAttribute(&value, sizeof value, which, p, size), value);
     };
-    tell("preferred location", CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION);
-    tell("last prefetch location", CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION);
-    ask("accessed by", d.cuMemRangeGetAttribute(users, sizeof users,
-                                                CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, p, size));
+    tell_of_range("preferred location", CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION);
+    tell_of_range("last prefetch location", CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION);
+    const CUresult status =
+        d.cuMemRangeGetAttribute(users, sizeof users, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, p, size);
     for (const int user : users) {
-        note("accessed by", user);
+        tell("accessed by", status, user);
     }
     ask("cuMemsetD8Async, stream of 0", d.cuMemsetD8Async(p, 7, 16, of.zero.stream));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(of.zero.stream));

@@ -31,19 +31,19 @@ void make(const Other &user) {
 
 constexpr unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
 
-void tell(CUdeviceptr p, const Sides &of) {
+void tell_whose(CUdeviceptr p, const Sides &of) {
     int ordinal = 77;
     CUcontext context = nullptr;
-    ask("DEVICE_ORDINAL", d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p));
-    note("DEVICE_ORDINAL", ordinal);
+    tell("DEVICE_ORDINAL",
+         d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p), ordinal);
     ask("CONTEXT", d.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, p));
     note("CONTEXT is 1's", context == of.one.context);
 }
 
-void use(CUdeviceptr p, const Side &side) {
+// The other process reads nothing of what is set.
+void use_made(CUdeviceptr p, const Side &side) {
     unsigned char first = 0;
-    ask("cuMemcpyDtoH", d.cuMemcpyDtoH(&first, p, 1));
-    note("what the maker set", first);
+    tell("what the maker set", d.cuMemcpyDtoH(&first, p, 1), first);
     ask("cuMemcpyDtoD from it", d.cuMemcpyDtoD(side.memory, p, 16));
     ask("cuMemsetD8Async", d.cuMemsetD8Async(p, 7, 16, side.stream));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(side.stream));
@@ -54,8 +54,8 @@ void memory_in_one(const Sides &of) {
     of.one.enter();
     ask("cuIpcOpenMemHandle(flags 0)", d.cuIpcOpenMemHandle(&p, handles.memory, 0));
     ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handles.memory, lazy));
-    tell(p, of);
-    use(p, of.one);
+    tell_whose(p, of);
+    use_made(p, of.one);
     of.zero.enter();
     ask("cuIpcOpenMemHandle in 0's context, too",
         d.cuIpcOpenMemHandle(&again, handles.memory, lazy));
@@ -73,11 +73,11 @@ void memory_in_one(const Sides &of) {
 void memory_in_zero(const Sides &of) {
     CUdeviceptr p = 0;
     ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handles.memory, lazy));
-    tell(p, of);
+    tell_whose(p, of);
     ask("cuMemcpyPeer to 1", d.cuMemcpyPeer(of.one.memory, of.one.context, p, of.zero.context, 16));
     note("it arrived", of.one.holds(7));
     of.one.enter();
-    use(p, of.one);
+    use_made(p, of.one);
 }
 
 void memory_in_zero_with_access(const Sides &of) {

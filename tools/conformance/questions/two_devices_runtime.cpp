@@ -25,16 +25,11 @@ void ask_about_pair(int from, int to) {
     const std::string pair = "(" + std::to_string(from) + ", " + std::to_string(to) + ")";
     int value = 77;
     const std::string can = "cudaDeviceCanAccessPeer" + pair;
-    ask(can.c_str(), r.cudaDeviceCanAccessPeer(&value, from, to));
-    note(can.c_str(), value);
+    tell(can, r.cudaDeviceCanAccessPeer(&value, from, to), value);
     for (const int which : {0, 1, 2, 3, 4, 5, 6, 77}) {
-        const std::string name = "P2P attribute " + std::to_string(which) + pair;
-        const cudaError_t status = r.cudaDeviceGetP2PAttribute(
-            &value, static_cast<cudaDeviceP2PAttr>(which), from, to);
-        ask(name.c_str(), status);
-        if (status == cudaSuccess) {
-            note(name.c_str(), value);
-        }
+        tell("P2P attribute " + std::to_string(which) + " of " + pair,
+             r.cudaDeviceGetP2PAttribute(&value, static_cast<cudaDeviceP2PAttr>(which), from, to),
+             value);
     }
 }
 
@@ -97,12 +92,10 @@ void runtime_first_use() {
     int device = 77, both[] = {1, 0};
     used();
     ask("cudaSetValidDevices({1, 0})", r.cudaSetValidDevices(both, 2));
-    ask("cudaGetDevice", r.cudaGetDevice(&device));
-    note("device", device);
+    tell("cudaGetDevice", r.cudaGetDevice(&device), device);
     ask("cudaFree(null)", r.cudaFree(nullptr));
     used();
-    ask("cudaGetDevice", r.cudaGetDevice(&device));
-    note("device", device);
+    tell("cudaGetDevice", r.cudaGetDevice(&device), device);
     ask("cudaSetDevice(0)", r.cudaSetDevice(0));
     used();
     ask("cudaMalloc on 0", r.cudaMalloc(&zeros, 256));
@@ -130,8 +123,7 @@ void use_ones_stream(const Sides &of) {
     ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
     ask("cudaStreamGetFlags", r.cudaStreamGetFlags(stream, &flags));
 #if CUDART_VERSION >= 12080
-    ask("cudaStreamGetDevice", r.cudaStreamGetDevice(stream, &device));
-    note("device", device);
+    tell("cudaStreamGetDevice", r.cudaStreamGetDevice(stream, &device), device);
 #endif
     ask("cudaLaunchHostFunc", r.cudaLaunchHostFunc(
                                   stream, [](void *) {}, nullptr));
@@ -140,16 +132,14 @@ void use_ones_stream(const Sides &of) {
     note("it was set", of.one.holds(7));
     ask("cudaMallocAsync", r.cudaMallocAsync(&p, 4096, stream));
     cudaPointerAttributes told{};
-    ask("cudaPointerGetAttributes", r.cudaPointerGetAttributes(&told, p));
-    note("device", told.device);
+    tell("cudaPointerGetAttributes", r.cudaPointerGetAttributes(&told, p), told.device);
     ask("cudaFreeAsync", r.cudaFreeAsync(p, stream));
     ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
     void *const kernel = runtime::kernel("empty");
     ask("cudaLaunchKernel", r.cudaLaunchKernel(kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, stream));
     ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
     ask("cudaStreamDestroy", r.cudaStreamDestroy(stream));
-    ask("cudaGetDevice", r.cudaGetDevice(&device));
-    note("device", device);
+    tell("cudaGetDevice", r.cudaGetDevice(&device), device);
     ask("cudaGetLastError", r.cudaGetLastError());
 }
 
@@ -165,11 +155,9 @@ void use_ones_event(const Sides &of) {
     ask("cudaEventRecord of 1's, stream of 0", r.cudaEventRecord(ones, of.zero.stream));
     ask("cudaEventRecord of 1's, null stream", r.cudaEventRecord(ones, nullptr));
     ask("cudaEventRecord of 0's, stream of 1", r.cudaEventRecord(zeros, of.one.stream));
-    ask("cudaStreamWaitEvent for 1's, stream of 0",
-        r.cudaStreamWaitEvent(of.zero.stream, ones, 0));
+    ask("cudaStreamWaitEvent for 1's, stream of 0", r.cudaStreamWaitEvent(of.zero.stream, ones, 0));
     ask("cudaStreamWaitEvent for 1's, null stream", r.cudaStreamWaitEvent(nullptr, ones, 0));
-    ask("cudaStreamWaitEvent for 0's, stream of 1",
-        r.cudaStreamWaitEvent(of.one.stream, zeros, 0));
+    ask("cudaStreamWaitEvent for 0's, stream of 1", r.cudaStreamWaitEvent(of.one.stream, zeros, 0));
     ask("cudaEventSynchronize of 1's", r.cudaEventSynchronize(ones));
     ask("cudaEventQuery of 1's", r.cudaEventQuery(ones));
     ask("cudaEventRecord, timed", r.cudaEventRecord(timed, of.zero.stream));
@@ -233,8 +221,8 @@ void reset_one(const Sides &of) {
     ask("cudaFree of what was 1's", r.cudaFree(reinterpret_cast<void *>(of.one.memory)));
     ask("cudaDeviceDisablePeerAccess", r.cudaDeviceDisablePeerAccess(1));
     ask("cudaDeviceEnablePeerAccess", r.cudaDeviceEnablePeerAccess(1, 0));
-    ask("cudaMemcpyPeer to 1's", r.cudaMemcpyPeer(p, 1, reinterpret_cast<void *>(of.zero.memory),
-                                                  0, 16));
+    ask("cudaMemcpyPeer to 1's",
+        r.cudaMemcpyPeer(p, 1, reinterpret_cast<void *>(of.zero.memory), 0, 16));
     ask("cudaGetLastError", r.cudaGetLastError());
 }
 

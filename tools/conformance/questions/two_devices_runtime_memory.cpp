@@ -5,14 +5,13 @@ namespace record::QUESTIONS::two_devices {
 
 namespace {
 
-void tell(const std::string &what, const void *p) {
+void tell_of(const std::string &what, const void *p) {
     cudaPointerAttributes told{};
-    told.device = 77;
-    ask(what.c_str(), r.cudaPointerGetAttributes(&told, p));
-    note((what + ": type").c_str(), told.type);
-    note((what + ": device").c_str(), told.device);
-    note((what + ": a device pointer").c_str(), told.devicePointer != nullptr);
-    note((what + ": a host pointer").c_str(), told.hostPointer != nullptr);
+    const cudaError_t status = r.cudaPointerGetAttributes(&told, p);
+    tell(what + ": type", status, told.type);
+    tell(what + ": device", status, told.device);
+    tell(what + ": a device pointer", status, told.devicePointer != nullptr);
+    tell(what + ": a host pointer", status, told.hostPointer != nullptr);
 }
 
 void tell_pointers(const Sides &of) {
@@ -23,10 +22,10 @@ void tell_pointers(const Sides &of) {
     for (const int device : {0, 1}) {
         const std::string where = std::to_string(device) + " chosen: ";
         r.cudaSetDevice(device);
-        tell(where + "0's memory", reinterpret_cast<void *>(of.zero.memory));
-        tell(where + "1's memory", reinterpret_cast<void *>(of.one.memory));
-        tell(where + "1's pinned memory", pinned);
-        tell(where + "1's managed memory", managed);
+        tell_of(where + "0's memory", reinterpret_cast<void *>(of.zero.memory));
+        tell_of(where + "1's memory", reinterpret_cast<void *>(of.one.memory));
+        tell_of(where + "1's pinned memory", pinned);
+        tell_of(where + "1's managed memory", managed);
     }
     r.cudaSetDevice(0);
     ask("cudaFreeHost", r.cudaFreeHost(pinned));
@@ -50,10 +49,10 @@ void advise(const Sides &of) {
         r.cudaMemPrefetchAsync(p, size, one, 0, of.one.stream));
 #endif
     of.synchronize();
-    ask("cudaMemRangeGetAttribute",
-        r.cudaMemRangeGetAttribute(&last, sizeof last, cudaMemRangeAttributeLastPrefetchLocation, p,
-                                   size));
-    note("last prefetch location", last);
+    tell("last prefetch location",
+         r.cudaMemRangeGetAttribute(&last, sizeof last, cudaMemRangeAttributeLastPrefetchLocation,
+                                    p, size),
+         last);
     ask("cudaFree", r.cudaFree(p));
 }
 
@@ -78,14 +77,13 @@ void change_pool(const Sides &of) {
         cudaMemLocation one = access.location;
         cudaMemAccessFlags told{};
         ask(question, r.cudaMemPoolSetAccess(pool, &access, 1));
-        ask("cudaMemPoolGetAccess", r.cudaMemPoolGetAccess(&told, pool, &one));
-        note("access", told);
+        tell("cudaMemPoolGetAccess", r.cudaMemPoolGetAccess(&told, pool, &one), told);
     };
     allow("cudaMemPoolSetAccess to read", cudaMemAccessFlagsProtRead);
     allow("cudaMemPoolSetAccess", cudaMemAccessFlagsProtReadWrite);
     ask("cudaMallocFromPoolAsync", r.cudaMallocFromPoolAsync(&p, 4096, pool, of.zero.stream));
     ask("cudaStreamSynchronize", r.cudaStreamSynchronize(of.zero.stream));
-    tell("its memory", p);
+    tell_of("its memory", p);
     r.cudaSetDevice(1);
     ask("cudaMemset where 1 is chosen", r.cudaMemset(p, 7, 16));
     ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());

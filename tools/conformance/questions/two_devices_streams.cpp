@@ -19,15 +19,15 @@ void use_stream(const Sides &of) {
     ask("cuStreamSynchronize", d.cuStreamSynchronize(stream));
     ask("cuStreamGetCtx", d.cuStreamGetCtx(stream, &context));
     note("it is 1's", context == of.one.context);
-    ask("cuStreamGetDevice", d.cuStreamGetDevice(stream, &device));
-    note("device", device);
-    ask("cuStreamGetFlags", d.cuStreamGetFlags(stream, &flags));
-    note("flags", flags);
+    tell("cuStreamGetDevice", d.cuStreamGetDevice(stream, &device), device);
+    tell("cuStreamGetFlags", d.cuStreamGetFlags(stream, &flags), flags);
     ask("cuStreamGetPriority", d.cuStreamGetPriority(stream, &priority));
     ask("cuStreamGetId", d.cuStreamGetId(stream, &id));
     ask("cuStreamIsCapturing", d.cuStreamIsCapturing(stream, &capture));
-    ask("cuStreamGetAttribute",
-        d.cuStreamGetAttribute(stream, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
+    tell("cuStreamGetAttribute",
+         d.cuStreamGetAttribute(stream, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value),
+         value.syncPolicy);
+    value.syncPolicy = CU_SYNC_POLICY_YIELD;
     ask("cuStreamSetAttribute",
         d.cuStreamSetAttribute(stream, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
     ask("cuStreamCopyAttributes from 0's", d.cuStreamCopyAttributes(stream, of.zero.stream));
@@ -49,8 +49,8 @@ void allocate_in_stream(const Sides &of) {
     CUdeviceptr p = 0;
     int ordinal = 77;
     ask("cuMemAllocAsync", d.cuMemAllocAsync(&p, 4096, of.one.stream));
-    ask("DEVICE_ORDINAL", d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p));
-    note("DEVICE_ORDINAL", ordinal);
+    tell("DEVICE_ORDINAL",
+         d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p), ordinal);
     ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
     ask("cuMemFreeAsync in 0's stream", d.cuMemFreeAsync(p, of.zero.stream));
     ask("cuStreamSynchronize of it", d.cuStreamSynchronize(of.zero.stream));

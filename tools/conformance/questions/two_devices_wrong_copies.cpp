@@ -69,8 +69,8 @@ void made_context(const Sides &of) {
 void nothing_current(const Sides &of) {
     fill(of);
     d.cuCtxSetCurrent(nullptr);
-    ask("cuMemcpyPeer", d.cuMemcpyPeer(of.one.memory, of.one.context, of.zero.memory,
-                                       of.zero.context, 64));
+    ask("cuMemcpyPeer",
+        d.cuMemcpyPeer(of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64));
     note("it arrived", of.one.holds(5));
     fill(of);
     ask("cuMemcpyPeerAsync, stream of 0",
@@ -96,8 +96,9 @@ void no_bytes(const Sides &of) {
 }
 
 void too_many_bytes(const Sides &of) {
-    told(of, "cuMemcpyPeer", d.cuMemcpyPeer(of.one.memory + Side::size - 32, of.one.context,
-                                            of.zero.memory, of.zero.context, 8 << 20));
+    told(of, "cuMemcpyPeer",
+         d.cuMemcpyPeer(of.one.memory + Side::size - 32, of.one.context, of.zero.memory,
+                        of.zero.context, 8 << 20));
 }
 
 void from_the_host(const Sides &of) {
@@ -105,19 +106,19 @@ void from_the_host(const Sides &of) {
     char pageable[64] = "";
     d.cuMemHostAlloc(&pinned, 64, 0);
     const auto address = [](void *p) { return reinterpret_cast<CUdeviceptr>(p); };
-    ask("cuMemcpyPeer of pinned memory", d.cuMemcpyPeer(of.one.memory, of.one.context,
-                                                        address(pinned), of.zero.context, 64));
+    ask("cuMemcpyPeer of pinned memory",
+        d.cuMemcpyPeer(of.one.memory, of.one.context, address(pinned), of.zero.context, 64));
     ask("cuMemcpyPeer of pinned memory, another context's",
         d.cuMemcpyPeer(of.one.memory, of.one.context, address(pinned), of.one.context, 64));
-    ask("cuMemcpyPeer of pageable memory", d.cuMemcpyPeer(of.one.memory, of.one.context,
-                                                          address(pageable), of.zero.context, 64));
+    ask("cuMemcpyPeer of pageable memory",
+        d.cuMemcpyPeer(of.one.memory, of.one.context, address(pageable), of.zero.context, 64));
     ask("0 synchronized", d.cuCtxSynchronize());
 }
 
 void from_freed(const Sides &of) {
     d.cuMemFree(of.zero.memory);
-    ask("cuMemcpyPeer", d.cuMemcpyPeer(of.one.memory, of.one.context, of.zero.memory,
-                                       of.zero.context, 64));
+    ask("cuMemcpyPeer",
+        d.cuMemcpyPeer(of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64));
     ask("0 synchronized", d.cuCtxSynchronize());
 }
 

@@ -1,0 +1,160 @@
+// Pools, which say themselves which device may reach their memory.
+#include "two_devices.hpp"
+
+#include <unistd.h>
+
+namespace record::QUESTIONS::two_devices {
+
+namespace {
+
+CUmemAccessDesc access_of(int device, CUmemAccess_flags flags) {
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device;
+    access.flags = flags;
+    return access;
+}
+
+constexpr auto none = CU_MEM_ACCESS_FLAGS_PROT_NONE, to_read = CU_MEM_ACCESS_FLAGS_PROT_READ,
+               to_write = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+
+CUmemoryPool make_pool(int device) {
+    CUmemPoolProps props{};
+    CUmemoryPool pool = nullptr;
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    props.location.id = device;
+    ask("cuMemPoolCreate", d.cuMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+void allow(const char *question, CUmemoryPool pool, int device, CUmemAccess_flags flags) {
+    const CUmemAccessDesc access = access_of(device, flags);
+    ask(question, d.cuMemPoolSetAccess(pool, &access, 1));
+    CUmemAccess_flags told{};
+    CUmemLocation where = access.location;
+    tell("cuMemPoolGetAccess", d.cuMemPoolGetAccess(&told, pool, &where), told);
+}
+
+CUdeviceptr allocate(CUmemoryPool pool, const Side &side) {
+    CUdeviceptr p = 0;
+    ask("cuMemAllocFromPoolAsync", d.cuMemAllocFromPoolAsync(&p, 4096, pool, side.stream));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(side.stream));
+    return p;
+}
+
+void change_pool_access(const Sides &of) {
+    const CUmemoryPool pool = make_pool(0);
+    CUmemoryPool usual = nullptr;
+    CUmemAccess_flags told{};
+    CUmemLocation one = access_of(1, none).location;
+    tell("cuMemPoolGetAccess", d.cuMemPoolGetAccess(&told, pool, &one), told);
+    allow("cuMemPoolSetAccess to read", pool, 1, to_read);
+    allow("cuMemPoolSetAccess", pool, 1, to_write);
+    allow("cuMemPoolSetAccess again", pool, 1, to_write);
+    allow("cuMemPoolSetAccess to read, later", pool, 1, to_read);
+    allow("cuMemPoolSetAccess to none", pool, 1, none);
+    allow("cuMemPoolSetAccess of 99", pool, 99, to_write);
+    const CUmemAccessDesc partly[] = {access_of(1, to_write), access_of(99, to_write)},
+                          twice[] = {access_of(1, to_write), access_of(1, none)};
+    ask("cuMemPoolSetAccess of 1 and 99", d.cuMemPoolSetAccess(pool, partly, 2));
+    tell("cuMemPoolGetAccess", d.cuMemPoolGetAccess(&told, pool, &one), told);
+    ask("cuMemPoolSetAccess of 1 twice", d.cuMemPoolSetAccess(pool, twice, 2));
+    tell("cuMemPoolGetAccess", d.cuMemPoolGetAccess(&told, pool, &one), told);
+    ask("cuMemPoolSetAccess of none of them", d.cuMemPoolSetAccess(pool, partly, 0));
+    ask("cuDeviceGetDefaultMemPool", d.cuDeviceGetDefaultMemPool(&usual, 0));
+    allow("cuMemPoolSetAccess of the default one", usual, 1, to_write);
+    ask("cuDeviceSetMemPool of 1", d.cuDeviceSetMemPool(1, pool));
+    of.enable();
+    tell("cuMemPoolGetAccess with peer access", d.cuMemPoolGetAccess(&told, pool, &one), told);
+    ask("cuMemPoolDestroy", d.cuMemPoolDestroy(pool));
+}
+
+CUdeviceptr pool_without_access(const Sides &of) {
+    return allocate(make_pool(0), of.zero);
+}
+
+CUdeviceptr pool_with_peers(const Sides &of) {
+    of.enable();
+    return pool_without_access(of);
+}
+
+void pool_with_access(const Sides &of) {
+    const CUmemoryPool pool = make_pool(0);
+    const CUdeviceptr before = allocate(pool, of.zero);
+    allow("cuMemPoolSetAccess", pool, 1, to_write);
+    use(before, of.one);
+    use(allocate(pool, of.zero), of.one);
+}
+
+CUdeviceptr pool_no_longer(const Sides &of) {
+    const CUmemoryPool pool = make_pool(0);
+    allow("cuMemPoolSetAccess", pool, 1, to_write);
+    const CUdeviceptr p = allocate(pool, of.zero);
+    allow("cuMemPoolSetAccess to none", pool, 1, none);
+    return p;
+}
+
+// In streams of the device that the pool is not of.
+void pool_in_other_stream(const Sides &of) {
+    const CUmemoryPool pool = make_pool(0);
+    const CUdeviceptr p = allocate(pool, of.one);
+    int ordinal = 77;
+    tell("DEVICE_ORDINAL",
+         d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p), ordinal);
+    ask("cuMemFreeAsync in 1's stream", d.cuMemFreeAsync(p, of.one.stream));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
+    const CUdeviceptr other = allocate(pool, of.zero);
+    ask("cuMemFreeAsync in 1's stream", d.cuMemFreeAsync(other, of.one.stream));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
+    of.one.enter();
+    ask("cuMemFree in 1's context", d.cuMemFree(allocate(pool, of.zero)));
+}
+
+// What is imported has access of its own.
+void pool_imported(const Sides &of) {
+    CUmemPoolProps props{};
+    CUmemoryPool pool = nullptr, imported = nullptr;
+    CUmemPoolPtrExportData data{};
+    CUdeviceptr opened = 0;
+    int fd = -1;
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    ask("cuMemPoolCreate", d.cuMemPoolCreate(&pool, &props));
+    allow("cuMemPoolSetAccess", pool, 1, to_write);
+    const CUdeviceptr p = allocate(pool, of.zero);
+    ask("cuMemPoolExportToShareableHandle",
+        d.cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    ask("cuMemPoolExportPointer", d.cuMemPoolExportPointer(&data, p));
+    of.one.enter();
+    ask("cuMemPoolImportFromShareableHandle in 1's context",
+        d.cuMemPoolImportFromShareableHandle(
+            &imported, reinterpret_cast<void *>(static_cast<std::intptr_t>(fd)),
+            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    close(fd);
+    CUmemAccess_flags told{};
+    for (const int device : {0, 1}) {
+        CUmemLocation where = access_of(device, none).location;
+        tell("cuMemPoolGetAccess of " + std::to_string(device),
+             d.cuMemPoolGetAccess(&told, imported, &where), told);
+    }
+    ask("cuMemPoolImportPointer in 1's context",
+        d.cuMemPoolImportPointer(&opened, imported, &data));
+    allow("cuMemPoolSetAccess of the imported one", imported, 1, to_write);
+    use(opened, of.one);
+}
+
+} // namespace
+
+void pools() {
+    apart("access", change_pool_access);
+    use_apart("without access", &Sides::one, pool_without_access);
+    use_apart("with peer access", &Sides::one, pool_with_peers);
+    apart("with access", pool_with_access);
+    use_apart("with access no longer", &Sides::one, pool_no_longer);
+    apart("streams of 1", pool_in_other_stream);
+    apart("imported", pool_imported);
+}
+
+} // namespace record::QUESTIONS::two_devices
