@@ -40,7 +40,7 @@ driver_version() {
     fi
 }
 
-# recording_name DEVICE DRIVER: a file that there is not yet.
+# recording_name DEVICES DRIVER: a file that there is not yet.
 recording_name() {
     local name=${1#NVIDIA } file
     name=${name,,}
@@ -63,7 +63,8 @@ answers=$BUILD/recording.txt
 run_built "$BUILD" cushim-conformance record "$@" >"$answers"
 device=$(sed -nE '1s/^# (.*), cuDriverGetVersion .*/\1/p' "$answers")
 [[ $device != "no device" ]] || die "the driver finds no GPU: see cushim-info"
-file=$(recording_name "$device" "$driver")
+count=$(sed -nE '1s/.*, ([0-9]+) devices$/\1/p' "$answers")
+file=$(recording_name "$device${count:+x$count}" "$driver")
 {
     echo "# driver $driver, recorded on $(date +%F)"
     cat "$answers"
@@ -72,4 +73,5 @@ grep -H '^-- the section ended' "$file" || true
 python3 tools/conformance/coverage.py "$BUILD/include/cushim/rows.json" tools/simulator/not_simulated.txt \
     tools/conformance/cannot.txt tools/conformance/missing.txt "$file" | tail -n 1 || true
 echo "recorded: $file"
-note "To compare the simulator with it, add it to conformance_recordings in tools/conformance/meson.build."
+note "To compare the simulator with it, add it to conformance_recordings in tools/conformance/meson.build," \
+    "and sections about two devices to conformance_recordings_of_two."

@@ -88,12 +88,14 @@ int run_apart(Body body) {
 
 void print_head() {
     char name[256] = "no device";
-    int version = 0;
+    int version = 0, count = 0;
     record::d.cuDriverGetVersion(&version);
     if (record::d.cuInit(0) == CUDA_SUCCESS) {
+        record::d.cuDeviceGetCount(&count);
         record::d.cuDeviceGetName(name, sizeof name, 0);
     }
-    std::printf("# %s, cuDriverGetVersion %d\n", name, version);
+    std::printf("# %s, cuDriverGetVersion %d", name, version);
+    std::puts(count > 1 ? (", " + std::to_string(count) + " devices").c_str() : "");
 }
 
 void run(const std::string &name, const Section &section) {

@@ -112,6 +112,7 @@ void apart(const std::string &name, const std::function<void(const Sides &)> &bo
         trace::print(); // its calls are unknown to the parent
         _exit(0);
     }
+    alarm(60); // the section's own time starts anew: some have many processes
     int status = 0;
     waitpid(child, &status, 0);
     record::note((name + ": the process's end").c_str(), status);
