@@ -67,63 +67,66 @@ CUresult block_batch(const Side &to, const Side &from, CUstream stream) {
 
 using Copy = CUresult (*)(const Side &to, const Side &from, CUstream stream);
 
-// Those that take no stream come first, and are not asked again for each.
+// Each kind has a process of its own: where a context fails of one, the others are answered.
+constexpr const char *kinds[] = {"peers", "plain", "blocks", "batches"};
+
 constexpr struct {
+    const char *kind;
     const char *name;
-    bool in_stream;
+    bool in_stream; // it is asked for the streams of both devices
     Copy go;
 } copies_between[] = {
-    {"cuMemcpyPeer", false,
+    {"peers", "cuMemcpyPeer", false,
      [](const Side &to, const Side &from, CUstream) {
          return d.cuMemcpyPeer(to.memory, to.context, from.memory, from.context, length);
      }},
-    {"cuMemcpy3DPeer", false,
+    {"peers", "cuMemcpy3DPeer", false,
      [](const Side &to, const Side &from, CUstream) {
          const auto block = block_of_peers(to, from);
          return d.cuMemcpy3DPeer(&block);
      }},
-    {"cuMemcpyDtoD", false,
+    {"plain", "cuMemcpyDtoD", false,
      [](const Side &to, const Side &from, CUstream) {
          return d.cuMemcpyDtoD(to.memory, from.memory, length);
      }},
-    {"cuMemcpy", false,
+    {"plain", "cuMemcpy", false,
      [](const Side &to, const Side &from, CUstream) {
          return d.cuMemcpy(to.memory, from.memory, length);
      }},
-    {"cuMemcpy2D", false,
+    {"blocks", "cuMemcpy2D", false,
      [](const Side &to, const Side &from, CUstream) {
          const auto rows = rows_of(to, from);
          return d.cuMemcpy2D(&rows);
      }},
-    {"cuMemcpy3D", false,
+    {"blocks", "cuMemcpy3D", false,
      [](const Side &to, const Side &from, CUstream) {
          const auto block = block_of(to, from);
          return d.cuMemcpy3D(&block);
      }},
-    {"cuMemcpyPeerAsync", true,
+    {"peers", "cuMemcpyPeerAsync", true,
      [](const Side &to, const Side &from, CUstream s) {
          return d.cuMemcpyPeerAsync(to.memory, to.context, from.memory, from.context, length, s);
      }},
-    {"cuMemcpy3DPeerAsync", true,
+    {"peers", "cuMemcpy3DPeerAsync", true,
      [](const Side &to, const Side &from, CUstream s) {
          const auto block = block_of_peers(to, from);
          return d.cuMemcpy3DPeerAsync(&block, s);
      }},
-    {"cuMemcpyDtoDAsync", true,
+    {"plain", "cuMemcpyDtoDAsync", true,
      [](const Side &to, const Side &from, CUstream s) {
          return d.cuMemcpyDtoDAsync(to.memory, from.memory, length, s);
      }},
-    {"cuMemcpyAsync", true,
+    {"plain", "cuMemcpyAsync", true,
      [](const Side &to, const Side &from, CUstream s) {
          return d.cuMemcpyAsync(to.memory, from.memory, length, s);
      }},
-    {"cuMemcpy3DAsync", true,
+    {"blocks", "cuMemcpy3DAsync", true,
      [](const Side &to, const Side &from, CUstream s) {
          const auto block = block_of(to, from);
          return d.cuMemcpy3DAsync(&block, s);
      }},
-    {"cuMemcpyBatchAsync", true, batch},
-    {"cuMemcpy3DBatchAsync", true, block_batch},
+    {"batches", "cuMemcpyBatchAsync", true, batch},
+    {"batches", "cuMemcpy3DBatchAsync", true, block_batch},
 };
 
 void copy_once(const std::string &question, const Sides &of, const Side &to, const Side &from,
@@ -135,58 +138,64 @@ void copy_once(const std::string &question, const Sides &of, const Side &to, con
     note(question.c_str(), to.holds(5) ? 1 : 0);
 }
 
-void copy_everywhere(const std::string &access, const Sides &of) {
-    for (const bool up : {true, false}) {
-        const Side &from = up ? of.zero : of.one, &to = up ? of.one : of.zero;
-        const std::string way = up ? " from 0 to 1" : " from 1 to 0";
-        of.zero.enter();
-        for (const auto &each : copies_between) {
-            const std::string question = each.name + way;
+void copy_all(const std::string &kind, const Sides &of) {
+    for (const auto &each : copies_between) {
+        if (kind != each.kind) {
+            continue;
+        }
+        for (const bool up : {true, false}) {
+            const Side &from = up ? of.zero : of.one, &to = up ? of.one : of.zero;
+            const std::string question = std::string(each.name) + (up ? ", 0 to 1" : ", 1 to 0");
             if (!each.in_stream) {
-                copy_once(question + access, of, to, from, each.go, nullptr);
+                copy_once(question, of, to, from, each.go, nullptr);
                 continue;
             }
-            copy_once(question + ", null stream" + access, of, to, from, each.go, nullptr);
-            copy_once(question + ", stream of 0" + access, of, to, from, each.go, of.zero.stream);
-            copy_once(question + ", stream of 1" + access, of, to, from, each.go, of.one.stream);
+            copy_once(question + ", null stream", of, to, from, each.go, nullptr);
+            copy_once(question + ", stream of 0", of, to, from, each.go, of.zero.stream);
+            copy_once(question + ", stream of 1", of, to, from, each.go, of.one.stream);
         }
     }
 }
 
-// The host's memory, and what is the other device's, with device 0's context current.
-void copy_to_host(const std::string &access, const Sides &of) {
+// Device 1's memory and the host's, where device 0's context is current.
+void copy_to_host(const Sides &of) {
     unsigned char bytes[16] = "";
     void *pinned = nullptr;
     d.cuMemHostAlloc(&pinned, sizeof bytes, 0);
     of.one.fill(3);
-    tell("cuMemcpyDtoH of 1's" + access, d.cuMemcpyDtoH(bytes, of.one.memory, 16), bytes[15]);
-    ask(("cuMemcpyDtoHAsync of 1's, stream of 0" + access).c_str(),
+    tell("cuMemcpyDtoH", d.cuMemcpyDtoH(bytes, of.one.memory, 16), bytes[15]);
+    ask("cuMemcpyDtoHAsync, stream of 0",
         d.cuMemcpyDtoHAsync(pinned, of.one.memory, 16, of.zero.stream));
-    ask(("cuMemcpyDtoHAsync of 1's, stream of 1" + access).c_str(),
+    ask("cuMemcpyDtoHAsync, stream of 1",
         d.cuMemcpyDtoHAsync(pinned, of.one.memory, 16, of.one.stream));
-    ask(("cuMemcpyHtoD to 1's" + access).c_str(), d.cuMemcpyHtoD(of.one.memory, bytes, 16));
-    ask(("cuMemcpyHtoDAsync to 1's, stream of 0" + access).c_str(),
+    of.synchronize();
+    of.one.fill(1);
+    ask("cuMemcpyHtoD", d.cuMemcpyHtoD(of.one.memory, bytes, 16));
+    ask("cuMemcpyHtoDAsync, stream of 0",
         d.cuMemcpyHtoDAsync(of.one.memory, pinned, 16, of.zero.stream));
-    ask(("cuMemcpyHtoDAsync to 1's, stream of 1" + access).c_str(),
+    ask("cuMemcpyHtoDAsync, stream of 1",
         d.cuMemcpyHtoDAsync(of.one.memory, pinned, 16, of.one.stream));
     of.synchronize();
-    note(("1 holds it" + access).c_str(), of.one.holds(3));
+    note("it arrived", of.one.holds(3));
     d.cuMemFreeHost(pinned);
+}
+
+void with_and_without_access(const std::string &name,
+                             const std::function<void(const Sides &)> &go) {
+    apart(name, go);
+    apart(name + " with access", [&](const Sides &of) {
+        of.enable();
+        go(of);
+    });
 }
 
 } // namespace
 
 void copies() {
-    Sides of;
-    if (!begin(of)) {
-        return;
+    for (const std::string kind : kinds) {
+        with_and_without_access(kind, [&](const Sides &of) { copy_all(kind, of); });
     }
-    copy_everywhere("", of);
-    copy_to_host("", of);
-    of.enable();
-    copy_everywhere(", with access", of);
-    copy_to_host(", with access", of);
-    of.disable();
+    with_and_without_access("the host", copy_to_host);
 }
 
 } // namespace record::QUESTIONS::two_devices

@@ -23,91 +23,107 @@ cudaMemcpy3DPeerParms block_of_peers(const Side &to, const Side &from) {
 
 using Copy = cudaError_t (*)(const Side &to, const Side &from, cudaStream_t stream);
 
+// Each kind has a process of its own: where a context fails of one, the others are answered.
+constexpr const char *kinds[] = {"peers", "plain", "rows"};
+
 constexpr struct {
+    const char *kind;
     const char *name;
-    bool in_stream;
+    bool in_stream; // it is asked for the streams of both devices
     Copy go;
 } copies_between[] = {
-    {"cudaMemcpyPeer", false,
+    {"peers", "cudaMemcpyPeer", false,
      [](const Side &to, const Side &from, cudaStream_t) {
          return r.cudaMemcpyPeer(at(to), to.device, at(from), from.device, length);
      }},
-    {"cudaMemcpyPeer of swapped devices", false,
-     [](const Side &to, const Side &from, cudaStream_t) {
-         return r.cudaMemcpyPeer(at(to), from.device, at(from), to.device, length);
-     }},
-    {"cudaMemcpy3DPeer", false,
+    {"peers", "cudaMemcpy3DPeer", false,
      [](const Side &to, const Side &from, cudaStream_t) {
          const auto block = block_of_peers(to, from);
          return r.cudaMemcpy3DPeer(&block);
      }},
-    {"cudaMemcpy device to device", false,
+    {"plain", "cudaMemcpy device to device", false,
      [](const Side &to, const Side &from, cudaStream_t) {
          return r.cudaMemcpy(at(to), at(from), length, cudaMemcpyDeviceToDevice);
      }},
-    {"cudaMemcpy2D", false,
+    {"rows", "cudaMemcpy2D", false,
      [](const Side &to, const Side &from, cudaStream_t) {
          return r.cudaMemcpy2D(at(to), 64, at(from), 64, 64, 8, cudaMemcpyDefault);
      }},
-    {"cudaMemcpyPeerAsync", true,
+    {"peers", "cudaMemcpyPeerAsync", true,
      [](const Side &to, const Side &from, cudaStream_t s) {
          return r.cudaMemcpyPeerAsync(at(to), to.device, at(from), from.device, length, s);
      }},
-    {"cudaMemcpy3DPeerAsync", true,
+    {"peers", "cudaMemcpy3DPeerAsync", true,
      [](const Side &to, const Side &from, cudaStream_t s) {
          const auto block = block_of_peers(to, from);
          return r.cudaMemcpy3DPeerAsync(&block, s);
      }},
-    {"cudaMemcpyAsync", true,
+    {"plain", "cudaMemcpyAsync", true,
      [](const Side &to, const Side &from, cudaStream_t s) {
          return r.cudaMemcpyAsync(at(to), at(from), length, cudaMemcpyDefault, s);
      }},
-    {"cudaMemcpy2DAsync", true,
+    {"rows", "cudaMemcpy2DAsync", true,
      [](const Side &to, const Side &from, cudaStream_t s) {
          return r.cudaMemcpy2DAsync(at(to), 64, at(from), 64, 64, 8, cudaMemcpyDefault, s);
      }},
 };
 
-void copy_everywhere(const std::string &chosen, const Sides &of) {
-    for (const bool up : {true, false}) {
-        const Side &from = up ? of.zero : of.one, &to = up ? of.one : of.zero;
-        const std::string way = up ? " from 0 to 1" : " from 1 to 0";
-        const auto copy = [&](const std::string &question, Copy go, cudaStream_t stream) {
-            from.fill(5);
-            to.fill(1);
-            ask(question.c_str(), go(to, from, stream));
-            of.synchronize();
-            note(question.c_str(), to.holds(5) ? 1 : 0);
-        };
-        for (const auto &each : copies_between) {
-            const std::string question = each.name + way;
+void copy_once(const std::string &question, const Sides &of, const Side &to, const Side &from,
+               Copy go, cudaStream_t stream) {
+    from.fill(5);
+    to.fill(1);
+    ask(question.c_str(), go(to, from, stream));
+    of.synchronize();
+    note(question.c_str(), to.holds(5) ? 1 : 0);
+}
+
+void copy_all(const std::string &kind, const Sides &of) {
+    for (const auto &each : copies_between) {
+        if (kind != each.kind) {
+            continue;
+        }
+        for (const bool up : {true, false}) {
+            const Side &from = up ? of.zero : of.one, &to = up ? of.one : of.zero;
+            const std::string question = std::string(each.name) + (up ? ", 0 to 1" : ", 1 to 0");
             if (!each.in_stream) {
-                copy(question + chosen, each.go, nullptr);
+                copy_once(question, of, to, from, each.go, nullptr);
                 continue;
             }
-            copy(question + ", null stream" + chosen, each.go, nullptr);
-            copy(question + ", stream of 0" + chosen, each.go, of.zero.stream);
-            copy(question + ", stream of 1" + chosen, each.go, of.one.stream);
+            copy_once(question + ", null stream", of, to, from, each.go, nullptr);
+            copy_once(question + ", stream of 0", of, to, from, each.go, of.zero.stream);
+            copy_once(question + ", stream of 1", of, to, from, each.go, of.one.stream);
         }
     }
+}
+
+void copy_of_swapped(const Sides &of) {
+    const auto swapped = [](const Side &to, const Side &from, cudaStream_t) {
+        return r.cudaMemcpyPeer(at(to), from.device, at(from), to.device, length);
+    };
+    r.cudaSetDevice(0);
+    copy_once("cudaMemcpyPeer", of, of.one, of.zero, swapped, nullptr);
+    ask("cudaGetLastError", r.cudaGetLastError());
 }
 
 } // namespace
 
 void runtime_copies() {
-    Sides of;
-    if (!begin(of)) {
-        return;
+    for (const std::string kind : kinds) {
+        for (const int device : {0, 1}) {
+            apart(kind + ", " + std::to_string(device) + " chosen", [&](const Sides &of) {
+                r.cudaSetDevice(device);
+                copy_all(kind, of);
+            });
+        }
+        apart(kind + " with access", [&](const Sides &of) {
+            r.cudaSetDevice(1);
+            ask("cudaDeviceEnablePeerAccess(0)", r.cudaDeviceEnablePeerAccess(0, 0));
+            r.cudaSetDevice(0);
+            ask("cudaDeviceEnablePeerAccess(1)", r.cudaDeviceEnablePeerAccess(1, 0));
+            copy_all(kind, of);
+        });
     }
-    r.cudaSetDevice(0);
-    copy_everywhere("", of);
-    r.cudaSetDevice(1);
-    copy_everywhere(", 1 chosen", of);
-    ask("cudaDeviceEnablePeerAccess(0)", r.cudaDeviceEnablePeerAccess(0, 0));
-    r.cudaSetDevice(0);
-    ask("cudaDeviceEnablePeerAccess(1)", r.cudaDeviceEnablePeerAccess(1, 0));
-    copy_everywhere(", with access", of);
-    ask("cudaGetLastError", r.cudaGetLastError());
+    apart("swapped devices", copy_of_swapped);
 }
 
 } // namespace record::QUESTIONS::two_devices
