@@ -4,6 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+
+// Throws where Vulkan refuses, so that programs without test cases can use it, too.
+#define VULKAN_REQUIRE(condition)                                                                  \
+    (static_cast<bool>(condition) ? void()                                                         \
+                                  : throw std::runtime_error("Vulkan: not so: " #condition))
 
 namespace vulkan {
 

@@ -2,8 +2,6 @@
 
 #ifndef _WIN32
 
-#include <catch2/catch_test_macros.hpp>
-
 #include <cstring>
 #include <stdexcept>
 #include <vector>
@@ -201,13 +199,13 @@ bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_n
     }
 #define VULKAN_LOAD(type, name, parameters)                                                        \
     call_->name = reinterpret_cast<type(*) parameters>(call_->get(owned_->instance, "vk" #name));  \
-    REQUIRE(call_->name != nullptr);
+    VULKAN_REQUIRE(call_->name != nullptr);
     VULKAN_DEVICE_FUNCTIONS(VULKAN_LOAD)
 #undef VULKAN_LOAD
     call_->GetDeviceQueue(owned_->device, owned_->family, 0, &owned_->queue);
     CommandPoolCreateInfo pool;
     pool.family = owned_->family;
-    REQUIRE(call_->CreateCommandPool(owned_->device, &pool, nullptr, &owned_->pool) == 0);
+    VULKAN_REQUIRE(call_->CreateCommandPool(owned_->device, &pool, nullptr, &owned_->pool) == 0);
     return true;
 }
 
@@ -221,8 +219,7 @@ std::uint32_t VulkanDevice::memory_type(std::uint32_t allowed) const {
             return index;
         }
     }
-    FAIL("Vulkan has no memory of the device's for a buffer");
-    return 0;
+    throw std::runtime_error("Vulkan has no memory of the device's for a buffer");
 }
 
 VulkanDevice::ExportedBuffer VulkanDevice::export_buffer(std::size_t size) {
@@ -231,7 +228,7 @@ VulkanDevice::ExportedBuffer VulkanDevice::export_buffer(std::size_t size) {
     info.next = &external;
     info.size = size;
     ExportedBuffer exported;
-    REQUIRE(call_->CreateBuffer(owned_->device, &info, nullptr, &exported.buffer) == 0);
+    VULKAN_REQUIRE(call_->CreateBuffer(owned_->device, &info, nullptr, &exported.buffer) == 0);
     owned_->buffers.push_back(exported.buffer);
 
     MemoryRequirements needed;
@@ -245,14 +242,14 @@ VulkanDevice::ExportedBuffer VulkanDevice::export_buffer(std::size_t size) {
     allocation.size = needed.size;
     allocation.type_index = memory_type(needed.type_bits);
     DeviceMemory memory = 0;
-    REQUIRE(call_->AllocateMemory(owned_->device, &allocation, nullptr, &memory) == 0);
+    VULKAN_REQUIRE(call_->AllocateMemory(owned_->device, &allocation, nullptr, &memory) == 0);
     owned_->memories.push_back(memory);
-    REQUIRE(call_->BindBufferMemory(owned_->device, exported.buffer, memory, 0) == 0);
+    VULKAN_REQUIRE(call_->BindBufferMemory(owned_->device, exported.buffer, memory, 0) == 0);
 
     MemoryGetFdInfo which;
     which.memory = memory;
     int fd = -1;
-    REQUIRE(call_->GetMemoryFdKHR(owned_->device, &which, &fd) == 0);
+    VULKAN_REQUIRE(call_->GetMemoryFdKHR(owned_->device, &which, &fd) == 0);
     exported.memory_size = needed.size;
     exported.fd.reset(fd);
     return exported;
@@ -266,12 +263,13 @@ VulkanDevice::ExportedSemaphore VulkanDevice::export_semaphore(bool timeline) {
     SemaphoreCreateInfo info;
     info.next = &as_fd;
     ExportedSemaphore exported;
-    REQUIRE(call_->CreateSemaphore(owned_->device, &info, nullptr, &exported.semaphore) == 0);
+    VULKAN_REQUIRE(call_->CreateSemaphore(owned_->device, &info, nullptr, &exported.semaphore) ==
+                   0);
     owned_->semaphores.push_back(exported.semaphore);
     SemaphoreGetFdInfo which;
     which.semaphore = exported.semaphore;
     int fd = -1;
-    REQUIRE(call_->GetSemaphoreFdKHR(owned_->device, &which, &fd) == 0);
+    VULKAN_REQUIRE(call_->GetSemaphoreFdKHR(owned_->device, &which, &fd) == 0);
     exported.fd.reset(fd);
     return exported;
 }
@@ -290,14 +288,14 @@ CommandBuffer VulkanDevice::begin() {
     CommandBufferAllocateInfo info;
     info.pool = owned_->pool;
     CommandBuffer commands = nullptr;
-    REQUIRE(call_->AllocateCommandBuffers(owned_->device, &info, &commands) == 0);
+    VULKAN_REQUIRE(call_->AllocateCommandBuffers(owned_->device, &info, &commands) == 0);
     const CommandBufferBeginInfo once;
-    REQUIRE(call_->BeginCommandBuffer(commands, &once) == 0);
+    VULKAN_REQUIRE(call_->BeginCommandBuffer(commands, &once) == 0);
     return commands;
 }
 
 void VulkanDevice::submit(CommandBuffer commands, std::optional<At> wait, At signal) {
-    REQUIRE(call_->EndCommandBuffer(commands) == 0);
+    VULKAN_REQUIRE(call_->EndCommandBuffer(commands) == 0);
     const At before = wait.value_or(At{});
     TimelineSubmitInfo values; // not looked at where a semaphore is a binary one
     values.wait_count = wait ? 1 : 0;
@@ -310,7 +308,7 @@ void VulkanDevice::submit(CommandBuffer commands, std::optional<At> wait, At sig
     info.wait_stages = &at_transfer;
     info.command_buffers = &commands;
     info.signals = &signal.semaphore;
-    REQUIRE(call_->QueueSubmit(owned_->queue, 1, &info, 0) == 0);
+    VULKAN_REQUIRE(call_->QueueSubmit(owned_->queue, 1, &info, 0) == 0);
 }
 
 void VulkanDevice::fill(Buffer buffer, std::size_t size, unsigned int value, std::optional<At> wait,
@@ -327,7 +325,7 @@ void VulkanDevice::copy(Buffer buffer, const BufferCopy &part, std::optional<At>
 }
 
 void VulkanDevice::wait_idle() {
-    REQUIRE(call_->DeviceWaitIdle(owned_->device) == 0);
+    VULKAN_REQUIRE(call_->DeviceWaitIdle(owned_->device) == 0);
 }
 
 } // namespace api_test

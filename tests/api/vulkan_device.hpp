@@ -13,7 +13,7 @@
 
 namespace api_test {
 
-// Vulkan's view of a CUDA device. Each function fails the test case where Vulkan refuses.
+// Vulkan's view of a CUDA device. Each function throws where Vulkan refuses.
 class VulkanDevice {
   public:
     // Null where Vulkan is not there, or knows no such device, or cannot export what the tests need: and

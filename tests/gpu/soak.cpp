@@ -3,12 +3,14 @@
 //
 //     soak [--seconds N] [--use NAME] [--leak descriptor|memory|allocation]
 //
-// Eight minutes where nothing is said. With --use it repeats that one alone. With --leak it leaves something behind in
-// each round, and status 0 says that it noticed just that.
+// Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them. With --leak it
+// leaves something behind in each round, and status 0 says that it noticed just that.
 #include "../api/harness/device_code.hpp"
 #include "../api/harness/simulator.hpp"
 #include "../api/harness/uses.hpp"
 #include "live_bytes.hpp"
+#include "soak_partner.hpp"
+#include "soak_vulkan.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -34,7 +36,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
     double seconds = 480;
-    std::string_view use; // empty: all
+    std::string_view use; // empty: all; "list": tells their names
+    int partner = -1;     // the socket, where this is the other process
     std::string_view leak;
 };
 
@@ -83,15 +86,24 @@ void print(double seconds, const Figures &now) {
 
 // --- the uses
 
-// All, or the one that is wanted.
+// All, or the one that is wanted. What another API exports is Vulkan's on a GPU.
 std::vector<Use> wanted_uses(std::string_view name) {
     std::vector<Use> uses = api_test::all_uses();
+    uses.push_back(gpu_test::partner_use());
+    if (api_test::simulator() == nullptr) {
+        std::erase_if(uses, [](const Use &use) {
+            return std::string_view(use.name).ends_with("of another API");
+        });
+        uses.insert(uses.end(), gpu_test::vulkan_uses().begin(), gpu_test::vulkan_uses().end());
+    }
     if (!name.empty()) {
         uses.push_back(api_test::own_context_use());
         std::erase_if(uses, [&](const Use &use) { return use.name != name; });
     }
     return uses;
 }
+
+unsigned int left_out = 0;
 
 // Without those that this machine cannot do, which are told.
 Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view wanted) {
@@ -101,13 +113,24 @@ Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view 
         if (used) {
             possible.push_back(use);
         } else if (api_test::is_lack(used.error())) {
-            std::printf("left out: %s: %s\n", use.name, used.error().message());
+            std::printf("SKIPPED: %s: %s\n", use.name, used.error().message());
+            ++left_out;
         } else {
             std::printf("%s:\n", use.name);
             return used.error();
         }
     }
+    if (possible.empty()) {
+        return Error::invalid_argument("nothing is left to use: `soak --use list` names all");
+    }
     return possible;
+}
+
+void list_uses() {
+    for (const Use &use : wanted_uses({})) {
+        std::puts(use.name);
+    }
+    std::puts(api_test::own_context_use().name);
 }
 
 Result<void> leave_behind(std::string_view what, const Workplace &place) {
@@ -255,6 +278,8 @@ Result<void> soak(const Options &options) {
         CUSHIM_TRY(const auto figures, Soak(place, options).run());
         judge(figures.first, figures.second);
     }
+    gpu_test::close_vulkan();
+    require(gpu_test::end_partner(), "the other process has failed");
     judge_simulator();
     return {};
 }
@@ -267,6 +292,8 @@ std::optional<Options> parse(int argc, char **argv) {
             options.seconds = std::atof(argv[index + 1]);
         } else if (name == "--use") {
             options.use = value;
+        } else if (name == "--partner") {
+            options.partner = std::atoi(argv[index + 1]);
         } else if (name == "--leak" &&
                    (value == "descriptor" || value == "memory" || value == "allocation")) {
             options.leak = value;
@@ -288,8 +315,16 @@ int main(int argc, char **argv) {
                      argv[0]);
         return 2;
     }
+    if (options->partner >= 0) {
+        return gpu_test::be_partner(options->partner);
+    }
+    if (options->use == "list") {
+        list_uses();
+        return 0;
+    }
     count_teardown_failures();
     api_test::register_kernels();
+    require(gpu_test::start_partner(), "another process was not started");
     const Result<void> done = soak(*options);
     require(done.has_value(), done ? "" : done.error().message());
     const bool good = is_as_wanted(options->leak);
@@ -297,5 +332,6 @@ int main(int argc, char **argv) {
         std::printf("%s%s\n", good ? "as wanted: " : "FAILED: ", finding.c_str());
     }
     std::puts(findings.empty() ? "flat" : "not flat");
+    std::printf("%u passed, %u failed, %u skipped\n", good ? 1u : 0u, good ? 0u : 1u, left_out);
     return good ? 0 : 1;
 }

@@ -1,7 +1,5 @@
 #include "vulkan_transfers.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
 namespace gpu_test {
 
 using namespace vulkan;
@@ -35,13 +33,13 @@ VulkanTransfers::VulkanTransfers(const api_test::VulkanDevice &device)
     : call_(std::make_unique<Functions>()), on_(device.native()) {
 #define VULKAN_LOAD(type, name, parameters)                                                        \
     call_->name = reinterpret_cast<type(*) parameters>(device.function("vk" #name));               \
-    REQUIRE(call_->name != nullptr);
+    VULKAN_REQUIRE(call_->name != nullptr);
     VULKAN_DEVICE_FUNCTIONS(VULKAN_LOAD)
     VULKAN_TRANSFER_FUNCTIONS(VULKAN_LOAD)
 #undef VULKAN_LOAD
     CommandPoolCreateInfo pool;
     pool.family = on_.family;
-    REQUIRE(call_->CreateCommandPool(on_.device, &pool, nullptr, &pool_) == 0);
+    VULKAN_REQUIRE(call_->CreateCommandPool(on_.device, &pool, nullptr, &pool_) == 0);
 }
 
 VulkanTransfers::~VulkanTransfers() {
@@ -81,9 +79,9 @@ DeviceMemory VulkanTransfers::allocate(const MemoryRequirements &needed, Flags f
     info.next = extension;
     info.size = needed.size;
     info.type_index = memory_type(needed.type_bits, flags);
-    REQUIRE(info.type_index != ~0u);
+    VULKAN_REQUIRE(info.type_index != ~0u);
     DeviceMemory memory = 0;
-    REQUIRE(call_->AllocateMemory(on_.device, &info, nullptr, &memory) == 0);
+    VULKAN_REQUIRE(call_->AllocateMemory(on_.device, &info, nullptr, &memory) == 0);
     memories_.push_back(memory);
     return memory;
 }
@@ -105,7 +103,7 @@ Buffer VulkanTransfers::make_buffer(std::size_t size, const void *extension) {
     info.next = extension;
     info.size = size;
     Buffer buffer = 0;
-    REQUIRE(call_->CreateBuffer(on_.device, &info, nullptr, &buffer) == 0);
+    VULKAN_REQUIRE(call_->CreateBuffer(on_.device, &info, nullptr, &buffer) == 0);
     buffers_.push_back(buffer);
     return buffer;
 }
@@ -122,9 +120,9 @@ VulkanTransfers::Staging VulkanTransfers::staging(std::size_t words) {
         flags = host_visible | host_coherent;
     }
     const DeviceMemory memory = allocate(needed, flags, nullptr);
-    REQUIRE(call_->BindBufferMemory(on_.device, made.buffer, memory, 0) == 0);
+    VULKAN_REQUIRE(call_->BindBufferMemory(on_.device, made.buffer, memory, 0) == 0);
     void *address = nullptr;
-    REQUIRE(call_->MapMemory(on_.device, memory, 0, size, 0, &address) == 0);
+    VULKAN_REQUIRE(call_->MapMemory(on_.device, memory, 0, size, 0, &address) == 0);
     made.words = {static_cast<unsigned int *>(address), words};
     return made;
 }
@@ -137,7 +135,7 @@ VulkanTransfers::Shared VulkanTransfers::shared_buffer(std::size_t words) {
     MemoryRequirements needed;
     call_->GetBufferMemoryRequirements(on_.device, shared.buffer, &needed);
     const DeviceMemory memory = allocate_shared(shared, needed);
-    REQUIRE(call_->BindBufferMemory(on_.device, shared.buffer, memory, 0) == 0);
+    VULKAN_REQUIRE(call_->BindBufferMemory(on_.device, shared.buffer, memory, 0) == 0);
     return shared;
 }
 
@@ -150,12 +148,12 @@ VulkanTransfers::Shared VulkanTransfers::shared_image(const ImageShape &shape) {
     Shared shared;
     shared.shape = shape;
     shared.words = shape.words();
-    REQUIRE(call_->CreateImage(on_.device, &info, nullptr, &shared.image) == 0);
+    VULKAN_REQUIRE(call_->CreateImage(on_.device, &info, nullptr, &shared.image) == 0);
     images_.push_back(shared.image);
     MemoryRequirements needed;
     call_->GetImageMemoryRequirements(on_.device, shared.image, &needed);
     const DeviceMemory memory = allocate_shared(shared, needed);
-    REQUIRE(call_->BindImageMemory(on_.device, shared.image, memory, 0) == 0);
+    VULKAN_REQUIRE(call_->BindImageMemory(on_.device, shared.image, memory, 0) == 0);
     lay_out(shared);
     return shared;
 }
@@ -164,7 +162,7 @@ cushim::UniqueFd VulkanTransfers::export_memory(const Shared &shared) {
     MemoryGetFdInfo which;
     which.memory = shared.memory;
     int fd = -1;
-    REQUIRE(call_->GetMemoryFdKHR(on_.device, &which, &fd) == 0);
+    VULKAN_REQUIRE(call_->GetMemoryFdKHR(on_.device, &which, &fd) == 0);
     return cushim::UniqueFd(fd);
 }
 
@@ -178,7 +176,7 @@ Semaphore VulkanTransfers::timeline(bool exportable) {
     SemaphoreCreateInfo info;
     info.next = exportable ? static_cast<const void *>(&as_fd) : &kind;
     Semaphore semaphore = 0;
-    REQUIRE(call_->CreateSemaphore(on_.device, &info, nullptr, &semaphore) == 0);
+    VULKAN_REQUIRE(call_->CreateSemaphore(on_.device, &info, nullptr, &semaphore) == 0);
     semaphores_.push_back(semaphore);
     return semaphore;
 }
@@ -187,7 +185,7 @@ cushim::UniqueFd VulkanTransfers::export_timeline(Semaphore timeline) {
     SemaphoreGetFdInfo which;
     which.semaphore = timeline;
     int fd = -1;
-    REQUIRE(call_->GetSemaphoreFdKHR(on_.device, &which, &fd) == 0);
+    VULKAN_REQUIRE(call_->GetSemaphoreFdKHR(on_.device, &which, &fd) == 0);
     return cushim::UniqueFd(fd);
 }
 
@@ -195,11 +193,11 @@ void VulkanTransfers::await(At at) {
     SemaphoreWaitInfo info;
     info.semaphores = &at.semaphore;
     info.values = &at.value;
-    REQUIRE(call_->WaitSemaphores(on_.device, &info, patience_ns) == 0);
+    VULKAN_REQUIRE(call_->WaitSemaphores(on_.device, &info, patience_ns) == 0);
     call_->FreeCommandBuffers(on_.device, pool_, static_cast<std::uint32_t>(recorded_.size()),
                               recorded_.data());
     recorded_.clear();
-    REQUIRE(call_->ResetCommandPool(on_.device, pool_, 0) == 0);
+    VULKAN_REQUIRE(call_->ResetCommandPool(on_.device, pool_, 0) == 0);
 }
 
 // --- work
@@ -208,15 +206,15 @@ CommandBuffer VulkanTransfers::begin() {
     CommandBufferAllocateInfo info;
     info.pool = pool_;
     CommandBuffer commands = nullptr;
-    REQUIRE(call_->AllocateCommandBuffers(on_.device, &info, &commands) == 0);
+    VULKAN_REQUIRE(call_->AllocateCommandBuffers(on_.device, &info, &commands) == 0);
     recorded_.push_back(commands);
     const CommandBufferBeginInfo once;
-    REQUIRE(call_->BeginCommandBuffer(commands, &once) == 0);
+    VULKAN_REQUIRE(call_->BeginCommandBuffer(commands, &once) == 0);
     return commands;
 }
 
 void VulkanTransfers::submit(CommandBuffer commands, const At *wait, At signal) {
-    REQUIRE(call_->EndCommandBuffer(commands) == 0);
+    VULKAN_REQUIRE(call_->EndCommandBuffer(commands) == 0);
     TimelineSubmitInfo values;
     values.wait_count = wait != nullptr ? 1 : 0;
     values.wait_values = wait != nullptr ? &wait->value : nullptr;
@@ -228,7 +226,7 @@ void VulkanTransfers::submit(CommandBuffer commands, const At *wait, At signal) 
     info.wait_stages = &at_transfer;
     info.command_buffers = &commands;
     info.signals = &signal.semaphore;
-    REQUIRE(call_->QueueSubmit(on_.queue, 1, &info, 0) == 0);
+    VULKAN_REQUIRE(call_->QueueSubmit(on_.queue, 1, &info, 0) == 0);
 }
 
 // The memory's content goes from one family of queues to another one; CUDA counts as a family.

@@ -12,8 +12,7 @@
 
 namespace gpu_test {
 
-// Each function fails the test case where Vulkan refuses. What it makes goes with it: the device is left as
-// it was before.
+// Each function throws where Vulkan refuses. What it makes goes with it: the device is left as it was before.
 class VulkanTransfers {
   public:
     using At = api_test::VulkanDevice::At;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include <cushim/graph_conditional.hpp>
 #include <cushim/runtime_graph.hpp>
 
 namespace api_test {
@@ -82,6 +83,37 @@ Result<void> use_memory_of_graph(Api api, const Workplace &place) {
     return trim_graph_memory(place.device);
 }
 
+// What the child's nodes use is kept by the graph around it.
+Result<void> use_child_graphs(Api api, const Workplace &place) {
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    const auto called = std::make_shared<std::atomic<int>>(0);
+    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    {
+        CUSHIM_TRY(const Graph child, build(api, place, memory, called));
+        CUSHIM_TRY(const GraphNode first, graph.add_child_graph_node({}, child));
+        CUSHIM_TRY_VOID(graph.add_child_graph_node(first, child));
+    }
+    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+    CUSHIM_TRY_VOID(must(*called == 4, "the child graphs did not run in each launch"));
+    return must_be_filled(place.context, memory.span(), 31);
+}
+
+Result<void> use_conditional_nodes(Api api, const Workplace &place) {
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY_VOID(fill(place.context, memory.span(), 0));
+    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(const auto holds, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const auto does_not, graph.create_condition({.initial = 0}));
+    CUSHIM_TRY(const GraphBody runs, graph.add_if_node({}, holds));
+    CUSHIM_TRY_VOID(runs.body.add_memset_node({}, memory, 38));
+    CUSHIM_TRY(const GraphBody never, graph.add_while_node(runs.node, does_not));
+    CUSHIM_TRY_VOID(never.body.add_memset_node({}, memory, 39));
+    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+    return must_be_filled(place.context, memory.span(), 38);
+}
+
 template <class F>
 Result<Graph> captured(Api api, const Stream &stream, F &&f) {
     return api == Api::runtime ? rt::capture(stream, CaptureMode::per_thread, f)
@@ -118,6 +150,10 @@ constexpr Use uses[] = {
     {"kernels in graphs of the runtime API", by<use_kernels_in_graph, Api::runtime>},
     {"memory of graphs", by<use_memory_of_graph, Api::driver>},
     {"memory of graphs of the runtime API", by<use_memory_of_graph, Api::runtime>},
+    {"child graphs", by<use_child_graphs, Api::driver>},
+    {"child graphs of the runtime API", by<use_child_graphs, Api::runtime>},
+    {"conditional nodes", by<use_conditional_nodes, Api::driver>},
+    {"conditional nodes of the runtime API", by<use_conditional_nodes, Api::runtime>},
     {"captures", by<use_capture, Api::driver>},
     {"captures by the runtime API", by<use_capture, Api::runtime>},
 };

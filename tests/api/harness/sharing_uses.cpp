@@ -1,4 +1,5 @@
 // Virtual memory, pools, and all that leaves a process or comes in, as far as one process alone can use it.
+#include "imported_uses.hpp"
 #include "simulator.hpp"
 #include "uses.hpp"
 
@@ -137,17 +138,28 @@ Result<void> import_what_is_none(const Workplace &place) {
     return must(!memory && !semaphore && !physical, "what is nothing was imported");
 }
 
-// On a GPU a semaphore comes from another API: external_vulkan_test.cpp.
+// On a GPU these come from another API: external_vulkan_test.cpp, and the soak's own uses.
+Result<void> need_simulator() {
+    return simulator() != nullptr
+               ? Result<void>()
+               : Error::unsupported_platform("another API's, which is not at hand here");
+}
+
 Result<void> import_semaphores(const Workplace &place) {
-    if (simulator() == nullptr) {
-        return Error::unsupported_platform("no other API's semaphore is at hand");
-    }
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
-    UniqueFd fd(simulator()->make_semaphore_fd(0));
-    CUSHIM_TRY(const auto timeline, TimelineSemaphore::import_fd(place.context, std::move(fd)));
-    CUSHIM_TRY_VOID(timeline.signal(stream, 1));
-    CUSHIM_TRY_VOID(timeline.wait(stream, 1));
-    return stream.synchronize();
+    CUSHIM_TRY_VOID(need_simulator());
+    CUSHIM_TRY_VOID(use_timeline(place, UniqueFd(simulator()->make_semaphore_fd(0)), 0));
+    return use_binary(place, UniqueFd(simulator()->make_semaphore_fd(0)));
+}
+
+Result<void> import_images(const Workplace &place) {
+    CUSHIM_TRY_VOID(need_simulator());
+    CUSHIM_TRY(const Mapped mapped, map_new(place, {.exportable = exportable}));
+    CUSHIM_TRY(auto fd, mapped.memory.export_fd());
+    return use_image(place, {.source = ExternalMemorySource::opaque_fd(std::move(fd)),
+                             .memory_size = mapped.memory.size(),
+                             .width = 64,
+                             .height = 32,
+                             .levels = 3});
 }
 
 #endif
@@ -163,6 +175,7 @@ constexpr Use uses[] = {
     {"physical memory that is imported", import_physical_memory},
     {"imports that are refused", import_what_is_none},
     {"semaphores of another API", import_semaphores},
+    {"images of another API", import_images},
 #endif
 };
 
