@@ -79,8 +79,9 @@ auto captured(F &f, End end) -> decltype(end()) {
 
 template <class F>
 Result<Graph> capture(Api api, const Stream &stream, CaptureMode mode, F &f) {
-    CUSHIM_TRY_VOID(begin_capture(api, stream, mode));
-    return captured(f, [&]() noexcept { return end_capture(api, stream); });
+    const Stream kept = stream.share(); // whatever f() does with `stream`
+    CUSHIM_TRY_VOID(begin_capture(api, kept, mode));
+    return captured(f, [&]() noexcept { return end_capture(api, kept); });
 }
 
 } // namespace detail
@@ -98,9 +99,10 @@ Result<Graph> Stream::capture(F &&f) const {
 template <class F>
 Result<void> Stream::capture_to(const Graph &graph, const GraphDependencies &dependencies,
                                 CaptureMode mode, F &&f) const {
-    const Graph kept = graph.share(); // whatever f() does with `graph`
-    CUSHIM_TRY_VOID(begin_capture_to(kept, dependencies, mode));
-    return detail::captured(f, [&]() noexcept { return end_capture_to(kept); });
+    const Stream kept = share(); // whatever f() does with this one, and with `graph`
+    const Graph to = graph.share();
+    CUSHIM_TRY_VOID(kept.begin_capture_to(to, dependencies, mode));
+    return detail::captured(f, [&]() noexcept { return kept.end_capture_to(to); });
 }
 
 } // namespace cushim

@@ -12,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 using namespace cushim;
 
@@ -212,6 +213,43 @@ GRAPH_SCENARIO_TEST("a graph that is let go while it is captured to", "[graph][c
         return fill(stream, memory.span(), 2);
     }));
     CUSHIM_TRY(const CaptureStatus status, stream.capture_status());
+    CHECK(status == CaptureStatus::none);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a stream that is let go, or moved, while it is captured",
+                    "[graph][capture][G4]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(Stream stream, Stream::create(context));
+    Stream moved;
+    CUSHIM_TRY(const Graph graph,
+               api_test::capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                   CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
+                   moved = std::move(stream);
+                   return {};
+               }));
+    CUSHIM_TRY(const std::size_t count, graph.node_count());
+    CHECK(count == 1);
+    CUSHIM_TRY(const CaptureStatus status, moved.capture_status());
+    CHECK(status == CaptureStatus::none);
+    CUSHIM_TRY(const Graph another,
+               api_test::capture(api, moved, CaptureMode::per_thread, [&] { moved.reset(); }));
+    CUSHIM_TRY(const std::size_t none, another.node_count());
+    CHECK(none == 0);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a stream that is moved while it is captured to a graph",
+                    "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+    Stream moved;
+    CUSHIM_TRY_VOID(
+        stream.capture_to(graph, {}, CaptureMode::per_thread, [&] { moved = std::move(stream); }));
+    CUSHIM_TRY(const CaptureStatus status, moved.capture_status());
     CHECK(status == CaptureStatus::none);
     return {};
 }
