@@ -103,7 +103,9 @@ class DeviceBuffer {
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
     // Frees it in order of this stream instead, and is empty then, even if that failed. Of either
-    // kind of memory. cuMemFreeAsync, since CUDA 11.2.
+    // kind of memory. Where graphs keep it for their nodes it is freed with the last of them, and this is as
+    // release_after() and reset(): not for legacy() and per_thread(), with which it stays the owner's.
+    // cuMemFreeAsync, since CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept { return memory_.free_async(stream); }
 
     /* Its owner waits for all work in this stream before it frees the memory; the stream is kept

@@ -309,6 +309,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         detail::State *const uses[] = {detail::state_of(&owner)};
         return keep({uses});
     }
+    // Of graphs, not itself, nor one around it or inside it, which would keep each other for ever:
+    // invalid_argument.
+    CUSHIM_API Result<void> keep_alive(const Graph &other) const noexcept;
 
     // As text for Graphviz: nodes, edges, and with CU_GRAPH_DEBUG_DOT_FLAGS_... what is in them. CUDA writes
     // it into a temporary file, for a moment. cuGraphDebugDotPrint, since CUDA 11.3.

@@ -42,6 +42,10 @@ Result<void> DeviceMemory::free_async(const Stream &stream) noexcept {
     if (native() == 0) {
         return {};
     }
+    if (Access::state(*this)->owners.load(std::memory_order_acquire) != 1) {
+        CUSHIM_TRY_VOID(release_after(stream)); // graphs' nodes use it
+        return close();
+    }
     const Result<void> freed = CUSHIM_DRIVER(cuMemFreeAsync, native(), stream.native());
     (void)release(); // as close(): what failed may have been done
     return freed;

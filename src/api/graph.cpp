@@ -142,6 +142,16 @@ Result<Graph> Graph::clone() const noexcept {
     return detail::own_graph(state);
 }
 
+Result<void> Graph::keep_alive(const Graph &other) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    const auto *const kept = static_cast<GraphState *>(detail::Access::state(other));
+    if (kept != nullptr && &state->book->outermost() == &kept->book->outermost()) {
+        return Error::invalid_argument("a graph that keeps itself would never go");
+    }
+    detail::State *const uses[] = {detail::state_of(&other)};
+    return keep({uses});
+}
+
 Result<void> Graph::keep(const detail::NodeUses &uses) const noexcept {
     detail::NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));

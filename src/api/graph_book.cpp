@@ -82,6 +82,14 @@ std::vector<CUgraphNode> GraphBook::path_to(const GraphBook &outer) const {
     return path;
 }
 
+const GraphBook &GraphBook::outermost() const noexcept {
+    const GraphBook *book = this;
+    while (book->around_ != nullptr) {
+        book = book->around_;
+    }
+    return *book;
+}
+
 void GraphBook::prepare_to_forget(CUgraphNode node) {
     gone_.try_emplace(node, 0);
 }

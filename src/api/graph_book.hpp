@@ -66,6 +66,9 @@ class GraphBook {
     // The nodes that this graph is inside of, from the inmost to the one in `outer`.
     std::vector<CUgraphNode> path_to(const GraphBook &outer) const;
 
+    // That of the graph around all others that this one is inside of, or this one.
+    const GraphBook &outermost() const noexcept;
+
     // Has room for forget(), so that it cannot fail once the node is gone. Not for a node of which nobody has
     // been told.
     void prepare_to_forget(CUgraphNode node);

@@ -277,6 +277,50 @@ TEST_CASE("what an executable graph lets go ruins no capture", "[graph][capture]
     CHECK(stream.synchronize().has_value());
 }
 
+GRAPH_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph][G12]") {
+    CUSHIM_TRY(const auto at, make_work_place(trial));
+    for (const bool in_order : {false, true}) {
+        CUSHIM_TRY(auto memory, in_order ? DeviceBuffer<int>::allocate_async(at.stream, 8)
+                                         : DeviceBuffer<int>::allocate(at.context, 8));
+        const DeviceSpan<int> span = memory;
+        CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+        CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
+        CHECK(fill);
+        CUSHIM_TRY_VOID(api_test::refused(memory.free_async(Stream::per_thread()),
+                                          "invalid argument: a default stream is another one "
+                                          "wherever another context is current"));
+        CHECK(memory);
+        CUSHIM_TRY_VOID(memory.free_async(at.stream));
+        CHECK_FALSE(memory);
+        CUSHIM_TRY_VOID(api_test::run_once(graph, at.stream));
+        std::vector<int> values(8);
+        CUSHIM_TRY_VOID(copy(at.context, std::span(values), DeviceSpan<const int>(span)));
+        CHECK(values == std::vector<int>(8, 3));
+    }
+    return {};
+}
+
+GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
+    const char *const refusal = "invalid argument: a graph that keeps itself would never go";
+    {
+        const auto [context, graph] = api_test::make_graph(api);
+        const Graph other = ok(create_graph(api, context));
+        const GraphNode child = ok(graph.add_child_graph_node({}, other));
+        const Graph inside = ok(graph.child_graph(child));
+        const Graph same = graph.share();
+        CHECK(api_test::refusal(graph.keep_alive(graph)) == refusal);
+        CHECK(api_test::refusal(graph.keep_alive(same)) == refusal);
+        CHECK(api_test::refusal(graph.keep_alive(inside)) == refusal);
+        CHECK(api_test::refusal(inside.keep_alive(graph)) == refusal);
+        ok(graph.keep_alive(other));
+        ok(inside.keep_alive(other));
+    }
+    wait_for_released_closures();
+    if (api_test::simulator() != nullptr && api == Api::driver) {
+        CHECK(api_test::leaks() == std::vector<std::string>());
+    }
+}
+
 TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][current]") {
     api_test::restart("");
     if (api_test::simulator() == nullptr) {
