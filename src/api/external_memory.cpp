@@ -26,7 +26,9 @@ struct ExternalMemoryState final : detail::InContext {
 struct FromImport : detail::PlainMemoryState {
     FromImport(const ExternalMemory &from, CUcontext in) noexcept
         : PlainMemoryState(Context::borrow(in)), import(from) {}
-    bool is_gone() const noexcept override { return import.is_gone(); }
+    bool is_gone() const noexcept override {
+        return PlainMemoryState::is_gone() || import.is_gone();
+    }
     const detail::Need import;
 };
 

@@ -266,6 +266,23 @@ TEST_CASE("a buffer is freed before its import, and that before its context", "[
     CHECK(api_test::leaks().empty());
 }
 
+// The address may be another memory's by then.
+TEST_CASE("a reset is known to a buffer in an import that is borrowed", "[external_memory]") {
+    api_test::restart("");
+    const Context context = primary();
+    auto exported = export_memory(1).value();
+    const std::size_t size = exported.size();
+    auto owned = ExternalMemory::import_from(context, exported.source(), size).value();
+    const auto borrowed = ExternalMemory::borrow(context, owned.native(), size);
+    auto buffer = borrowed.map_buffer(0, size).value();
+    REQUIRE(Context::reset_primary(context.device().value()).has_value());
+    const auto calls = api_test::calls_in([&] {
+        CHECK(buffer.close().has_value());
+        CHECK(owned.close().has_value());
+    });
+    CHECK(calls.empty());
+}
+
 TEST_CASE("closing an import says what failed", "[external_memory]") {
     api_test::restart("");
     const Context context = primary();
