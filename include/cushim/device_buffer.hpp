@@ -67,7 +67,8 @@ class DeviceBuffer {
     }
 
     // In order of the stream, which the buffer keeps alive: work that is queued there after this
-    // may use it. cuMemAllocAsync, cuMemFreeAsync. Since CUDA 11.2; devices with memory pools.
+    // may use it. cuMemAllocAsync, cuMemFreeAsync; for a borrowed stream cuStreamGetCtx. Since CUDA 11.2;
+    // devices with memory pools.
     static Result<DeviceBuffer> allocate_async(const Stream &stream, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return detail::DeviceMemory::allocate_async(stream, bytes).transform(own);

@@ -157,7 +157,7 @@ class PoolBuffer {
   public:
     PoolBuffer() noexcept = default;
 
-    // cuMemAllocFromPoolAsync, cuMemFreeAsync.
+    // cuMemAllocFromPoolAsync, cuMemFreeAsync; for a borrowed stream cuStreamGetCtx.
     static Result<PoolBuffer> allocate(const MemoryPool &pool, const Stream &stream,
                                        std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));

@@ -7,6 +7,7 @@
 #include "in_context.hpp"
 #include "ranges.hpp"
 #include "release_stream.hpp"
+#include "stream_context.hpp"
 
 namespace cushim::detail {
 
@@ -35,17 +36,17 @@ struct DeviceMemoryState final : PlainMemoryState {
     CUdeviceptr address = 0;
 };
 
-// Memory that goes in order of a stream, which it keeps; needs a context only where the stream does not say
+// Memory that goes in order of a stream, which it keeps; goes in a context only where the stream does not say
 // which it is of. Where that cannot be entered the memory goes all the same, and with it the order that was
 // to be kept.
 struct StreamMemoryState : MemoryState {
-    // `current` is context_behind(in).
-    StreamMemoryState(const Stream &in, const Context &current) noexcept
-        : MemoryState(current), need_stream(in), stream(in.native()) {}
+    // `of` is context_behind(in).
+    StreamMemoryState(const Stream &in, const Context &of) noexcept
+        : MemoryState(of), need_stream(in), stream(in.native()) {}
 
     bool is_gone() const noexcept override { return InContext::is_gone() || need_stream.is_gone(); }
     Destroyed destroy() noexcept override {
-        return context == nullptr ? free() : destroy_in(context, [this] { return free(); });
+        return is_default(stream) ? destroy_in(context, [this] { return free(); }) : free();
     }
 
     const Need need_stream;
@@ -77,11 +78,13 @@ struct StreamMemoryState : MemoryState {
     }
 };
 
-// What the default streams are streams of; empty for others, which know it themselves.
+// What the default streams are streams of now, and what a borrowed one is of, so that a reset of that is known;
+// empty for others, which know it themselves.
 inline Result<Context> context_behind(const Stream &stream) noexcept {
-    const bool is_default =
-        stream.native() == CU_STREAM_LEGACY || stream.native() == CU_STREAM_PER_THREAD;
-    return is_default ? Context::current() : Result<Context>(Context());
+    if (is_default(stream.native())) {
+        return Context::current();
+    }
+    return Access::state(stream) == nullptr ? stream.context() : Result<Context>(Context());
 }
 
 // That of device memory which is there already; null for nothing at address 0.

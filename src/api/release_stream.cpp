@@ -2,12 +2,13 @@
 
 #include "call.hpp"
 #include "in_context.hpp"
+#include "stream_context.hpp"
 
 namespace cushim::detail {
 
 Result<void> check_release_stream(const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
-    if (stream.native() == CU_STREAM_LEGACY || stream.native() == CU_STREAM_PER_THREAD) {
+    if (is_default(stream.native())) {
         return Error::invalid_argument(
             "a default stream is another one wherever another context is current");
     }

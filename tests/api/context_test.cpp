@@ -193,6 +193,29 @@ TEST_CASE("a reset is known to what was made in a context that is borrowed", "[c
     CHECK(calls.empty());
 }
 
+// A driver that is given such a stream crashes.
+TEST_CASE("a reset is known to memory of a stream that is borrowed", "[context]") {
+    api_test::restart("");
+    const Device device = Device::from_native(0);
+    const auto context = Context::primary(device);
+    REQUIRE(context.has_value());
+    auto owned = Stream::create(*context);
+    REQUIRE(owned.has_value());
+    const Stream stream = Stream::borrow(owned->native());
+    const auto pool = MemoryPool::create(device);
+    REQUIRE(pool.has_value());
+    auto buffer = DeviceBuffer<int>::allocate_async(stream, 4);
+    auto pooled = PoolBuffer<int>::allocate(*pool, stream, 4);
+    REQUIRE((buffer && pooled));
+    REQUIRE(stream.synchronize().has_value());
+    REQUIRE(Context::reset_primary(device).has_value());
+    const auto calls = api_test::calls_in([&] {
+        CHECK(buffer->close().has_value());
+        CHECK(pooled->close().has_value());
+    });
+    CHECK(calls.empty());
+}
+
 TEST_CASE("a scope keeps its context", "[context]") {
     api_test::restart("");
     auto outer = Context::create(Device::from_native(0));
