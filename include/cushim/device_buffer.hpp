@@ -115,7 +115,7 @@ class DeviceBuffer {
      * context is current. If the stream is being captured then, that is a failure of the teardown
      * (status 900), and the capture stays valid.
      * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode
-     * (10.1). */
+     * (10.1); for a borrowed stream cuStreamGetCtx. */
     Result<void> release_after(const Stream &stream) const noexcept {
         return memory_.release_after(stream);
     }

@@ -132,7 +132,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
      * later call names another stream. Not for legacy() and per_thread(), which mean another stream
      * wherever another context is current. If the stream is being captured then, that is a failure of the
      * teardown (status 900), the capture stays valid and the memory is closed.
-     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode (10.1). */
+     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode (10.1); for a
+     * borrowed stream cuStreamGetCtx. */
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
     // There is nothing to give up: CUDA closes a whole allocation, and native() is where the part begins.

@@ -146,7 +146,8 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
      * A later call names another stream instead. Not for legacy() and per_thread(), which mean
      * another stream wherever another context is current. If the stream is being captured then, that
      * is a failure of the teardown (status 900), the capture stays valid and the memory is unmapped.
-     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode (10.1). */
+     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode (10.1); for a
+     * borrowed stream cuStreamGetCtx. */
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:

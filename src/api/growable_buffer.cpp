@@ -253,12 +253,12 @@ Result<AccessFlags> GrowableMemory::get_access(Device device) const noexcept {
 
 Result<void> GrowableMemory::release_after(const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(need(*this, empty));
-    CUSHIM_TRY_VOID(check_release_stream(stream));
+    CUSHIM_TRY(Stream kept, keep_for_release(stream));
     GrowableState &state = state_of(*this);
     for (const Part &part : state.parts) {
-        CUSHIM_TRY_VOID(part.mapping.release_after(stream));
+        CUSHIM_TRY_VOID(part.mapping.release_after(kept));
     }
-    state.release = stream.share();
+    state.release = static_cast<Stream &&>(kept);
     return {};
 }
 

@@ -13,7 +13,7 @@ namespace cushim::detail {
 
 struct MemoryState : InContext {
     using InContext::InContext;
-    Stream release; // that of release_after()
+    Stream release; // that of release_after(): keep_for_release()
 };
 
 // Memory that goes at once when it is freed.
@@ -55,14 +55,14 @@ struct StreamMemoryState : MemoryState {
 
   private:
     Destroyed free() const noexcept {
-        if (stream == CU_STREAM_LEGACY && !release) {
+        const CUstream in_order_of = is_there(release) ? release.native() : stream;
+        if (in_order_of == CU_STREAM_LEGACY) {
             const Destroyed refused = ask_legacy();
             if (refused.status != CUDA_SUCCESS) {
                 return refused;
             }
         }
-        return CUSHIM_DESTROY(cuMemFreeAsync, address, address,
-                              release ? release.native() : stream);
+        return CUSHIM_DESTROY(cuMemFreeAsync, address, address, in_order_of);
     }
 
     // While a blocking stream of its context is captured, CUDA refuses work in the legacy stream and ruins
@@ -105,9 +105,9 @@ inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
 // For owners whose states are of memory.
 template <class Value>
 Result<void> release_memory_after(const Owner<Value> &owner, const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(check_release_stream(stream));
+    CUSHIM_TRY(Stream kept, keep_for_release(stream));
     if (State *const state = Access::state(owner)) {
-        static_cast<MemoryState *>(state)->release = stream.share();
+        static_cast<MemoryState *>(state)->release = static_cast<Stream &&>(kept);
     }
     return {};
 }

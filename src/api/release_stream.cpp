@@ -5,22 +5,42 @@
 #include "stream_context.hpp"
 
 namespace cushim::detail {
+namespace {
 
-Result<void> check_release_stream(const Stream &stream) noexcept {
+// Of a stream that is somebody else's: destroys nothing, and knows of a reset.
+struct LentStreamState final : InContext {
+    explicit LentStreamState(const Context &in) noexcept : InContext(in, InCapture::safe) {}
+    Destroyed destroy() noexcept override { return {}; }
+};
+
+} // namespace
+
+Result<Stream> keep_for_release(const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
     if (is_default(stream.native())) {
         return Error::invalid_argument(
             "a default stream is another one wherever another context is current");
     }
-    return {};
+    if (Access::state(stream) != nullptr) {
+        return stream.share();
+    }
+    CUSHIM_TRY(const Context context, stream.context());
+    CUSHIM_TRY(auto state, make_state<LentStreamState>(context));
+    Stream kept;
+    Access::set(kept, stream.native(), state.take());
+    return kept;
 }
 
-Destroyed wait_for_release(const Stream &release) noexcept {
-    const CUstream stream = release.native();
-    const State *const state = Access::state(release);
-    if (stream == nullptr || (state != nullptr && state->is_gone())) {
+bool is_there(const Stream &kept) noexcept {
+    const State *const state = Access::state(kept);
+    return state != nullptr && !state->is_gone();
+}
+
+Destroyed wait_for_release(const Stream &kept) noexcept {
+    if (!is_there(kept)) {
         return {};
     }
+    const CUstream stream = kept.native();
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, stream, stream, &capture);
     if (asked.status != CUDA_SUCCESS) {

@@ -8,14 +8,18 @@
 
 namespace cushim::detail {
 
-// invalid_argument for streams that cannot be waited for later: empty ones, and the default streams,
-// which are others wherever another context is current.
-Result<void> check_release_stream(const Stream &stream) noexcept;
+// Another owner of the stream, to be waited for later, or one more that borrows it; either knows whether the
+// stream was destroyed with its context. invalid_argument for streams that cannot be waited for later: empty
+// ones, and the default streams, which are others wherever another context is current.
+Result<Stream> keep_for_release(const Stream &stream) noexcept;
 
-// Waits for all work in the stream, if there is one and it was not destroyed with its context. For
+// Whether there is a stream, and it was not destroyed with its context.
+bool is_there(const Stream &kept) noexcept;
+
+// Waits for all work in the stream, if it is there. For
 // destroy(), under its RelaxedCapture: no capture is disturbed, the stream's own included, which is a
 // failure (status 900).
-Destroyed wait_for_release(const Stream &stream) noexcept;
+Destroyed wait_for_release(const Stream &kept) noexcept;
 
 // The same, then destroy(), whatever the waiting answered: the teardown sink is told of the second failure.
 template <class Destroy>

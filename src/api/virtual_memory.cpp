@@ -185,12 +185,12 @@ Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
 }
 
 Result<void> MappedRange::release_after(const Stream &stream) const noexcept {
-    CUSHIM_TRY_VOID(detail::check_release_stream(stream));
+    CUSHIM_TRY(Stream kept, detail::keep_for_release(stream));
     auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
     if (state == nullptr) {
         return Error::invalid_argument("only an owner of a mapping unmaps it, and can wait first");
     }
-    state->release_after(stream.share());
+    state->release_after(std::move(kept));
     return {};
 }
 

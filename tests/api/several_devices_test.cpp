@@ -315,3 +315,41 @@ TEST_CASE("values go round all devices, each waiting for the one before", "[seve
         send_round(order);
     }
 }
+
+// --- a stream that memory of another device was to wait for goes with its context
+
+namespace {
+
+void reset_under_waiting_memory(bool stream_is_borrowed) {
+    api_test::restart("devices=2");
+    const std::vector<Device> devices = need_devices(2);
+    const Worker worker = ok(Worker::on(devices[0]));
+    const Context context = ok(Context::primary(devices[1]));
+    const Stream owned = ok(Stream::create(context));
+    const Stream stream = stream_is_borrowed ? Stream::borrow(owned.native()) : owned.share();
+    auto plain = ok(DeviceBuffer<int>::allocate(worker.context, 4));
+    auto ordered = ok(DeviceBuffer<int>::allocate_async(worker.stream, 4));
+    auto grown = ok(GrowableBuffer<int>::create(worker.device, 4));
+    ok(plain.release_after(stream));
+    ok(ordered.release_after(stream));
+    ok(grown.release_after(stream));
+    ok(grown.resize(4));
+    ok(Context::reset_primary(devices[1]));
+    const auto calls = api_test::destroying_calls_in([&] {
+        CHECK(plain.close());
+        CHECK(ordered.close());
+        CHECK(grown.close());
+    });
+    const std::vector<std::string> wanted{"cuMemFree_v2", "cuMemFreeAsync", "cuMemUnmap",
+                                          "cuMemRelease", "cuMemAddressFree"};
+    CHECK((api_test::simulator() == nullptr || calls == wanted));
+    ok(worker.stream.synchronize());
+    CHECK(api_test::misuses().empty());
+}
+
+} // namespace
+
+TEST_CASE("memory does not wait for a stream that went with its context", "[several_devices]") {
+    reset_under_waiting_memory(false);
+    reset_under_waiting_memory(true);
+}
