@@ -306,6 +306,7 @@ GRAPH_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's after a
 
 #if CUDA_VERSION >= 12030
 GRAPH_SCENARIO_TEST("nor after a capture that CUDA's own call has begun", "[graph][capture][G2]") {
+    trial.needs_driver(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));

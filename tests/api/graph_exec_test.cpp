@@ -199,6 +199,7 @@ GRAPH_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]"
 }
 
 GRAPH_SCENARIO_TEST("a node is switched off and on", "[graph]") {
+    trial.needs_driver(11, 6);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));

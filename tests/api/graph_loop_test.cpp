@@ -125,6 +125,7 @@ struct Parts {
 } // namespace
 
 GRAPH_SCENARIO_TEST("a while loop runs until its kernel ends it", "[graph][conditional][G18]") {
+    trial.needs_driver(12, 3);
     CUSHIM_TRY(const Parts parts, Parts::make(trial));
     CUSHIM_TRY(const Graph graph, create_graph(api, parts.context));
     CUSHIM_TRY(const auto more, graph.create_condition({.initial = 1}));
@@ -143,6 +144,7 @@ GRAPH_SCENARIO_TEST("a while loop runs until its kernel ends it", "[graph][condi
 
 GRAPH_SCENARIO_TEST("a condition without an initial value keeps that of the launch before",
                     "[graph][conditional][G18]") {
+    trial.needs_driver(12, 3);
     CUSHIM_TRY(const Parts parts, Parts::make(trial));
     CUSHIM_TRY(const auto mark, DeviceBuffer<int>::allocate(parts.context, 1));
     CUSHIM_TRY_VOID(fill(parts.context, parts.left.span(), 3));

@@ -311,6 +311,7 @@ GRAPH_SCENARIO_TEST("a graph keeps its events and what it is told to", "[graph][
 }
 
 SCENARIO_TEST("values in memory are written and waited for by a node", "[graph]") {
+    trial.needs_driver(11, 7);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<unsigned int>::allocate(context, 2));
@@ -481,6 +482,7 @@ GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][
 
 #if CUDA_VERSION >= 12020
 GRAPH_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph][G19]") {
+    trial.needs_driver(12, 2);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));

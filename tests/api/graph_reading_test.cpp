@@ -84,6 +84,7 @@ struct Calls {
 } // namespace
 
 GRAPH_SCENARIO_TEST("each type of node is told", "[graph][G22]") {
+    trial.needs_runtime();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
@@ -116,6 +117,7 @@ GRAPH_SCENARIO_TEST("each type of node is told", "[graph][G22]") {
 }
 
 GRAPH_SCENARIO_TEST("the function of a host node is told", "[graph][G13][G22]") {
+    trial.needs_runtime();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const Calls first, second;
@@ -165,6 +167,7 @@ StatusOf<Node> tell_flag(CUgraphNode, Node *node) {
 } // namespace
 
 GRAPH_SCENARIO_TEST("signals and waits are told in their order", "[graph][X8][X9][G22]") {
+    trial.needs_runtime();
     api_test::need_simulator(trial);
     const api_test::TheirSemaphore theirs(1), theirs_too(1);
     CUSHIM_TRY(const Context context, trial.context());

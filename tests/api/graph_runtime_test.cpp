@@ -113,6 +113,7 @@ class Registered {
 // --- what one API makes the other reads
 
 GRAPH_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G12][G22]") {
+    trial.needs_runtime();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
     CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 64));
@@ -143,6 +144,7 @@ GRAPH_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G
 }
 
 GRAPH_SCENARIO_TEST("events and child graphs are read by the other API", "[graph][G14][G15][G22]") {
+    trial.needs_runtime();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Event event, Event::create(context));
     CUSHIM_TRY(const Graph inner, create_graph(api, context));
@@ -170,6 +172,7 @@ GRAPH_SCENARIO_TEST("events and child graphs are read by the other API", "[graph
 }
 
 GRAPH_SCENARIO_TEST("memory of a graph is read by the other API", "[graph][memory][G16][G17]") {
+    trial.needs_runtime();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -215,6 +218,7 @@ GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][
 
 #if CUDART_VERSION >= 12000
 GRAPH_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[graph][G11][G22]") {
+    trial.needs_runtime();
     api_test::register_kernels();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
@@ -320,6 +324,7 @@ GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both API
 #endif
 
 GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
+    trial.needs_runtime();
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto idle, api_test::graph_kernel<void()>(trial, api, context, "idle"));
@@ -351,6 +356,7 @@ GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
 // --- what one API makes the other changes and launches
 
 GRAPH_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
+    trial.needs_runtime();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
@@ -425,6 +431,7 @@ GRAPH_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both
 }
 
 GRAPH_SCENARIO_TEST("a capture that one API begins the other ends", "[graph][capture][G2][G3]") {
+    trial.needs_runtime();
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));

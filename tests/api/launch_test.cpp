@@ -147,6 +147,7 @@ SCENARIO_TEST("a cooperative launch", "[launch]") {
 }
 
 SCENARIO_TEST("a launch in clusters", "[launch]") {
+    trial.needs_driver(11, 6);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
@@ -162,6 +163,7 @@ SCENARIO_TEST("a launch in clusters", "[launch]") {
 }
 
 SCENARIO_TEST("a launch with a priority, after one that it may overlap", "[launch]") {
+    trial.needs_driver(11, 6);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Loaded loaded, load(context));
     CUSHIM_TRY(const auto idle, loaded.module.kernel<void()>("idle"));
@@ -174,6 +176,7 @@ SCENARIO_TEST("a launch with a priority, after one that it may overlap", "[launc
 
 #if CUDA_VERSION >= 11080
 SCENARIO_TEST("a launch with an attribute of CUDA's own", "[launch]") {
+    trial.needs_driver(11, 6);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Loaded loaded, load(context));
     CUlaunchAttribute attributes[2] = {};

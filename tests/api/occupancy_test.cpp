@@ -53,6 +53,7 @@ SCENARIO_TEST("a library's kernel has an occupancy", "[occupancy]") {
 }
 
 SCENARIO_TEST("clusters are counted", "[occupancy]") {
+    trial.needs_driver(11, 7);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());

@@ -104,7 +104,8 @@ bool is_for_newer_cuda(const Trial &trial, const cushim::Error &error) {
     const bool is_too_new = cushim::headers_version() < trial.needed();
     switch (error.kind()) {
     case cushim::ErrorKind::requires_newer_driver:
-        return is_too_new || is_old_driver();
+        return is_too_new ||
+               (is_old_driver() && cushim::driver_version() < trial.needed_of_driver());
     case cushim::ErrorKind::requires_newer_headers:
         return is_too_new;
     default:

@@ -49,11 +49,20 @@ class Trial {
     }
     cushim::Version needed() const { return needed_; }
 
+    // The same of the driver alone: older headers do, where the driver is of this release.
+    void needs_driver(int major, int minor) {
+        needed_of_driver_ = std::max(needed_of_driver_, cushim::Version::of(major, minor));
+    }
+    // It calls libcudart, which wants a driver of the headers' major version.
+    void needs_runtime() { needs_driver(cushim::headers_version().major(), 0); }
+    cushim::Version needed_of_driver() const { return std::max(needed_, needed_of_driver_); }
+
     bool is_dispensable(const std::string &entry_point) const;
 
   private:
     std::vector<std::string> dispensable_;
     cushim::Version needed_;
+    cushim::Version needed_of_driver_;
 };
 
 // Leaves an ordinary test case whose subject came with this release of CUDA, where the headers are older.
