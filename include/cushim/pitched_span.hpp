@@ -31,7 +31,7 @@ struct Position {
     std::size_t z = 0; // layers
 };
 
-// How far apart things begin.
+// How far apart things begin. Where spans are made, 0 leaves no room between them.
 struct Pitch {
     std::size_t row = 0;   // bytes from row to row, a multiple of the elements' alignment
     std::size_t layer = 0; // rows from layer to layer
@@ -51,8 +51,15 @@ struct PitchedView {
     Pitch pitch;
 };
 
+// A pitch of 0 leaves no room.
+constexpr Pitch filled_in(const Pitch &pitch, const Extent &extent,
+                          std::size_t element_size) noexcept {
+    return {pitch.row != 0 ? pitch.row : extent.width * element_size,
+            pitch.layer != 0 ? pitch.layer : extent.height};
+}
+
 // A view of what is within `bytes` from `address` on; invalid_argument with the numbers where it
-// does not fit. A pitch of 0 leaves no room.
+// does not fit.
 CUSHIM_API Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
                                             const Extent &extent, const Pitch &pitch,
                                             const ElementType &element) noexcept;
@@ -104,7 +111,7 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     // Trusts the caller that all of it is there.
     constexpr DevicePitchedSpan(CUdeviceptr address, const Extent &extent,
                                 const Pitch &pitch) noexcept
-        : Base({address, extent, pitch}) {}
+        : Base({address, extent, detail::filled_in(pitch, extent, sizeof(T))}) {}
     // From one that may be written to one that is only read.
     template <detail::NotConstOf<T> U>
     constexpr DevicePitchedSpan(const DevicePitchedSpan<U> &other) noexcept : Base(other.view()) {}
@@ -145,7 +152,8 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
     constexpr HostPitchedSpan() noexcept = default;
     // Trusts the caller that all of it is there.
     HostPitchedSpan(T *data, const Extent &extent, const Pitch &pitch) noexcept
-        : Base({reinterpret_cast<unsigned long long>(data), extent, pitch}) {}
+        : Base({reinterpret_cast<unsigned long long>(data), extent,
+                detail::filled_in(pitch, extent, sizeof(T))}) {}
     // From one that may be written to one that is only read.
     template <detail::NotConstOf<T> U>
     constexpr HostPitchedSpan(const HostPitchedSpan<U> &other) noexcept : Base(other.view()) {}

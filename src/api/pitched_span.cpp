@@ -24,10 +24,8 @@ Result<std::size_t> bytes_between(const Extent &extent, const Pitch &pitch,
     return (layers * pitch.layer + rows) * pitch.row + width_bytes;
 }
 
-Result<Pitch> checked(const Pitch &pitch, const Extent &extent, std::size_t width_bytes,
-                      std::size_t alignment) noexcept {
-    const Pitch known = {pitch.row != 0 ? pitch.row : width_bytes,
-                         pitch.layer != 0 ? pitch.layer : extent.height};
+Result<void> check(const Pitch &known, const Extent &extent, std::size_t width_bytes,
+                   std::size_t alignment) noexcept {
     if (known.row < width_bytes) {
         return invalid_argument("rows of %zu bytes, %zu bytes apart", width_bytes, known.row);
     }
@@ -38,7 +36,7 @@ Result<Pitch> checked(const Pitch &pitch, const Extent &extent, std::size_t widt
     if (known.layer < extent.height) {
         return invalid_argument("layers of %zu rows, %zu rows apart", extent.height, known.layer);
     }
-    return known;
+    return {};
 }
 
 unsigned long long address_in(const PitchedView &view, const Position &at,
@@ -52,7 +50,8 @@ Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
                                  const Extent &extent, const Pitch &pitch,
                                  const ElementType &element) noexcept {
     CUSHIM_TRY(const std::size_t width_bytes, bytes_of(extent.width, element.size));
-    CUSHIM_TRY(const Pitch known, checked(pitch, extent, width_bytes, element.alignment));
+    const Pitch known = filled_in(pitch, extent, element.size);
+    CUSHIM_TRY_VOID(check(known, extent, width_bytes, element.alignment));
     if (!extent.empty()) {
         CUSHIM_TRY(const std::size_t needed, bytes_between(extent, known, width_bytes));
         if (needed > bytes) {

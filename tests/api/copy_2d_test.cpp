@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 using namespace cushim;
 using api_test::numbers;
@@ -288,6 +289,32 @@ TEST_CASE("views that do not fit", "[copy_2d]") {
     // The last row needs no room behind it.
     CHECK(view({4, 6}, {44}).has_value());
     CHECK_FALSE(view({6, 6}, {44}).has_value());
+}
+
+// Also where a span is made as its maker says, and two of them begin near each other.
+TEST_CASE("a pitch of 0 leaves no room", "[copy_2d]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    const auto buffer = DeviceBuffer<int>::allocate(*context, 60);
+    REQUIRE(buffer.has_value());
+    const Extent extent = {5, 4, 3};
+    const DevicePitchedSpan<int> memory(buffer->native(), extent, {});
+    CHECK(memory.pitch().row == 20);
+    CHECK(memory.pitch().layer == 4);
+    const DevicePitchedSpan<const int> later(buffer->native() + 8, extent, {});
+    CHECK(refusal(copy(*context, memory, later)).find("overlap") != std::string::npos);
+
+    std::vector<int> values(60), back(60);
+    std::iota(values.begin(), values.end(), 0);
+    CHECK(copy(*context, memory, HostPitchedSpan<int>(values.data(), extent, {})).has_value());
+    CHECK(copy(*context, std::span(back), buffer->span()).has_value());
+    CHECK(back == values);
+    CHECK(fill(*context, memory, 7).has_value());
+    CHECK(copy(*context, std::span(back), buffer->span()).has_value());
+    CHECK(back == std::vector<int>(60, 7));
+    // Of more bytes than there are numbers.
+    const DevicePitchedSpan<int> wrapping(buffer->native(), {all / 4 + 1, 2}, {});
+    CHECK(refusal(fill(*context, wrapping, 1)).find("address space") != std::string::npos);
 }
 
 TEST_CASE("parts that are not in a view", "[copy_2d]") {
