@@ -114,6 +114,9 @@ Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
     if (others.size() > room) {
         return invalid_argument("%zu launch attributes more, of at most %zu", others.size(), room);
     }
+    if (others.size() != 0 && others.data() == nullptr) {
+        return invalid_argument("%zu launch attributes at address 0", others.size());
+    }
     if (others.size() != 0) {
         std::memcpy(attributes_ + config_.numAttrs, others.data(),
                     others.size() * sizeof(CUlaunchAttribute));

@@ -193,6 +193,14 @@ TEST_CASE("more attributes than there is room for are refused", "[launch]") {
     CHECK(refused.error().kind() == ErrorKind::invalid_argument);
     CHECK_THAT(refused.error().message(), ContainsSubstring("33") && ContainsSubstring("32"));
 }
+
+TEST_CASE("attributes that are nowhere are refused", "[launch]") {
+    const Loaded loaded = load_or_fail();
+    constexpr const CUlaunchAttribute *nowhere = nullptr;
+    const auto refused = launch_idle(loaded, {.more = {nowhere, 2}});
+    CHECK(refused.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(refused.error().message(), ContainsSubstring("2 launch attributes at address 0"));
+}
 #endif
 
 TEST_CASE("several threads launch one kernel, and one of them is its last owner", "[launch]") {
