@@ -38,11 +38,11 @@ class Interop(AuditCase):
         advice = self.advice_on(needed=['libcuda.so.1', 'libcudart.so.13'],
                                 undefined=[REGISTER, 'cudaMalloc'])
         self.assertIn('in place of -lcudart, and keep -lcuda after it for', advice)
-        self.assertIn('-cudart none', advice)
+        self.assertIn('-cudart shared', advice)
         advice = self.advice_on(needed=['libcuda.so.1', 'libcudart.so.13'],
                                 undefined=['cuInit', RUNTIME_REGISTER])
         self.assertIn('in place of -lcuda, and keep -lcudart after it for', advice)
-        self.assertNotIn('-cudart none', advice)
+        self.assertNotIn('-cudart shared', advice)
 
     def test_dropin_is_not_advised_where_it_has_none_of_the_functions(self):
         advice = self.advice_on(needed=['libcuda.so.1'], undefined=[REGISTER, 'cuGLGetDevices_v2'])

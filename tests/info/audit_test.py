@@ -49,7 +49,8 @@ class Built(AuditCase):
     def test_runtime(self):
         found = self.check_needs('needs_runtime', cuda_name('runtime'), kind='runtime')
         self.assertEqual(found['uses'][0]['functions'], ['cudaSetDevice'])
-        self.assertIn('-cudart none', self.advice(found))
+        self.assertIn('leave out -cudart shared', self.advice(found))
+        self.assertNotIn('-cudart none', self.advice(found)) # then nvcc links no device code
 
     def test_through_a_library(self):
         middle = os.path.basename(built('libmiddle', library=True))

@@ -151,8 +151,10 @@ std::string how_to_replace(const Links &links, bool is_audited) {
         return text + ".";
     }
     return text + "; the code stays as it is." +
-           (links.replaces_runtime ? " nvcc links a libcudart unless it is told -cudart none."
-                                   : "");
+           (links.replaces_runtime
+                ? " nvcc and CMake link a shared libcudart only where they are told to: leave out "
+                  "-cudart shared, or CUDA_RUNTIME_LIBRARY Shared, and put nothing in its place."
+                : "");
 }
 
 // About a file with functions of CUDA's interop headers.

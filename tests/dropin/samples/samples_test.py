@@ -30,7 +30,7 @@ OF_THE_DRIVER_API = {'device_query_driver', 'vector_add_driver', 'virtual_memory
 # They look for no device: their first launch fails.
 CARELESS = {'reduction', 'reduction_per_thread'}
 # Linked device code is for the GPUs that device_code/meson.build lists.
-FOR_SOME_GPUS = {'vector_add_relocatable'}
+FOR_SOME_GPUS = {'nested', 'vector_add_by_nvcc', 'vector_add_relocatable'}
 NO_DRIVER = 'no CUDA driver is installed, or it is older than the CUDA runtime needs'
 NO_LIBRARY = 'the CUDA library was not found or cannot be loaded'
 
@@ -79,6 +79,13 @@ class Absent(SamplesTest):
     @for_each_program
     def test_needs_no_cuda_library(self, program):
         self.assertEqual(needed_of_cuda(program), [])
+
+    @for_each_program
+    def test_has_nothing_of_the_static_runtime(self, program):
+        """nvcc names it after the drop-in. Its functions, too, are told apart by a prefix."""
+        names = [name for name, *_ in binaries.read(program).symbols()]
+        self.assertIn('main', names)
+        self.assertEqual([name for name in names if name.startswith('libcudart_static')], [])
 
     @for_each_program
     def test_says_so(self, program):
