@@ -35,10 +35,13 @@ def parse_arguments():
     parser.add_argument('--headers', default='', help='empty: the default path of the compiler')
     parser.add_argument('--fake-driver', required=True)
     parser.add_argument('--fake-runtime', required=True)
+    parser.add_argument('--nvcc', default='', help='with its options; empty: there is none')
+    parser.add_argument('--no-nvcc', default='', help='why there is none')
     parser.add_argument('--outer-build', type=pathlib.Path, help='the build that these tests are of')
     parser.add_argument('--type', choices=('static', 'shared', 'both'), default='static')
     parsed = parser.parse_args()
     parsed.cxx, parsed.cc = parsed.cxx.split('\x1f'), parsed.cc.split('\x1f')
+    parsed.nvcc = parsed.nvcc.split('\x1f') if parsed.nvcc else []
     return parsed
 
 

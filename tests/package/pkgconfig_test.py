@@ -59,6 +59,16 @@ class PkgConfig(consumer.ConsumerTest):
                 self.check_existing(program, SHARED, **self.search)
                 self.assertFalse([name for name in self.needed(program) if 'stdc++' in name])
 
+    def test_existing_code_of_nvcc(self):
+        """With the same flags, which nvcc takes as they are."""
+        if not arguments.nvcc:
+            self.skipTest(arguments.no_nvcc)
+        for package in ('cushim-dropin', 'cushim-dropin-exported'):
+            with self.subTest(package):
+                program = install.folder / f'{package}-nvcc'
+                run(*arguments.nvcc, CONSUMERS / 'existing.cu', '-o', program, *flags(package))
+                self.check_existing(program, SHARED, **self.search)
+
     def test_version_script_of_the_exported_dropin(self):
         """With whatever linker the consumer has."""
         script = pkg_config('--variable=version_script', 'cushim-dropin-exported')
@@ -89,8 +99,14 @@ class PkgConfig(consumer.ConsumerTest):
         for package in ('cushim', 'cushim-core'):
             self.assertEqual('-DCUSHIM_STATIC' in flags(package), not SHARED, package)
         # What an archive needs besides comes with it; a shared library brings it itself.
-        self.assertEqual('-pthread' in flags('cushim-core'), not SHARED)
-        self.assertIn('-pthread', flags('cushim-core', '--static'))
+        self.assertEqual('-lpthread' in flags('cushim-core'), not SHARED)
+        self.assertIn('-lpthread', flags('cushim-core', '--static'))
+
+    def test_flags_are_for_every_compiler(self):
+        """nvcc takes these, and no others of a C++ compiler's."""
+        for package in ('cushim', 'cushim-dropin', 'cushim-dropin-exported'):
+            for word in flags(package, '--static'):
+                self.assertRegex(word, '^-[DILl]')
 
     def test_paths_are_below_the_prefix(self):
         """The CUDA headers' folder is the consumer's business."""
