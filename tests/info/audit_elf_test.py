@@ -139,6 +139,46 @@ class MadeElf(AuditCase):
         self.check_undefined(True, undefined=['cuInit'], flags=made_elf.NOW, program=False,
                              flags_1=made_elf.PIE)
 
+    def test_registration_of_device_code_is_no_lazy_call(self):
+        """It is called before main, whenever its address is looked up."""
+        register = '__cudaRegisterFatBinary'
+        self.check_undefined(True, undefined=[register])
+        self.check_undefined(False, undefined=['__cudaPushCallConfiguration'])
+        self.check_undefined(False, weak=[register])
+        self.place('lib/libkernels.so', undefined=[register], program=False)
+        self.check_undefined(True, needed=['libkernels.so'])
+        self.check_undefined(False, needed=['libkernels.so'], defined=[register])
+
+    def test_functions_of_nvccs_own(self):
+        names = ['__cudaUnregisterBinaryUtil', '__cudaRegisterLinkedBinary_95c6f5b2_4_k_cu_fbe442de']
+        found = self.check_undefined(False, defined=names)
+        self.assertEqual(found['own_functions'], [])
+        found = self.check_undefined(False, undefined=names, flags=made_elf.NOW)
+        self.assertEqual(found['uses'], [])
+
+    def test_filters(self):
+        """What a library is a filter for is loaded with it; that of an auxiliary filter, if it is there."""
+        self.place('lib/libreal.so', needed=['libcuda.so.1'], program=False)
+        for how in ('filters', 'auxiliary'):
+            self.place('lib/libfoo.so', program=False, **{how: ['libreal.so']})
+            found = self.audit_in_root(self.place('app', needed=['libfoo.so']))
+            self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libreal.so', 'libcuda.so.1']])
+        found = self.audit_in_root(self.place('app', filters=['libcuda.so.1', 'libnone.so']))
+        self.assertEqual(self.chains(found), [['app', 'libcuda.so.1']])
+        self.assertEqual([library['library'] for library in found['not_found']], ['libnone.so'])
+        found = self.audit_in_root(self.place('app', auxiliary=['libcuda.so.1', 'libnone.so']))
+        self.assertEqual((found['needed'], found['not_found']), ([], []))
+
+    def test_variants_for_newer_processors(self):
+        self.place('usr/lib/glibc-hwcaps/x86-64-v3/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.place('srv/glibc-hwcaps/x86-64-v2/libbar.so', needed=['libcuda.so.1'], program=False)
+        self.place('srv/glibc-hwcaps/x86-64-v4/libbar.so', needed=['libcudart.so.13'], program=False)
+        self.place('srv/libbar.so', program=False)
+        found = self.audit_in_root(self.place('app', needed=['libfoo.so', 'libbar.so'], runpath='/srv'))
+        self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libcuda.so.1'],
+                                              ['app', 'libbar.so', 'libcudart.so.13']])
+        self.assertEqual(found['not_found'], [])
+
     def test_library_names(self):
         for name, kind in (('libcuda.so', 'driver'), ('libcuda.so.1', 'driver'),
                            ('libcudart.so.11.0', 'runtime'),

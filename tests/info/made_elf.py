@@ -7,6 +7,7 @@ BASE = 0x10000
 
 NOW = 8  # DF_BIND_NOW
 PIE = 0x08000000  # DF_1_PIE
+FILTER, AUXILIARY = 0x7FFFFFFF, 0x7FFFFFFD  # DT_FILTER, DT_AUXILIARY
 
 
 def note(owner, kind, text, big=False):
@@ -91,7 +92,7 @@ class Elf:
 
     def __init__(self, bits=64, big=False, machine=X86_64, kind=3, program=True, needed=(),
                  rpath=None, runpath=None, soname=None, undefined=(), weak=(), defined=(),
-                 stored=(), flags=0, flags_1=0, notes=b'', hash_table='old', version_of=None,
+                 filters=(), auxiliary=(), stored=(), flags=0, flags_1=0, notes=b'', hash_table='old', version_of=None,
                  first=()):
         self.bits, self.order = bits, '>' if big else '<'
         self.word = 'Q' if bits == 64 else 'I'
@@ -104,7 +105,9 @@ class Elf:
             for name in names:
                 self.symbols.append((self.versions.add(name, section != 0), section, binding))
         self.dynamic = list(first) + [(1, self.names.add(name)) for name in needed]
-        for tag, text in ((14, soname), (15, rpath), (29, runpath)):
+        for tag, text in ((14, soname), (15, rpath), (29, runpath),
+                          *((FILTER, name) for name in filters),
+                          *((AUXILIARY, name) for name in auxiliary)):
             if text is not None:
                 self.dynamic.append((tag, self.names.add(text)))
         for tag, value in ((30, flags), (0x6FFFFFFB, flags_1)):

@@ -60,6 +60,7 @@ struct Binary {
     bool is_program = false;
     std::string name;                   // that it gives itself: DT_SONAME
     std::vector<std::string> needed;    // libraries that are loaded with it
+    std::vector<std::string> auxiliary; // ELF: libraries that are loaded with it if they are there
     std::vector<std::string> delayed;   // libraries that are loaded when they are first called
     std::vector<std::string> rpath;     // folders, as they are written: DT_RPATH
     std::vector<std::string> runpath;   // DT_RUNPATH

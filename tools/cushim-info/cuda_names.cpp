@@ -83,6 +83,10 @@ constexpr std::string_view toolkit_prefixes[] = {"cudnn_", "nvrtc-", "nvshmem_"}
 constexpr std::string_view interop_prefixes[] = {
     "D3D", "EGL", "EventCreateFromEGL", "GL", "ResourceGetMappedEgl", "VDPAU", "WGL"};
 
+// What nvcc puts into a file of its own, beside the runtime's functions of such names.
+constexpr std::string_view nvcc_prefixes[] = {"__cudaRegisterLinkedBinary",
+                                              "__cudaUnregisterBinaryUtil"};
+
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -135,6 +139,11 @@ bool upper_follows(std::string_view name, std::string_view prefix) {
            name[prefix.size()] <= 'Z';
 }
 
+bool is_of_nvcc(std::string_view name) {
+    return std::any_of(std::begin(nvcc_prefixes), std::end(nvcc_prefixes),
+                       [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 std::string_view without_prefix(std::string_view name, std::string_view prefix) {
     return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
@@ -173,10 +182,14 @@ LibraryKind function_kind(std::string_view name) {
         return LibraryKind::driver;
     }
     if ((upper_follows(name, "cuda") || upper_follows(name, "__cuda")) &&
-        name.size() <= longest_function_name) {
+        name.size() <= longest_function_name && !is_of_nvcc(name)) {
         return LibraryKind::runtime;
     }
     return LibraryKind::other;
+}
+
+bool is_called_before_main(std::string_view name) {
+    return name.starts_with("__cudaRegister");
 }
 
 bool is_interop_function(std::string_view name) {

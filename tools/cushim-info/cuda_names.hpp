@@ -19,8 +19,12 @@ LibraryKind library_kind(std::string_view file_name);
 const char *kind_word(LibraryKind kind);
 
 // Whether a function of that name is expected in the driver (cuInit) or in the runtime (cudaMalloc,
-// __cudaRegisterFunction); else other.
+// __cudaRegisterFunction); else other, as what nvcc defines in each file that it links.
 LibraryKind function_kind(std::string_view name);
+
+// Whether it is one that a file with device code calls in its constructors: it must be there at start-up
+// even where functions are looked up when they are first called.
+bool is_called_before_main(std::string_view name);
 
 // Whether it is one of the interop headers' functions (cudaGL.h, cuda_egl_interop.h, ...: those for
 // OpenGL, EGL, VDPAU and Direct3D), of which cushim's drop-in has none.

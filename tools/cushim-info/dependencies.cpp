@@ -26,6 +26,7 @@ class Walk {
     std::vector<Dependency> from(const fs::path &file);
 
   private:
+    void add_auxiliary(const std::string &name, std::size_t wanted_by);
     std::size_t index_of(const std::string &name, std::size_t needed_by);
     std::size_t load(const std::string &name, std::size_t needed_by);
     std::vector<const Loaded *> loaders_of(std::size_t index) const;
@@ -43,12 +44,13 @@ class Walk {
 };
 
 std::vector<Dependency> Walk::from(const fs::path &file) {
-    Source source(file);
+    const fs::path found = search_.root().resolved(file);
+    Source source(found);
     std::error_code error;
-    const fs::path path = fs::canonical(file, error); // what $ORIGIN of a program means
+    const fs::path path = fs::canonical(found, error); // what $ORIGIN of a program means
     Dependency root;
     root.name = file.filename().string();
-    root.loaded = Loaded{error ? file : path, read_binary(source)};
+    root.loaded = Loaded{error ? found : path, read_binary(source)};
     root.kind = library_kind(root.name);
     all_.push_back(std::move(root));
     if (const std::string &name = all_.front().loaded->binary.name; !name.empty()) {
@@ -58,13 +60,25 @@ std::vector<Dependency> Walk::from(const fs::path &file) {
         if (!all_[i].loaded || (i > 0 && is_replaced(all_[i].kind))) {
             continue;
         }
-        const std::vector<std::string> needed = all_[i].loaded->binary.needed;
-        for (const std::string &name : needed) {
+        const Binary binary = all_[i].loaded->binary; // the list grows
+        for (const std::string &name : binary.needed) {
             const std::size_t index = index_of(name, i);
             all_[i].needs.push_back(index);
         }
+        for (const std::string &name : binary.auxiliary) {
+            add_auxiliary(name, i);
+        }
     }
     return std::move(all_);
+}
+
+// What is not found is done without, and so is CUDA.
+void Walk::add_auxiliary(const std::string &name, std::size_t wanted_by) {
+    if (library_kind(name) == LibraryKind::other &&
+        search_.find(name, loaders_of(wanted_by)).library) {
+        const std::size_t index = index_of(name, wanted_by);
+        all_[wanted_by].needs.push_back(index);
+    }
 }
 
 std::size_t Walk::index_of(const std::string &name, std::size_t needed_by) {

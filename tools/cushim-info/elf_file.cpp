@@ -21,7 +21,8 @@ constexpr std::uint64_t tag_needed = 1, tag_plt_size = 2, tag_hash = 4, tag_stri
                         tag_plt_kind = 20, tag_plt = 23, tag_bind_now = 24, tag_runpath = 29,
                         tag_flags = 30, tag_gnu_hash = 0x6FFFFEF5, tag_versions = 0x6FFFFFF0,
                         tag_flags_1 = 0x6FFFFFFB, tag_versions_defined = 0x6FFFFFFC,
-                        tag_versions_needed = 0x6FFFFFFE;
+                        tag_versions_needed = 0x6FFFFFFE, tag_auxiliary = 0x7FFFFFFD,
+                        tag_filter = 0x7FFFFFFF;
 constexpr std::uint64_t flag_bind_now = 8, flag_1_now = 1, flag_1_pie = 0x08000000;
 
 // More than any program has: a damaged file must not keep the audit busy.
@@ -149,8 +150,10 @@ void ElfReader::read_names() {
     }
     strings_ = image_.mapped(*address, *size);
     for (const auto &[tag, value] : dynamic_) {
-        if (tag == tag_needed) {
+        if (tag == tag_needed || tag == tag_filter) {
             binary_.needed.push_back(strings_->text(value));
+        } else if (tag == tag_auxiliary) {
+            binary_.auxiliary.push_back(strings_->text(value));
         } else if (tag == tag_name) {
             binary_.name = strings_->text(value);
         } else if (tag == tag_rpath) {
@@ -159,7 +162,7 @@ void ElfReader::read_names() {
             binary_.runpath = split_folders(strings_->text(value));
         }
     }
-    if (binary_.needed.size() > most_needed) {
+    if (binary_.needed.size() + binary_.auxiliary.size() > most_needed) {
         throw Unreadable("the file is damaged: it needs more libraries than any program does");
     }
     binary_.is_program =
@@ -277,8 +280,9 @@ void ElfReader::read_dynamic_symbols() {
             binary_.exported.push_back({symbol.name, version.name, versions.is_default(i)});
         } else {
             import_of_symbol_[i] = binary_.imports.size();
-            binary_.imports.push_back(
-                {symbol.name, "", symbol.is_weak, at_start, false, version.name, version.library});
+            binary_.imports.push_back({symbol.name, "", symbol.is_weak,
+                                       at_start || is_called_before_main(symbol.name), false,
+                                       version.name, version.library});
         }
     }
     if (!import_of_symbol_.empty() && !at_start) {

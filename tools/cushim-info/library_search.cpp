@@ -16,17 +16,6 @@ namespace fs = std::filesystem;
 // Includes of includes; more than that is a circle.
 constexpr int most_includes = 8;
 
-std::vector<fs::path> sorted_entries(const fs::path &folder) {
-    std::vector<fs::path> entries;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-        entries.push_back(entry->path());
-    }
-    std::sort(entries.begin(), entries.end());
-    return entries;
-}
-
 // With '*' and '?', as far as files of configuration use them.
 bool matches(std::string_view name, std::string_view pattern) {
     if (pattern.empty()) {
@@ -60,14 +49,35 @@ bool replace_token(std::string &text, const std::string &name, const std::string
     return replaced;
 }
 
+} // namespace
+
+LibrarySearch::LibrarySearch(fs::path root) : root_(std::move(root)), lib_names_{"lib64", "lib"} {
+    add_configured(root_.below("/etc/ld.so.conf"), 0);
+    add_system_folders();
+}
+
+// Sorted.
+LibrarySearch::Folders LibrarySearch::entries(const fs::path &folder) const {
+    Folders entries;
+    std::error_code error;
+    for (fs::directory_iterator entry(root_.resolved(folder), error), end; !error && entry != end;
+         entry.increment(error)) {
+        entries.push_back(folder / entry->path().filename());
+    }
+    std::sort(entries.begin(), entries.end());
+    return entries;
+}
+
 // Whether it is a library of this architecture. Others are passed over, as the dynamic linker does.
-bool try_candidate(SearchResult &result, const fs::path &path, const Architecture &architecture) {
+bool LibrarySearch::try_candidate(SearchResult &result, const fs::path &path,
+                                  const Architecture &architecture) const {
     std::error_code ignored;
-    if (!fs::exists(path, ignored)) {
+    const fs::path file = root_.resolved(path);
+    if (!fs::exists(file, ignored)) {
         return false;
     }
     try {
-        Source source(path);
+        Source source(file);
         Binary binary = read_binary(source);
         if (binary.architecture == architecture) {
             result.library = Loaded{path, std::move(binary)};
@@ -81,23 +91,17 @@ bool try_candidate(SearchResult &result, const fs::path &path, const Architectur
     return false;
 }
 
-SearchResult find_dll(const std::string &name, const std::vector<const Loaded *> &loaders) {
+SearchResult LibrarySearch::find_dll(const std::string &name,
+                                     const std::vector<const Loaded *> &loaders) const {
     SearchResult result;
     const std::string wanted = lower_case(name);
-    for (const fs::path &entry : sorted_entries(loaders.back()->path.parent_path())) {
+    for (const fs::path &entry : entries(loaders.back()->path.parent_path())) {
         if (lower_case(entry.filename().string()) == wanted &&
             try_candidate(result, entry, loaders.front()->binary.architecture)) {
             break;
         }
     }
     return result;
-}
-
-} // namespace
-
-LibrarySearch::LibrarySearch(fs::path root) : root_(std::move(root)), lib_names_{"lib64", "lib"} {
-    add_configured(root_ / "etc" / "ld.so.conf", 0);
-    add_system_folders();
 }
 
 SearchResult LibrarySearch::find(const std::string &name,
@@ -129,18 +133,29 @@ SearchResult LibrarySearch::find(const std::string &name,
 // its own library alone.
 LibrarySearch::Folders
 LibrarySearch::elf_folders(const std::vector<const Loaded *> &loaders) const {
-    Folders folders;
+    Folders written;
     if (loaders.front()->binary.runpath.empty()) {
         for (const Loaded *loader : loaders) {
             if (loader->binary.runpath.empty()) {
-                add_expanded(folders, loader->binary.rpath, *loader);
+                add_expanded(written, loader->binary.rpath, *loader);
             }
         }
     } else {
-        add_expanded(folders, loaders.front()->binary.runpath, *loaders.front());
+        add_expanded(written, loaders.front()->binary.runpath, *loaders.front());
     }
-    folders.insert(folders.end(), default_folders_.begin(), default_folders_.end());
+    written.insert(written.end(), default_folders_.begin(), default_folders_.end());
+    Folders folders;
+    for (const fs::path &folder : written) {
+        add_with_variants(folders, folder);
+    }
     return folders;
+}
+
+// Which processor the program is for nobody here knows.
+void LibrarySearch::add_with_variants(Folders &to, const fs::path &folder) const {
+    const Folders variants = entries(folder / "glibc-hwcaps");
+    to.insert(to.end(), variants.rbegin(), variants.rend());
+    to.push_back(folder);
 }
 
 void LibrarySearch::add_expanded(Folders &to, const std::vector<std::string> &folders,
@@ -151,7 +166,7 @@ void LibrarySearch::add_expanded(Folders &to, const std::vector<std::string> &fo
             std::string expanded = folder;
             const bool has_lib = replace_token(expanded, "LIB", lib);
             if (expanded.find('$') == std::string::npos) { // $PLATFORM: nobody here can know it
-                to.push_back(is_beside ? fs::path(expanded) : below_root(expanded));
+                to.push_back(is_beside ? fs::path(expanded) : root_.below(expanded));
             }
             if (!has_lib) {
                 break;
@@ -160,30 +175,26 @@ void LibrarySearch::add_expanded(Folders &to, const std::vector<std::string> &fo
     }
 }
 
-fs::path LibrarySearch::below_root(const fs::path &path) const {
-    return path.has_root_directory() ? root_ / path.relative_path() : path;
-}
-
 void LibrarySearch::add_configured(const fs::path &file, int depth) {
-    std::ifstream lines(file);
+    std::ifstream lines(root_.resolved(file));
     for (std::string line; std::getline(lines, line);) {
         const std::string text = trimmed(line);
         if (text.starts_with("include ") || text.starts_with("include\t")) {
             if (depth < most_includes) {
                 const fs::path pattern = trimmed(text.substr(8));
-                add_included(pattern.has_root_directory() ? below_root(pattern)
+                add_included(pattern.has_root_directory() ? root_.below(pattern)
                                                           : file.parent_path() / pattern,
                              depth + 1);
             }
         } else if (text.starts_with("/")) {
-            default_folders_.push_back(below_root(text));
+            default_folders_.push_back(root_.below(text));
         }
     }
 }
 
 void LibrarySearch::add_included(const fs::path &pattern, int depth) {
     const std::string name = pattern.filename().string();
-    for (const fs::path &entry : sorted_entries(pattern.parent_path())) {
+    for (const fs::path &entry : entries(pattern.parent_path())) {
         if (matches(entry.filename().string(), name)) {
             add_configured(entry, depth);
         }
@@ -195,10 +206,10 @@ void LibrarySearch::add_included(const fs::path &pattern, int depth) {
 void LibrarySearch::add_system_folders() {
     constexpr std::string_view triplet = "-linux-";
     for (const char *const place : {"lib64", "usr/lib64", "lib", "usr/lib", "lib32", "usr/lib32"}) {
-        default_folders_.push_back(root_ / place);
+        default_folders_.push_back(root_.below("/") / place);
     }
     for (const char *const place : {"lib", "usr/lib", "usr"}) {
-        for (const fs::path &entry : sorted_entries(root_ / place)) {
+        for (const fs::path &entry : entries(root_.below("/") / place)) {
             const std::string name = entry.filename().string();
             if (name.find(triplet) == std::string::npos) {
                 continue;

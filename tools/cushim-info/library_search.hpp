@@ -1,7 +1,8 @@
 // Finds the libraries that a program needs where its system's dynamic linker would look.
 //
 // ELF: DT_RPATH, DT_RUNPATH, the folders of /etc/ld.so.conf, the system's own folders, those of
-// other architectures among them. Nothing of the environment: LD_LIBRARY_PATH is not the program's.
+// other architectures among them; in each, what is for newer processors first (glibc-hwcaps), as on a
+// machine that has the newest. Nothing of the environment: LD_LIBRARY_PATH is not the program's.
 // PE: the program's folder. Windows' own DLLs, which CUDA's are not part of, are not found there.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "binary.hpp"
+#include "root.hpp"
 
 namespace cushim_info {
 
@@ -26,8 +28,10 @@ struct SearchResult {
 
 class LibrarySearch {
   public:
-    // The root of the file system that the programs are for.
     explicit LibrarySearch(std::filesystem::path root);
+
+    // Of the file system that the programs are for.
+    const Root &root() const { return root_; }
 
     // A library by the name under which it is needed. Who needs it comes first among `loaders`,
     // then who needs that one, up to the program.
@@ -39,12 +43,17 @@ class LibrarySearch {
     Folders elf_folders(const std::vector<const Loaded *> &loaders) const;
     void add_expanded(Folders &to, const std::vector<std::string> &folders,
                       const Loaded &owner) const;
-    std::filesystem::path below_root(const std::filesystem::path &path) const;
     void add_configured(const std::filesystem::path &file, int depth);
     void add_included(const std::filesystem::path &pattern, int depth);
     void add_system_folders();
+    void add_with_variants(Folders &to, const std::filesystem::path &folder) const;
+    Folders entries(const std::filesystem::path &folder) const;
+    bool try_candidate(SearchResult &result, const std::filesystem::path &path,
+                       const Architecture &architecture) const;
+    SearchResult find_dll(const std::string &name,
+                          const std::vector<const Loaded *> &loaders) const;
 
-    std::filesystem::path root_;
+    Root root_;
     std::vector<std::string> lib_names_; // what $LIB may stand for
     Folders default_folders_;
 };
