@@ -90,6 +90,65 @@ class NotAudited(AuditCase):
                     if Given.tool.windows:
                         return  # seconds each under Wine; the batches below have them, too
 
+    # Parts that overlap let a small file promise as much as it likes: what is read of it has a limit.
+    LARGE = 8 << 20
+
+    def test_notes_without_end(self):
+        notes = made_elf.note('cushim', CORE, '0.1.0 13000') * (self.LARGE // 32)
+        data = made_elf.make(notes=notes)
+        self.check_refused(self.write('app', data), 'more notes than any program')
+        part = made_elf.make(notes=notes[:800000])
+        self.assertIsNone(self.audit(self.write('app', part))['problem'])
+        at = part.index(notes[:32])
+        self.check_refused(self.write('app', made_elf.with_more_segments(part, [(4, at, 800000)] * 4000)),
+                           'more notes than any program')
+        section = ('.cushim', 600000, 600000, made_pe.FILE_AT, 0)
+        for sections, problem in ((1, None), (2, 'more notes than any program')):
+            data = made_pe.make(sections=[section] * sections).ljust(600000 + made_pe.FILE_AT, b'\0')
+            found = self.audit(self.write('app.exe', data))
+            self.assertIn(problem or '', found['problem'] or '')
+            self.assertEqual(bool(found['problem']), bool(problem))
+
+    def test_segments_without_end(self):
+        data = made_elf.make(needed=['libcuda.so.1'])
+        load = (1, 0, len(data))
+        found = self.audit(self.write('app', made_elf.with_more_segments(data, [load] * 4000)))
+        self.assertTrue(found['needs_cuda'])
+        self.check_refused(self.write('app', made_elf.with_more_segments(data, [load] * 60000)),
+                           'more segments than any program')
+
+    def test_dynamic_sections_without_end(self):
+        """Of several the last one counts, as for the dynamic linker of glibc."""
+        entries = struct.pack('<QQ', 0x6FFFFEF0, 0)
+        long = made_elf.make().ljust(self.LARGE, b'\0')
+        at = len(long)
+        data = made_elf.with_segment_of(long + entries * 20000, at + 16 * 20000)
+        self.check_refused(self.write('app', made_elf.with_more_segments(data, [(2, at, 16 * 20000)])),
+                           'its dynamic section is longer')
+        own = made_elf.make(needed=['libcuda.so.1'])
+        place, size = struct.unpack_from('<Q', own, 64 + 56 + 8)[0], struct.unpack_from('<Q', own, 64 + 56 + 32)[0]
+        many = [(2, 0, len(own)), (2, place, size)] * 2000
+        found = self.audit(self.write('app', made_elf.with_more_segments(own, many)))
+        self.assertEqual(len(found['needed']), 1)
+        found = self.audit(self.write('app', made_elf.with_more_segments(own, [*many, (2, place, 0)])))
+        self.assertEqual(found['needed'], [])
+
+    def test_sections_without_end(self):
+        data = made_pe.make()
+        count = struct.unpack_from('<I', data, 60)[0] + 6
+        many = data[:count] + struct.pack('<H', 65535) + data[count + 2:] + bytes(40 * 65536)
+        self.check_refused(self.write('app.exe', many), 'more sections than any program')
+        # A second section is all of the file, and its first bytes are the name of a library.
+        data = bytearray(made_pe.make(needed={'nvcuda.dll': ['cuInit']}, sections=[('x', 1, 1, 0, 0)]))
+        listed = data.index(b'x\0\0\0\0\0\0\0')
+        struct.pack_into('<II', data, listed + 8, len(data), 0x200000)
+        struct.pack_into('<II', data, listed + 16, len(data), 0)
+        self.assertIsNone(self.audit(self.write('app.exe', bytes(data)))['problem'])
+        name = data.index(b'nvcuda.dll') - made_pe.FILE_AT + made_pe.ADDRESS
+        at = data.index(struct.pack('<I', name), made_pe.FILE_AT)
+        struct.pack_into('<I', data, at, 0x200000)
+        self.check_refused(self.write('app.exe', bytes(data)), 'its sections overlap')
+
     def check_batch(self, files, must_be_refused=False, must_be_audited=False):
         """All in one run: a crash loses the answers, and each file must have one."""
         paths = [self.write(f'damaged/{i}/file', data) for i, data in enumerate(files)]

@@ -231,6 +231,16 @@ def end_of_segments(data):
     return max(offset + length for kind, offset, length in segments if kind == 1)
 
 
+def with_more_segments(data, segments):
+    """Of a little-endian file of 64 bits; each: kind, place in the file, size. Their list moves to the end."""
+    start, = struct.unpack_from('<Q', data, 32)
+    count, = struct.unpack_from('<H', data, 56)
+    listed = data[start:start + 56 * count] + b''.join(
+        struct.pack('<IIQQQQQQ', kind, 4, at, BASE + at, 0, size, size, 8) for kind, at, size in segments)
+    data = patched(data, ((32, 'Q'), (56, 'H')), (), len(data), count + len(segments))
+    return data + listed
+
+
 KINDS = [  # bits, big-endian, machine, its name
     (64, False, X86_64, 'x86-64'), (64, False, AARCH64, 'AArch64'),
     (32, False, I386, 'i386'), (32, True, POWERPC, 'PowerPC'),

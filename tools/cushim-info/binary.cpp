@@ -93,6 +93,13 @@ Binary read_binary(Source &source) {
     throw Unreadable(what_else(start));
 }
 
+void NoteAllowance::take(std::uint64_t size) {
+    if (size > left_) {
+        throw Unreadable("the file is damaged: it has more notes than any program does");
+    }
+    left_ -= size;
+}
+
 std::vector<Mark> marks_of(const Bytes &notes) {
     constexpr std::uint64_t header = 12;
     constexpr std::string_view owner("cushim", 7); // with its NUL

@@ -77,4 +77,14 @@ Binary read_binary(Source &source);
 // The notes of cushim's among these bytes.
 std::vector<Mark> marks_of(const Bytes &notes);
 
+// How many bytes of notes an audit reads of one file, all together; programs have a few hundred.
+class NoteAllowance {
+  public:
+    // Throws Unreadable if that is too much.
+    void take(std::uint64_t size);
+
+  private:
+    std::uint64_t left_ = 1 << 20;
+};
+
 } // namespace cushim_info

@@ -26,7 +26,7 @@ constexpr std::uint64_t tag_needed = 1, tag_plt_size = 2, tag_hash = 4, tag_stri
 constexpr std::uint64_t flag_bind_now = 8, flag_1_now = 1, flag_1_pie = 0x08000000;
 
 // More than any program has: a damaged file must not keep the audit busy.
-constexpr std::size_t most_needed = 4096;
+constexpr std::size_t most_needed = 4096, most_dynamic = 16384;
 
 struct Symbol {
     std::string name;
@@ -80,6 +80,7 @@ class ElfReader {
 
     ElfImage image_;
     Binary binary_;
+    NoteAllowance notes_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> dynamic_; // tags and values
     std::optional<Bytes> strings_;                                 // of the dynamic section
     std::map<std::uint64_t, std::size_t> import_of_symbol_;        // index of each in the imports
@@ -96,13 +97,14 @@ Binary ElfReader::read() {
 }
 
 void ElfReader::read_segments() {
+    const ElfImage::Segment *dynamic = nullptr; // the last one is that which counts
     for (const ElfImage::Segment &segment : image_.segments()) {
         switch (segment.type) {
         case ElfImage::segment_interpreter:
             binary_.is_program = true;
             break;
         case ElfImage::segment_dynamic:
-            read_dynamic(image_.mapped(segment.address, segment.size));
+            dynamic = &segment;
             break;
         case ElfImage::segment_note:
             read_notes(segment);
@@ -111,6 +113,9 @@ void ElfReader::read_segments() {
             break;
         }
     }
+    if (dynamic != nullptr) {
+        read_dynamic(image_.mapped(dynamic->address, dynamic->size));
+    }
 }
 
 // Those that are not loaded may be anywhere, even outside of the file.
@@ -118,6 +123,7 @@ void ElfReader::read_notes(const ElfImage::Segment &segment) {
     if (!image_.has(segment.offset, segment.size)) {
         return;
     }
+    notes_.take(segment.size);
     const std::vector<Mark> marks = marks_of(image_.bytes(segment.offset, segment.size));
     binary_.marks.insert(binary_.marks.end(), marks.begin(), marks.end());
 }
@@ -128,6 +134,10 @@ void ElfReader::read_dynamic(const Bytes &list) {
         const std::uint64_t tag = word(list, at);
         if (tag == 0) {
             break;
+        }
+        if (dynamic_.size() >= most_dynamic) {
+            throw Unreadable(
+                "the file is damaged: its dynamic section is longer than any program's");
         }
         dynamic_.emplace_back(tag, word(list, at + size));
     }
@@ -339,6 +349,7 @@ void ElfReader::read_all_symbols() {
         for (const ElfImage::Section &section : image_.sections()) {
             if (section.type == section_symbols && section.link < image_.sections().size()) {
                 add_contained(section, image_.sections()[section.link]);
+                break; // there is one
             }
         }
     } catch (const Unreadable &) {

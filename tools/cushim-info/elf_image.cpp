@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace cushim_info {
+namespace {
+
+// Each address is looked up among them: a made-up file must not keep the audit busy.
+constexpr unsigned int most_segments = 4096;
+
+} // namespace
 
 ElfImage::ElfImage(Source &source) : source_(source) {
     const std::string ident = source_.read(0, 16);
@@ -29,6 +35,9 @@ ElfImage::ElfImage(Source &source) : source_(source) {
     const std::uint16_t section_count = header.u16(after + 12);
     if (segment_count == 0 || segment_size != (word_ == 8 ? 56 : 32)) {
         throw Unreadable("the file is damaged: its list of segments makes no sense");
+    }
+    if (segment_count > most_segments) {
+        throw Unreadable("the file is damaged: it has more segments than any program does");
     }
     read_segments(word(header, 24 + word_), segment_count);
     try {

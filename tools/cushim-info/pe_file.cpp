@@ -13,7 +13,7 @@ constexpr std::uint16_t is_dll = 0x2000;
 constexpr std::uint32_t is_executable = 0x20000000; // a section
 
 // More than any program has: a damaged file must not keep the audit busy.
-constexpr std::size_t most_libraries = 4096, most_functions = 1 << 20;
+constexpr std::size_t most_libraries = 4096, most_functions = 1 << 20, most_sections = 1024;
 
 struct Section {
     std::string name;
@@ -65,7 +65,9 @@ class PeReader {
     std::vector<std::uint64_t> directories_; // their addresses, 0 for one that is not there
     std::vector<Section> sections_;
     std::map<std::size_t, Bytes> contents_; // of the sections that were looked into
+    std::uint64_t looked_into_ = 0;         // their bytes
     std::size_t functions_ = 0;
+    NoteAllowance notes_;
 };
 
 Bytes PeReader::bytes(std::uint64_t offset, std::uint64_t length) {
@@ -107,6 +109,9 @@ void PeReader::read_header() {
 }
 
 void PeReader::read_sections(std::uint64_t offset, unsigned int count) {
+    if (count > most_sections) {
+        throw Unreadable("the file is damaged: it has more sections than any program does");
+    }
     const Bytes list = bytes(offset, std::uint64_t{count} * 40);
     for (std::uint64_t at = 0; at < list.size(); at += 40) {
         const std::string name = list.part(at, 8);
@@ -134,6 +139,10 @@ PeReader::Place PeReader::place(std::uint64_t address) {
         }
         auto known = contents_.find(i);
         if (known == contents_.end()) {
+            looked_into_ += section.size;
+            if (looked_into_ > source_.size()) {
+                throw Unreadable("the file is damaged: its sections overlap");
+            }
             known = contents_.emplace(i, bytes(section.offset, section.size)).first;
         }
         return {known->second, address - section.address};
@@ -239,8 +248,9 @@ void PeReader::read_exports() {
 void PeReader::read_marks() {
     for (const Section &section : sections_) {
         if (section.name == ".cushim") {
-            const std::vector<Mark> marks =
-                marks_of(bytes(section.offset, std::min(section.memory_size, section.size)));
+            const std::uint64_t size = std::min(section.memory_size, section.size);
+            notes_.take(size);
+            const std::vector<Mark> marks = marks_of(bytes(section.offset, size));
             binary_.marks.insert(binary_.marks.end(), marks.begin(), marks.end());
         }
     }
