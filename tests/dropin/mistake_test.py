@@ -149,6 +149,36 @@ class Interop(unittest.TestCase):
                 self.assertEqual(run(program, env=toolbox.absent(**found)),
                                  (0, 'cuInit: 303, cuGraphicsGLRegisterBuffer: 772\n'))
 
+    def test_functions_of_the_runtime(self):
+        """Those take a shared libcudart, as those of the driver take libcuda."""
+        library = link(self.place / 'libcudart.so.99', 'interop_runtime_library.c', '-shared', '-fPIC',
+                       '-Wl,-soname,libcudart.so.99')
+        (self.place / 'libcudart.so').symlink_to(library)
+        for linker in toolbox.linkers():
+            with self.subTest(linker=linker):
+                name, flag = folder / f'interop-runtime-{linker}', f'-fuse-ld={linker}'
+                status, output = run(*toolbox.link_command(name, 'interop_runtime.c', flag,
+                                                           libraries=HIDDEN))
+                self.assertNotEqual(status, 0)
+                self.assertRegex(output, 'undefined (reference to|symbol:).*cudaGraphicsGLRegisterBuffer')
+                program = link(name, 'interop_runtime.c', flag, '-Wl,--as-needed',
+                               libraries=[*HIDDEN, f'-L{self.place}', '-lcudart'])
+                self.assertEqual(toolbox.needed_of_cuda(program), ['libcudart.so.99'])
+                self.assertEqual(
+                    run(program, env=toolbox.absent(LD_LIBRARY_PATH=str(self.place))),
+                    (0, 'cudaGetDeviceCount: 35, cudaGraphicsGLRegisterBuffer: 772\n'))
+
+    def test_functions_of_the_static_runtime(self):
+        """It has each of its functions, or none: what the drop-in has would be there twice."""
+        archive = toolbox.static_runtime()
+        if archive is None:
+            self.skipTest('there is no libcudart_static.a beside the headers')
+        status, output = run(*toolbox.link_command(
+            folder / 'interop-static', 'interop_runtime.c',
+            libraries=[*HIDDEN, archive, '-lrt', '-ldl', '-pthread']))
+        self.assertNotEqual(status, 0)
+        self.assertRegex(output, 'multiple definition of|duplicate symbol')
+
 
 if __name__ == '__main__':
     unittest.main(argv=[__file__], verbosity=2)
