@@ -87,6 +87,22 @@ class Neighbours(unittest.TestCase):
                 self.assertEqual(run(program, env=toolbox.absent()),
                                  (0, 'library: 303, 35, 0 devices\n'))
 
+    def test_exported_before_the_library_that_wants_it(self):
+        """GNU ld and gold take of an archive what was wanted before it came, and say what is missing; others
+        look back."""
+        for linker in toolbox.linkers():
+            with self.subTest(linker=linker):
+                program = folder / f'before-{linker}'
+                status, output = run(*toolbox.link_command(
+                    program, 'library_user.c', f'-fuse-ld={linker}', f'-Wl,-rpath,{folder}',
+                    libraries=[*EXPORTED, self.open]))
+                self.assertEqual(status != 0, linker in ('bfd', 'gold'), output)
+                if status != 0:
+                    self.assertRegex(output, 'undefined reference to [^\n]*(cuInit|cudaGetDeviceCount)')
+                else:
+                    self.assertEqual(run(program, env=toolbox.absent()),
+                                     (0, 'library: 303, 35, 0 devices\n'))
+
     def test_hidden_does_not_serve_it(self):
         """Some linkers refuse the program, with others it does not start: none goes wrong in silence."""
         for linker in toolbox.linkers():
