@@ -74,6 +74,19 @@ int main(void) {
 }
 '''
 
+STUB = '''
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+int main(void) {
+    int count = 77;
+    void *memory = NULL;
+    const cudaError_t counted = cudaGetDeviceCount(&count);
+    const int allocated = cudaMalloc(&memory, 16), last = cudaGetLastError();
+    printf("%d %s, %d devices, then %d, %d\\n", (int)counted, cudaGetErrorName(counted), count, allocated, last);
+    return 0;
+}
+'''
+
 EXIT_HANDLERS = '''
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -145,6 +158,25 @@ class SameAnswers(unittest.TestCase):
         static, dropin = self.answers('names', NAMES)
         self.assertIn('35 cudaErrorInsufficientDriver', static)
         self.assertEqual(static, dropin)
+
+    def test_where_the_only_libcuda_is_the_link_stub(self):
+        """The static libcudart calls it, and passes on what it answers: 34. For the drop-in it is no driver.
+        A shared libcudart beside it makes no difference."""
+        root = self.archive.parent
+        stub = next((place for place in (root / 'stubs/libcuda.so', root / 'lib64/stubs/libcuda.so')
+                     if place.exists()), None)
+        if stub is None:
+            self.skipTest('there is no link stub of libcuda beside the static libcudart')
+        for runtime in (None, next(root.glob(arguments.fake_runtime.name), None)):
+            place = folder / f'stub-{"alone" if runtime is None else "and-libcudart"}'
+            place.mkdir()
+            (place / 'libcuda.so.1').symlink_to(stub)
+            if runtime is not None:
+                (place / runtime.name).symlink_to(runtime)
+            static, dropin = self.answers(place.name, STUB,
+                                          toolbox.environment(LD_LIBRARY_PATH=str(place)))
+            self.assertEqual(static, ['34 cudaErrorStubLibrary, 77 devices, then 34, 34'])
+            self.assertEqual(dropin, ['35 cudaErrorInsufficientDriver, 0 devices, then 35, 35'])
 
     def test_at_exit(self):
         """A libcudart that is loaded by the first call ends before the handlers that were registered earlier
