@@ -103,6 +103,21 @@ class Neighbours(unittest.TestCase):
                     self.assertEqual(run(program, env=toolbox.absent()),
                                      (0, 'library: 303, 35, 0 devices\n'))
 
+    def test_plugin_before_a_library_that_asks_by_name(self):
+        """By RTLD_GLOBAL a plugin offers what it exports to dlsym(RTLD_DEFAULT): the exported drop-in, and with
+        it what CUSHIM_DISABLE says."""
+        by_name = link(folder / 'libbyname.so', 'library_by_name.c', *SHARED, libraries=['-ldl'])
+        exporting = link(folder / 'libexporting.so', 'library.c', *SHARED,
+                         f'-Wl,--version-script={arguments.version_script}', libraries=EXPORTED)
+        program = link(folder / 'host-by-name', 'host.c', libraries=HIDDEN)
+        for plugin, served in ((exporting, '303 by libexporting.so'), (self.plugin, '-1 by nobody')):
+            self.assertEqual(run(program, plugin, by_name, env=toolbox.absent()), (
+                0, f'{plugin.name}: 303 by {plugin.name}\nlibbyname.so: {served}\n'
+                   f'program: 303 by {program.name}\n'))
+        self.check(program, [exporting, by_name], [
+            'libexporting.so: libexporting.so', 'libbyname.so: libexporting.so',
+            f'program: {program.name}'])
+
     def test_hidden_does_not_serve_it(self):
         """Some linkers refuse the program, with others it does not start: none goes wrong in silence."""
         for linker in toolbox.linkers():
