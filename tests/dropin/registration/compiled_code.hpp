@@ -28,6 +28,7 @@ unsigned __cudaPushCallConfiguration(dim3, dim3, size_t, struct CUstream_st *);
 cudaError_t __cudaPopCallConfiguration(dim3 *, dim3 *, size_t *, void *);
 cudaError_t __cudaGetKernel(struct CUkern_st **, const void *);
 cudaError_t __cudaLaunchKernel(struct CUkern_st *, dim3, dim3, void **, size_t, cudaStream_t);
+cudaError_t __cudaLaunchKernel_ptsz(struct CUkern_st *, dim3, dim3, void **, size_t, cudaStream_t);
 }
 
 // An address that is only a number: it stands in the log as it is.

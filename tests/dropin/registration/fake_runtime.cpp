@@ -152,3 +152,11 @@ EXPORTED cudaError_t __cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, voi
                static_cast<void *>(stream));
     return cudaErrorLaunchTimeout;
 }
+
+EXPORTED cudaError_t __cudaLaunchKernel_ptsz(void *kernel, dim3 grid, dim3 block, void **arguments,
+                                             size_t shared, cudaStream_t stream) {
+    write_down("LaunchKernel_ptsz %p %u,%u,%u %u,%u,%u %p %zu %p", kernel, grid.x, grid.y, grid.z,
+               block.x, block.y, block.z, static_cast<void *>(arguments), shared,
+               static_cast<void *>(stream));
+    return cudaErrorLaunchOutOfResources;
+}

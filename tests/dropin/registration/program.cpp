@@ -104,6 +104,8 @@ int launch() {
         kernel == at<CUkern_st *>(0x77) &&
         __cudaLaunchKernel(kernel, {1, 2, 3}, {4, 5, 6}, at<void **>(7), 8, at<cudaStream_t>(9)) ==
             cudaErrorLaunchTimeout &&
+        __cudaLaunchKernel_ptsz(kernel, {6, 5, 4}, {3, 2, 1}, at<void **>(16), 17,
+                                at<cudaStream_t>(18)) == cudaErrorLaunchOutOfResources &&
         __cudaInitModule(all_kinds) == 7;
     return done ? 0 : 1;
 }
@@ -116,8 +118,13 @@ int absent() {
         cudaGetLastError() == cudaErrorInsufficientDriver && cudaGetLastError() == cudaSuccess;
     int count = 5;
     const bool counted = cudaGetDeviceCount(&count) == cudaErrorInsufficientDriver && count == 0;
-    std::printf("%d %d %d %d\n", started, refused, told, counted);
-    return started && refused && told && counted ? 0 : 1;
+    CUkern_st *kernel = nullptr;
+    const bool launched =
+        __cudaGetKernel(&kernel, at(0x101)) == cudaErrorInsufficientDriver &&
+        __cudaLaunchKernel(kernel, {}, {}, nullptr, 0, nullptr) == cudaErrorInsufficientDriver &&
+        __cudaLaunchKernel_ptsz(kernel, {}, {}, nullptr, 0, nullptr) == cudaErrorInsufficientDriver;
+    std::printf("%d %d %d %d %d\n", started, refused, told, counted, launched);
+    return started && refused && told && counted && launched ? 0 : 1;
 }
 
 // What it costs to withdraw this many one by one: the last first, as programs do at their end; and, while they

@@ -113,7 +113,8 @@ class Registration(unittest.TestCase):
     def test_launches_go_through(self):
         self.assertEqual(self.run_program('launch'), BEFORE_MAIN + [
             'PushCallConfiguration 1,2,3 4,5,6 7 0x8', 'GetKernel 0x101', 'PopCallConfiguration',
-            'LaunchKernel 0x77 1,2,3 4,5,6 0x7 8 0x9', 'InitModule 0x101'] + end())
+            'LaunchKernel 0x77 1,2,3 4,5,6 0x7 8 0x9',
+            'LaunchKernel_ptsz 0x77 6,5,4 3,2,1 0x10 17 0x12', 'InitModule 0x101'] + end())
 
     def test_without_a_runtime_launches_fail_as_usual(self):
         self.assertEqual(self.run_program('absent', CUSHIM_DISABLE='1'), [])
