@@ -56,6 +56,18 @@ GRAPH_TEST_CASE("memory of a graph is pinned, of its device, and nobody else's",
     CHECK(memory.address() != 0);
 }
 
+GRAPH_TEST_CASE("memory of a graph is of the device that is named", "[graph][memory][G16]") {
+    const auto [context, graph] = make_graph(api, "devices=2");
+    if (ok(Device::count()) < 2) {
+        SKIP("one device alone has no other");
+    }
+    const Device second = ok(Device::get(1));
+    const ToldAllocation told;
+    const auto memory = ok(graph.add_mem_alloc_node<int>({}, second, 100));
+    CHECK((*told).poolProps.location.id == second.native());
+    CHECK(ok(graph.mem_alloc_node_params(memory.node())).device == second.native());
+}
+
 GRAPH_SCENARIO_TEST("memory of a graph has one address in all launches", "[graph][memory][G16]") {
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
@@ -185,8 +197,11 @@ SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory
         CHECK(usage.reserved_high >= usage.used_high);
     }
     CUSHIM_TRY_VOID(trim_graph_memory(device));
+    CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
     CUSHIM_TRY(const GraphMemoryUsage after, graph_memory_usage(device));
     CHECK(after.used == 0);
+    CHECK(after.used_high == after.used);
+    CHECK(after.reserved_high == after.reserved);
     return {};
 }
 

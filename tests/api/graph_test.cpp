@@ -227,6 +227,23 @@ GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
           "invalid argument: the node is of another graph");
 }
 
+GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][G22]") {
+    const auto [context, graph] = make_graph(api);
+    const GraphNode gone = ok(graph.add_empty_node({}));
+    const GraphNode node = ok(graph.add_empty_node({}));
+    const Graph clone = ok(graph.clone());
+    const GraphNode found = ok(clone.find_in_clone(graph, node));
+    const char *const foreign = "invalid argument: the node is of another graph";
+    CHECK(api_test::refusal(clone.find_in_clone(graph, found)) == foreign);
+    CHECK(api_test::refusal(clone.find_in_clone(clone, node)) == foreign);
+    CHECK(api_test::refusal(clone.find_in_clone(graph, GraphNode())) ==
+          "invalid argument: the node is none");
+    CHECK_FALSE(graph.find_in_clone(graph, node).has_value());
+    ok(graph.destroy_node(gone));
+    CHECK(api_test::refusal(clone.find_in_clone(graph, gone)) ==
+          "invalid argument: the node was destroyed");
+}
+
 TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     const auto [context, graph] = make_graph(Api::driver);
     const Graph other = ok(Graph::create(context));
