@@ -13,8 +13,10 @@
  *
  * What a node uses lives as long as any graph, clone or executable graph that may run it: kernels, closures,
  * events, semaphores, and memory that is passed as the buffer itself. Of a span nobody knows the owner: it is
- * kept with keep_alive(), or by the caller. What is kept is let go on a thread of cushim's, soon
- * after the last graph that may run it is gone.
+ * kept with keep_alive(), or by the caller. A GrowableBuffer is kept, but its memory not where it was: it must
+ * neither move nor shrink as long as a graph may use it. What is kept is let go on a thread of cushim's, soon
+ * after the last graph that may run it is gone: there memory that was allocated in Stream::per_thread() is not freed
+ * in order of the stream that it was allocated in, but at once, so other work that uses it must be done by then.
  *
  * Threads: the rules of handle.hpp, and: a graph, its nodes, and the graphs inside it are used by one thread
  * at a time. Needs no current context and does not change it.
