@@ -338,6 +338,15 @@ GRAPH_SCENARIO_TEST("what was captured for nobody goes", "[graph][capture][G2]")
     return {};
 }
 
+GRAPH_TEST_CASE("a capture needs no current context, and leaves none behind",
+                "[graph][capture][G4]") {
+    const auto [context, stream] = make_place();
+    CHECK(api_test::capture(api, stream, CaptureMode::per_thread, [] {}).has_value());
+    CUcontext current = nullptr;
+    REQUIRE(driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS);
+    CHECK(current == nullptr);
+}
+
 GRAPH_TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
     const auto [context, stream] = make_place();
     auto memory = DeviceBuffer<int>::allocate(context, 8);
