@@ -22,6 +22,10 @@ CUSHIM_API Result<std::size_t> bytes_of(std::size_t count, std::size_t element_s
 // invalid_argument with the numbers unless offset + count is at most size.
 CUSHIM_API Result<void> check_range(std::size_t offset, std::size_t count,
                                     std::size_t size) noexcept;
+// invalid_argument with the numbers unless `bytes` at the address are a whole number of elements of this size, and
+// one may lie there.
+CUSHIM_API Result<void> check_elements(CUdeviceptr address, std::size_t bytes,
+                                       std::size_t element_size, std::size_t alignment) noexcept;
 
 } // namespace detail
 

@@ -155,7 +155,7 @@ class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
     // not begin where a T may lie.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {
-        CUSHIM_TRY_VOID(check_elements(sizeof(T), alignof(T)));
+        CUSHIM_TRY_VOID(detail::check_elements(native(), size(), sizeof(T), alignof(T)));
         return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
@@ -165,7 +165,6 @@ class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
   private:
     friend class ExternalMemory;
     using Owner::Owner;
-    CUSHIM_API Result<void> check_elements(std::size_t size, std::size_t alignment) const noexcept;
 };
 
 /* A mipmapped array in an import: images of the other API's. Keeps its import alive, and is destroyed

@@ -9,6 +9,7 @@
  *
  *     CUSHIM_TRY(const auto exported, IpcExport::from_bytes(received));          there
  *     CUSHIM_TRY(const auto memory, IpcMemory::open(context, exported));
+ *     CUSHIM_TRY(const auto floats, memory.as<float>());
  *
  * Only memory of DeviceBuffer::allocate() and the like (cuMemAlloc) can be shared so. Memory of pools, of
  * virtual memory management, and managed memory cannot: the error says what to use instead. A handle
@@ -122,10 +123,15 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     // In bytes.
     std::size_t size() const noexcept { return value().size; }
 
-    // The memory as a whole number of T; what is left over at the end is not in it.
+    // All of it; valid as long as the memory is open.
+    DeviceSpan<std::byte> span() const noexcept { return {native(), size()}; }
+
+    // All of it as elements of T. Where it begins and how large it is, the other process said:
+    // invalid_argument where it does not hold a whole number of them, or does not begin where a T may lie.
     template <DeviceType T>
-    DeviceSpan<T> span() const noexcept {
-        return {native(), size() / sizeof(T)};
+    Result<DeviceSpan<T>> as() const noexcept {
+        CUSHIM_TRY_VOID(detail::check_elements(native(), size(), sizeof(T), alignof(T)));
+        return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
     /* Its owner waits for all work in this stream before it closes the memory; the stream is kept alive. A

@@ -180,19 +180,6 @@ Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const n
     return detail::release_memory_after(*this, stream);
 }
 
-Result<void> ExternalBuffer::check_elements(std::size_t size,
-                                            std::size_t alignment) const noexcept {
-    if (this->size() % size != 0) {
-        return detail::invalid_argument("%zu bytes are no whole number of elements of %zu",
-                                        this->size(), size);
-    }
-    if (native() % alignment != 0) {
-        return detail::invalid_argument("a buffer at 0x%llx for elements that are aligned to %zu",
-                                        static_cast<unsigned long long>(native()), alignment);
-    }
-    return {};
-}
-
 Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
     CUSHIM_TRY_VOID(detail::need(*this, "the mipmapped array is empty"));
     if (index >= levels()) {

@@ -31,4 +31,17 @@ Result<void> check_range(std::size_t offset, std::size_t count, std::size_t size
     return {};
 }
 
+Result<void> check_elements(CUdeviceptr address, std::size_t bytes, std::size_t element_size,
+                            std::size_t alignment) noexcept {
+    if (bytes % element_size != 0) {
+        return invalid_argument("%zu bytes are no whole number of elements of %zu", bytes,
+                                element_size);
+    }
+    if (address % alignment != 0) {
+        return invalid_argument("memory at 0x%llx for elements that are aligned to %zu",
+                                static_cast<unsigned long long>(address), alignment);
+    }
+    return {};
+}
+
 } // namespace cushim::detail

@@ -85,9 +85,9 @@ TEST_CASE("child: opens memory of another device", "[.]") {
     auto memory = ok(IpcMemory::open(worker.context, exported));
     ok(worker.stream.wait_event(filled_there));
     ok(worker.stream.synchronize());
-    CHECK(ok(worker.read(memory.span<int>())) == filled(1));
-    ok(worker.fill(memory.span<int>(), 2)); // the opening lets this device in
-    CHECK(ok(worker.read(memory.span<int>())) == filled(2));
+    CHECK(ok(worker.read(ok(memory.as<int>()))) == filled(1));
+    ok(worker.fill(ok(memory.as<int>()), 2)); // the opening lets this device in
+    CHECK(ok(worker.read(ok(memory.as<int>()))) == filled(2));
     parent.signal();
     parent.await();
     ok(memory.close());

@@ -17,10 +17,11 @@ Context context_now() {
     return api_test::Trial::context().value();
 }
 
-// 16 bytes of what nobody exported.
-IpcExport made_up_export() {
+// Some bytes of what nobody exported.
+IpcExport made_up_export(unsigned char offset = 0, unsigned char size = 16) {
     std::array<std::byte, IpcExport::byte_count> bytes{};
-    bytes[72] = std::byte{16};
+    bytes[64] = std::byte{offset};
+    bytes[72] = std::byte{size};
     return IpcExport::from_bytes(bytes).value();
 }
 
@@ -223,4 +224,22 @@ TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]")
         CHECK(std::find(calls.begin(), calls.end(), "cuStreamSynchronize") != calls.end());
     }
     CHECK(IpcMemory().release_after(Stream::create(context).value()).has_value());
+}
+
+TEST_CASE("opened memory has whole and aligned elements, whatever the other process says",
+          "[ipc][P1]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    opened_address = buffer.native();
+    const ScopedOverride<entry::cuIpcOpenMemHandle> open(open_own);
+    const ScopedOverride<entry::cuIpcCloseMemHandle> close(count_close);
+    const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();
+    CHECK(refusal(odd.as<int>()).find("aligned to 4") != std::string::npos);
+    CHECK(odd.as<char>().value().address() == opened_address + 3);
+    CHECK(odd.span().size() == 16);
+    const auto part = IpcMemory::open(context, made_up_export(8, 12)).value();
+    CHECK(refusal(part.as<double>()).find("12 bytes") != std::string::npos);
+    CHECK(part.as<int>().value().address() == opened_address + 8);
+    CHECK(part.as<int>().value().size() == 3);
+    CHECK(IpcMemory().as<int>().value().empty());
 }

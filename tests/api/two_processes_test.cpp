@@ -98,8 +98,8 @@ TEST_CASE("child: opens memory", "[.]") {
     REQUIRE(memory.size() == 200);
     ok(stream.wait_event(filled));
     std::vector<int> values(50);
-    ok(copy(stream, std::span(values), memory.span<int>()));
-    ok(fill(stream, again.span<int>(), 2));
+    ok(copy(stream, std::span(values), ok(memory.as<int>())));
+    ok(fill(stream, ok(again.as<int>()), 2));
     parent.send(ok(export_event(context, written)));
     ok(written.record(stream));
     parent.signal();
@@ -125,7 +125,7 @@ TEST_CASE("child: closes memory without a context", "[.]") {
     const auto exported = ok(IpcExport::from_bytes(std::span(bytes)));
     auto memory = ok(IpcMemory::open(primary(), exported)); // the context has no other owner
     CHECK(primary_is_active());
-    const DeviceSpan<int> span = memory.span<int>();
+    const DeviceSpan<int> span = ok(memory.as<int>());
     CHECK(contents(primary(), span).size() == 16);
     CHECK(current_context() == nullptr);
     CHECK(memory.close());

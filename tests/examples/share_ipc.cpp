@@ -51,8 +51,9 @@ cushim::Result<bool> open_and_answer(const std::string &hex) {
     CUSHIM_TRY(const cushim::Context context, primary_context());
     CUSHIM_TRY(const auto exported, cushim::IpcExport::from_bytes(from_hex(hex)));
     CUSHIM_TRY(const auto memory, cushim::IpcMemory::open(context, exported));
-    CUSHIM_TRY(const bool seen, all_are(context, memory.span<int>(), 1));
-    CUSHIM_TRY_VOID(cushim::fill(context, memory.span<int>(), 2));
+    CUSHIM_TRY(const auto values, memory.as<int>());
+    CUSHIM_TRY(const bool seen, all_are(context, values, 1));
+    CUSHIM_TRY_VOID(cushim::fill(context, values, 2));
     return seen;
 }
 

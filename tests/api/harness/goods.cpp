@@ -104,7 +104,8 @@ Result<OpenedGoods> OpenedGoods::open(const Worker &worker, const Parcel &parcel
 Result<void> OpenedGoods::use(const Worker &worker, int value) const {
     CUSHIM_TRY_VOID(written_.query());
     const DeviceSpan<int> from_pool = from_pool_.span();
-    for (const auto span : {memory_.span<int>(), from_pool, mapped_.span<int>()}) {
+    CUSHIM_TRY(const auto memory, memory_.as<int>());
+    for (const auto span : {memory, from_pool, mapped_.span<int>()}) {
         CUSHIM_TRY_VOID(check_tags(worker, span));
         CUSHIM_TRY(const auto head, span.subspan(0, 100));
         CUSHIM_TRY_VOID(fill(worker.stream, head, goods_tag | value));
