@@ -151,7 +151,9 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
     using Shared::Shared;
 };
 
-// A number that goes up. Vulkan's timeline semaphores (since CUDA 11.2), and the fences of Direct3D.
+// A number that goes up. Vulkan's timeline semaphores (since CUDA 11.2), and the fences of Direct3D. A device
+// whose CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0 imports none of the former:
+// not_supported_by_device, and the driver is not asked to (cuDeviceGetAttribute, cuCtxGetDevice).
 class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::SemaphoreValue> {
   public:
     TimelineSemaphore() noexcept = default;

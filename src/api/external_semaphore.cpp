@@ -7,6 +7,7 @@
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
 #include "in_context.hpp"
+#include "needs.hpp"
 #include "ranges.hpp"
 #include "wrong_context.hpp"
 
@@ -31,6 +32,19 @@ struct SemaphoreState final : detail::InContext {
 
 // --- importing
 
+// Of the current context's device. Vulkan's timelines alone ask for it: fences of Direct3D are older.
+Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
+    if (type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
+        type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32) {
+        return {};
+    }
+    CUdevice device = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetDevice, &device));
+    return detail::need_attribute(Device::from_native(device),
+                                  CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
+                                  "it does not import timeline semaphores");
+}
+
 template <class Semaphore>
 Semaphore own(CUexternalSemaphore native, const Context &context, SemaphoreState *state) noexcept {
     Semaphore semaphore;
@@ -42,6 +56,7 @@ template <class Semaphore>
 Result<Semaphore> import_as(const Context &context, const Description &description) noexcept {
     CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(check_supported(description.type));
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuImportExternalSemaphore, &state->semaphore, &description));
     const CUexternalSemaphore semaphore = state->semaphore;
     return own<Semaphore>(semaphore, context, state.take());

@@ -1,6 +1,7 @@
 // Semaphores of other APIs, imported and used in streams. The rows of the checklist that a case shows stand in
 // its tags.
 #include "harness/external.hpp"
+#include "harness/spied_call.hpp"
 
 #include <memory>
 #include <utility>
@@ -155,9 +156,15 @@ TEST_CASE("a device without timelines says so", "[X12]") {
         "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
     const Context context = primary();
     UniqueFd fd(api_test::simulator()->make_semaphore_fd(0));
+    static int imports;
+    imports = 0;
+    const api_test::SpiedCall<entry::cuImportExternalSemaphore> spied(
+        [](CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *) { ++imports; });
     const auto timeline = TimelineSemaphore::import_fd(context, std::move(fd));
     REQUIRE_FALSE(timeline);
     CHECK(timeline.error().kind() == ErrorKind::not_supported_by_device);
+    CHECK(std::string(timeline.error().message()).find("timeline") != std::string::npos);
+    CHECK(imports == 0);
     CHECK(fd);
     CHECK(BinarySemaphore::import_fd(context, std::move(fd)));
     int object = 0;
