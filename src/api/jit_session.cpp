@@ -39,6 +39,12 @@ std::size_t trimmed_length(const char *text) noexcept {
     return length;
 }
 
+// That many characters and a NUL, whatever comes behind them meanwhile.
+void copy_text(char *to, const char *from, std::size_t length) noexcept {
+    std::memcpy(to, from, length);
+    to[length] = '\0';
+}
+
 } // namespace
 
 void JitSession::add(CUjit_option option, std::uintptr_t value) noexcept {
@@ -95,12 +101,13 @@ Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcep
 
 JitLog JitSession::log() const noexcept {
     JitLog log;
-    const std::size_t info_size = std::strlen(info_) + 1, error_size = std::strlen(error_) + 1;
-    log.texts_ = new (std::nothrow) char[info_size + error_size];
+    // Each asked for once: another thread's use of the code may let the driver write more at any time.
+    const std::size_t info_length = std::strlen(info_), error_length = std::strlen(error_);
+    log.texts_ = new (std::nothrow) char[info_length + 1 + error_length + 1];
     if (log.texts_ != nullptr) {
-        std::memcpy(log.texts_, info_, info_size);
-        std::memcpy(log.texts_ + info_size, error_, error_size);
-        log.error_at_ = info_size;
+        log.error_at_ = info_length + 1;
+        copy_text(log.texts_, info_, info_length);
+        copy_text(log.texts_ + log.error_at_, error_, error_length);
     }
     return log;
 }
@@ -112,8 +119,7 @@ Result<void> JitSession::checked(CUresult status, const char *entry_point,
     if (text == nullptr) {
         return detail::checked(status, entry_point, introduced);
     }
-    std::memcpy(text, error_, length);
-    text[length] = '\0';
+    copy_text(text, error_, length);
     const Error error = Error::status(Api::driver, status, entry_point, text);
     delete[] text;
     return error;

@@ -1,4 +1,5 @@
 #include "harness/device_code.hpp"
+#include "harness/failing_allocation.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 #include "harness/temporary_file.hpp"
@@ -213,6 +214,35 @@ TEST_CASE("what the compiler says late goes into memory that is still there", "[
     CHECK_THAT(kernel.error().message(), ContainsSubstring("late words"));
     CHECK(std::string_view(library->jit_log().error()) == "late words\n");
 }
+
+#ifdef API_TEST_ALLOCATIONS_FAIL
+TEST_CASE("words that come while a log is copied do not spoil the copy", "[library]") {
+    api_test::restart("");
+    static char *buffer;
+    buffer = nullptr;
+    const ScopedOverride<entry::cuLibraryLoadData> load(
+        [](CUlibrary *made, const void *, CUjit_option *options, void **values, unsigned int number,
+           CUlibraryOption *, void **, unsigned int) -> CUresult {
+            for (unsigned int i = 0; i < number; ++i) {
+                if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
+                    buffer = static_cast<char *>(values[i]);
+                }
+            }
+            *made = reinterpret_cast<CUlibrary>(16);
+            return CUDA_SUCCESS;
+        });
+    const ScopedOverride<entry::cuLibraryUnload> unload(
+        [](CUlibrary) -> CUresult { return CUDA_SUCCESS; });
+    const auto library = Library::load(api_test::device_code);
+    REQUIRE(library.has_value());
+    REQUIRE(buffer != nullptr);
+    // The copy's memory is got once it is known how long the texts are.
+    const api_test::AtAllocation late([] { std::copy_n("late words\n", 12, buffer); });
+    const JitLog log = library->jit_log();
+    REQUIRE(std::string_view(buffer) == "late words\n");
+    CHECK(log.error()[0] == '\0'); // as long as it was then
+}
+#endif
 #endif
 
 TEST_CASE("a name that is not in the library is in the message", "[library]") {

@@ -4,17 +4,22 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace api_test {
 namespace {
 
 thread_local long left = 0; // 0: none fails
+thread_local void (*at_next)() = nullptr;
 
 bool fails() noexcept {
     return left != 0 && --left == 0;
 }
 
 void *allocate(std::size_t size) noexcept {
+    if (at_next != nullptr) {
+        std::exchange(at_next, nullptr)();
+    }
     return fails() ? nullptr : std::malloc(size != 0 ? size : 1);
 }
 
@@ -25,6 +30,13 @@ FailingAllocation::FailingAllocation(long nth) {
 }
 FailingAllocation::~FailingAllocation() {
     left = 0;
+}
+
+AtAllocation::AtAllocation(void (*function)()) {
+    at_next = function;
+}
+AtAllocation::~AtAllocation() {
+    at_next = nullptr;
 }
 
 } // namespace api_test

@@ -24,4 +24,13 @@ class FailingAllocation {
     FailingAllocation &operator=(const FailingAllocation &) = delete;
 };
 
+// Does something at this thread's next allocation, as another thread might at that moment.
+class AtAllocation {
+  public:
+    explicit AtAllocation(void (*function)());
+    ~AtAllocation();
+    AtAllocation(const AtAllocation &) = delete;
+    AtAllocation &operator=(const AtAllocation &) = delete;
+};
+
 } // namespace api_test
