@@ -16,17 +16,18 @@ struct StreamPriorities {
 
 /* Makes a context the thread's current one for a scope: for calls through the tables, and for other
  * libraries. Wrappers do not need it: each enters the context that it works in. Scopes end in the
- * reverse order in which they began, on the thread where they began. A scope keeps its context alive. */
+ * reverse order in which they began, on the thread where they began. A scope keeps its context alive. In the
+ * child of a fork the end of a parent's scope does nothing. */
 class [[nodiscard]] ContextScope {
   public:
     ContextScope(ContextScope &&other) noexcept : pushed_(other.pushed_), kept_(other.kept_) {
-        other.pushed_ = false;
+        other.pushed_ = 0;
         other.kept_ = nullptr;
     }
     ContextScope &operator=(ContextScope &&) = delete;
     ~ContextScope() {
-        if (pushed_) {
-            leave();
+        if (pushed_ != 0) {
+            leave(pushed_);
         }
         if (kept_ != nullptr) {
             detail::drop_owner(kept_);
@@ -38,10 +39,12 @@ class [[nodiscard]] ContextScope {
                                                  detail::State *state = nullptr) noexcept;
 
   private:
-    CUSHIM_API ContextScope(bool pushed, detail::State *state) noexcept;
-    CUSHIM_API static void leave() noexcept;
+    CUSHIM_API ContextScope(unsigned int pushed, detail::State *state) noexcept;
+    CUSHIM_API static void leave(unsigned int pushed) noexcept;
 
-    bool pushed_; // whether another context was current before
+    // 0: the context was current before. Otherwise cushim_fork_generation() plus one: that of the process which
+    // pushed it.
+    unsigned int pushed_;
     detail::State *kept_;
 };
 

@@ -53,7 +53,7 @@ unsigned int detail::resets_of(CUcontext context) noexcept {
 
 // --- scope
 
-ContextScope::ContextScope(bool pushed, detail::State *state) noexcept
+ContextScope::ContextScope(unsigned int pushed, detail::State *state) noexcept
     : pushed_(pushed), kept_(state) {
     if (kept_ != nullptr) {
         detail::add_owner(kept_);
@@ -67,14 +67,14 @@ Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state
     CUcontext current = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &current));
     if (current == context) {
-        return ContextScope(false, state);
+        return ContextScope(0, state);
     }
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxPushCurrent, context));
-    return ContextScope(true, state);
+    return ContextScope(cushim_fork_generation() + 1, state);
 }
 
-void ContextScope::leave() noexcept {
-    if (cushim_exiting() != 0) {
+void ContextScope::leave(unsigned int pushed) noexcept {
+    if (cushim_exiting() != 0 || pushed != cushim_fork_generation() + 1) {
         return;
     }
     CUcontext popped = nullptr;

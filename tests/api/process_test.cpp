@@ -1,6 +1,7 @@
 // Owners at the end of a process, and in the child of a fork.
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
+#include "harness/spied_call.hpp"
 
 #ifndef _WIN32
 
@@ -103,6 +104,33 @@ TEST_CASE("a forked child leaves its parent's objects alone", "[process]") {
     CHECK(owners->event.close().has_value());
     CHECK(owners->stream.close().has_value());
     CHECK(owners->context.close().has_value());
+}
+
+TEST_CASE("a scope that a forked child leaves is its parent's", "[process]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    static int pops;
+    pops = 0;
+    const api_test::SpiedCall<entry::cuCtxPopCurrent> spied([](CUcontext *) { ++pops; });
+    pid_t process = -1;
+    {
+        const auto scope = context->enter();
+        REQUIRE(scope.has_value());
+        process = fork();
+        if (process == 0) {
+            count_reports();
+        }
+    }
+    if (process == 0) {
+        _exit(reports + pops);
+    }
+    REQUIRE(process > 0);
+    int status = -1;
+    REQUIRE(waitpid(process, &status, 0) == process);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    CHECK(pops == 1); // the parent's own
+    CHECK(Context::current().value().native() == nullptr);
 }
 
 TEST_CASE("a forked child is told that CUDA does not work there", "[process]") {
