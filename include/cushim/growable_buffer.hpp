@@ -12,7 +12,8 @@ struct GrowableBufferOptions {
     // It grows by this many bytes at least, rounded up to what CUDA recommends; 0: by no more than is
     // needed, rounded likewise. Each growth costs some calls of CUDA: some ten microseconds.
     std::size_t step = 0;
-    // Who may access it; copied. Empty: the device itself may read and write.
+    // Who may access it; copied. Empty: the device itself may read and write. What CUDA does not give shows
+    // when the buffer first grows.
     std::span<const AccessGrant> access;
 };
 
@@ -124,7 +125,9 @@ class GrowableBuffer {
     // after which the rest was done all the same.
     Result<void> shrink_to_fit() noexcept { return memory_.shrink_to_fit(); }
 
-    // Changes who may access it, now and when it grows. Devices that are not named keep what they have.
+    // Changes who may access it, now and when it grows. Devices that are not named keep what they have. What
+    // CUDA does not give is refused at once, and changes nothing: where no memory is there yet, some is made
+    // and mapped elsewhere for a moment, to ask.
     Result<void> set_access(std::span<const AccessGrant> grants) noexcept {
         return memory_.set_access(grants);
     }

@@ -100,6 +100,15 @@ struct GrowableState final : State {
         return {};
     }
 
+    // Whether CUDA gives this access to its memory, asked with a piece that is not kept.
+    Result<void> try_access(std::span<const AccessGrant> wanted) const noexcept {
+        CUSHIM_TRY(const std::size_t bytes, granularity.round_up_recommended(1));
+        CUSHIM_TRY(const auto memory, PhysicalMemory::create(device, bytes, options));
+        CUSHIM_TRY(const auto elsewhere, AddressRange::reserve(device, bytes));
+        CUSHIM_TRY_VOID(MappedRange::map(elsewhere, 0, memory, wanted));
+        return {};
+    }
+
     // Maps all parts once more, in another range, in which they stay from then on.
     Result<void> move_to(AddressRange &&other) noexcept {
         std::vector<MappedRange> mappings;
@@ -235,6 +244,8 @@ Result<void> GrowableMemory::set_access(std::span<const AccessGrant> grants) noe
     CUSHIM_TRY(auto all, merged(state.grants, grants));
     if (mapped() != 0) {
         CUSHIM_TRY_VOID(state.range.set_access(0, mapped(), grants));
+    } else if (!grants.empty()) {
+        CUSHIM_TRY_VOID(state.try_access(grants));
     }
     state.grants.swap(all);
     return {};

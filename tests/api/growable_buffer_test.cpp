@@ -49,6 +49,13 @@ Result<void> all_may_write(const Words &buffer, std::size_t part, std::span<cons
     return {};
 }
 
+// Access for a device that there is not. A call that the sweep lets fail is another failure, and shows.
+Result<void> grants_nothing(Words &buffer, Device nowhere) {
+    const auto granted = buffer.set_access({nowhere, AccessFlags::read_write});
+    CHECK_FALSE(granted);
+    return !granted && granted.error().status() == CUDA_ERROR_UNKNOWN ? granted : Result<void>();
+}
+
 Place place_now(const std::string &settings = "") {
     api_test::restart(settings);
     auto place = Place::make();
@@ -202,6 +209,23 @@ SCENARIO_TEST("several devices have access to a buffer, however it grows", "[gro
     CUSHIM_TRY(const auto nobody, buffer.get_access(Device::from_native(9)));
     CHECK(nobody == AccessFlags::none);
     return {};
+}
+
+SCENARIO_TEST("access that cannot be given is refused before there is memory, too",
+              "[growable_buffer]", small) {
+    CUSHIM_TRY(const Place place, Place::make());
+    const Device nowhere = Device::from_native(99);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
+    CUSHIM_TRY_VOID(buffer.set_access(place.access()));
+    CUSHIM_TRY_VOID(grants_nothing(buffer, nowhere));
+    CUSHIM_TRY(const auto nothing, buffer.get_access(nowhere));
+    CHECK(nothing == AccessFlags::none);
+    CHECK(buffer.mapped_bytes() == 0);
+    CUSHIM_TRY_VOID(buffer.set_access(std::span<const AccessGrant>()));
+    CUSHIM_TRY_VOID(buffer.resize(1));
+    CUSHIM_TRY_VOID(grants_nothing(buffer, nowhere));
+    CUSHIM_TRY_VOID(buffer.resize(words_of(place)));
+    return write(place, buffer.native(), pattern(words_of(place)));
 }
 
 SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes", "[growable_buffer]",
