@@ -233,6 +233,8 @@ GRAPH_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[g
     CHECK(params.function == idle.native());
     CHECK(params.grid == config.grid);
     CHECK(params.block == config.block);
+    // Calls of the test's own: libcudart would make a context current where there is none.
+    CUSHIM_TRY(const ContextScope scope, context.enter());
     CUkernelNodeAttrValue to_driver{};
     CUSHIM_TRY_VOID(answer(driver().cuGraphKernelNodeGetAttribute(
                                node.native(), CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &to_driver),
@@ -302,13 +304,17 @@ GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both API
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
     TheirObject<cudaLibrary_t> library(
         [](cudaLibrary_t loaded) { return runtime().cudaLibraryUnload(loaded); });
-    CUSHIM_TRY_VOID(
-        library.made(answer(runtime().cudaLibraryLoadData(library.out(), api_test::device_code,
-                                                          nullptr, nullptr, 0, nullptr, nullptr, 0),
-                            "cudaLibraryLoadData")));
     cudaKernel_t kernel = nullptr;
-    CUSHIM_TRY_VOID(answer(runtime().cudaLibraryGetKernel(&kernel, library.get(), "fill"),
-                           "cudaLibraryGetKernel"));
+    {
+        // libcudart would make a context current where there is none.
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUSHIM_TRY_VOID(library.made(
+            answer(runtime().cudaLibraryLoadData(library.out(), api_test::device_code, nullptr,
+                                                 nullptr, 0, nullptr, nullptr, 0),
+                   "cudaLibraryLoadData")));
+        CUSHIM_TRY_VOID(answer(runtime().cudaLibraryGetKernel(&kernel, library.get(), "fill"),
+                               "cudaLibraryGetKernel"));
+    }
     CUSHIM_TRY(const auto fill, AnyKernel::borrow(kernel).as<api_test::Fill>());
     {
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -319,6 +325,7 @@ GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both API
         CUSHIM_TRY(const auto values, read(context, memory));
         CHECK(values == std::vector<int>(64, 3));
     }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
     return library.destroy();
 }
 #endif
@@ -426,6 +433,7 @@ GRAPH_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both
         CHECK(values == std::vector<int>(16, 6));
         CUSHIM_TRY_VOID(ours.synchronize());
     }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
     CUSHIM_TRY_VOID(event.destroy());
     return stream.destroy();
 }

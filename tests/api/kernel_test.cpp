@@ -120,6 +120,8 @@ SCENARIO_TEST("the parameters of a module's kernel are known", "[kernel]") {
 
 SCENARIO_TEST("the parameters of a library's kernel are known", "[kernel]") {
     trial.needs_cuda(12, 4);
+    // It is asked in the current context; where there is none, in one that is active.
+    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("line"));
     return check_parameters_of(kernel);

@@ -1,5 +1,6 @@
 #include "scenario.hpp"
 
+#include "callers_context.hpp"
 #include "reports.hpp"
 #include "simulator.hpp"
 
@@ -18,51 +19,6 @@ namespace {
 
 constexpr int seeds = 20;
 constexpr int injected = 999; // CUDA_ERROR_UNKNOWN: what no wrapper takes for an answer
-
-CUcontext current_context() {
-    CUcontext context = nullptr;
-    REQUIRE(cushim::driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    return context;
-}
-
-// A context of the caller's own, current while the scenario runs: what wrappers must leave alone. On a real
-// driver it is one for the whole process, since making it takes a third of a second there.
-class CallersContext {
-  public:
-    CallersContext() {
-        if (simulator() == nullptr) {
-            static const CUcontext lasting = create();
-            context_ = lasting;
-            REQUIRE(cushim::driver().cuCtxPushCurrent(context_) == CUDA_SUCCESS);
-        } else {
-            context_ = create();
-        }
-    }
-    ~CallersContext() {
-        CHECK(current_context() == context_);
-        CUcontext popped = nullptr;
-        CHECK(cushim::driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
-        if (simulator() != nullptr) {
-            CHECK(cushim::driver().cuCtxDestroy(context_) == CUDA_SUCCESS);
-        }
-    }
-    CallersContext(const CallersContext &) = delete;
-    CallersContext &operator=(const CallersContext &) = delete;
-
-  private:
-    // Current afterwards on the simulator, as CUDA has it.
-    static CUcontext create() {
-        CUcontext context = nullptr;
-        REQUIRE(cushim::driver().cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
-        if (simulator() == nullptr) {
-            CUcontext popped = nullptr;
-            REQUIRE(cushim::driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
-        }
-        return context;
-    }
-
-    CUcontext context_ = nullptr;
-};
 
 std::string joined(const std::vector<std::string> &lines) {
     std::string all;
@@ -141,16 +97,21 @@ std::optional<std::string> check_result(const Trial &trial, const cushim::Result
 }
 
 // Runs it once, undisturbed. Answers what check_result does.
-std::optional<std::string> run_plainly(Scenario scenario, const std::string &settings) {
+std::optional<std::string> run_plainly(Scenario scenario, const std::string &settings,
+                                       Current current = Current::foreign) {
     INFO(settings);
+    INFO("current before: " << name_of(current));
     restart(settings);
     const Reports reports;
     std::optional<std::string> lacking;
     {
-        const CallersContext callers;
-        Trial trial;
-        const cushim::Result<void> result = scenario(trial);
-        lacking = check_result(trial, result);
+        const CallersContext callers(current);
+        Trial trial(current);
+        try {
+            const cushim::Result<void> result = scenario(trial);
+            lacking = check_result(trial, result);
+        } catch (const Trial::LeftOut &) { // what it did until then must be clean all the same
+        }
     }
     INFO("destructors reported:" << joined(reports.lines()));
     CHECK(reports.failures.empty());
@@ -161,7 +122,7 @@ std::optional<std::string> run_plainly(Scenario scenario, const std::string &set
 // The calls that a scenario makes, in order, by exported name. Those of the harness are not among them.
 std::vector<std::string> calls_of(Scenario scenario, const std::string &settings) {
     restart(settings);
-    const CallersContext callers;
+    const CallersContext callers(Current::foreign);
     simulator()->log_calls(1);
     {
         Trial trial;
@@ -193,7 +154,7 @@ void run_failing(Scenario scenario, const std::string &settings, const std::stri
     restart(settings);
     const Reports reports;
     {
-        const CallersContext callers;
+        const CallersContext callers(Current::foreign);
         cushim_sim_fault fault{};
         fault.entry = name.c_str();
         fault.kind = gives_back(name) ? CUSHIM_SIM_FAULT_AFTER : CUSHIM_SIM_FAULT_INSTEAD;
@@ -245,6 +206,12 @@ void Trial::skip(const std::string &why) const {
     SKIP(why);
 }
 
+void Trial::leave_out(Current current, [[maybe_unused]] const char *why) const {
+    if (current == current_) {
+        throw LeftOut();
+    }
+}
+
 bool Trial::is_dispensable(const std::string &entry_point) const {
     return std::find(dispensable_.begin(), dispensable_.end(), entry_point) != dispensable_.end();
 }
@@ -264,6 +231,9 @@ void run_scenario(const char *name, Scenario scenario, const std::string &settin
     INFO(name);
     if (const auto lacking = run_plainly(scenario, settings)) {
         SKIP(*lacking);
+    }
+    for (const Current current : {Current::none, Current::primary}) {
+        CHECK_FALSE(run_plainly(scenario, settings, current));
     }
     if (simulator() == nullptr || is_old_driver()) {
         return;

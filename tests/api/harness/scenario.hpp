@@ -1,6 +1,8 @@
 // Scenarios: uses of the wrappers from the first factory to the last owner gone, each of which is run
 //
 //   - on the simulator, in the immediate mode and in the adversarial one with 20 seeds;
+//   - with a context of the caller's own current, and in the immediate mode also with none, and with the primary
+//     context of device 0;
 //   - there again, once for each driver call that it makes, with that call failing;
 //   - on simulated drivers of older versions, where it may answer requires_newer_driver;
 //   - on a real GPU.
@@ -28,9 +30,14 @@
 
 namespace api_test {
 
+// What is current on the thread when a scenario begins.
+enum class Current : unsigned char { foreign, none, primary };
+
 // One run of a scenario.
 class Trial {
   public:
+    explicit Trial(Current current = Current::foreign) : current_(current) {}
+
     // The primary context of device 0, as most scenarios want it.
     static cushim::Result<cushim::Context> context();
 
@@ -59,7 +66,12 @@ class Trial {
 
     bool is_dispensable(const std::string &entry_point) const;
 
+    // Ends the run where this is current, as what the scenario shows cannot be had there, saying why.
+    void leave_out(Current current, const char *why) const;
+    struct LeftOut {};
+
   private:
+    Current current_;
     std::vector<std::string> dispensable_;
     cushim::Version needed_;
     cushim::Version needed_of_driver_;

@@ -1,0 +1,95 @@
+#include "callers_context.hpp"
+
+#include "simulator.hpp"
+
+namespace api_test {
+namespace {
+
+CUcontext current_context() {
+    CUcontext context = nullptr;
+    REQUIRE(cushim::driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    return context;
+}
+
+void push(CUcontext context) {
+    REQUIRE(cushim::driver().cuCtxPushCurrent(context) == CUDA_SUCCESS);
+}
+
+void pop() {
+    CUcontext popped = nullptr;
+    CHECK(cushim::driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+}
+
+// Current afterwards, as CUDA has it.
+CUcontext create() {
+    CUcontext context = nullptr;
+    REQUIRE(cushim::driver().cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    return context;
+}
+
+// One that nothing else works in. On a real driver there is one for the whole process, since making it takes a
+// third of a second there.
+CUcontext enter_foreign() {
+    if (simulator() != nullptr) {
+        return create();
+    }
+    static CUcontext lasting = nullptr;
+    if (lasting == nullptr) {
+        lasting = create();
+    } else {
+        push(lasting);
+    }
+    return lasting;
+}
+
+void leave_foreign(CUcontext context) {
+    pop();
+    if (simulator() != nullptr) {
+        CHECK(cushim::driver().cuCtxDestroy(context) == CUDA_SUCCESS);
+    }
+}
+
+CUcontext enter_primary() {
+    CUcontext context = nullptr;
+    REQUIRE(cushim::driver().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    push(context);
+    return context;
+}
+
+void leave_primary() {
+    pop();
+    CHECK(cushim::driver().cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+}
+
+} // namespace
+
+const char *name_of(Current current) {
+    switch (current) {
+    case Current::foreign:
+        return "a context of the caller's own";
+    case Current::primary:
+        return "the primary context of device 0";
+    default:
+        return "none";
+    }
+}
+
+CallersContext::CallersContext(Current current) : current_(current) {
+    REQUIRE(current_context() == nullptr);
+    if (current == Current::foreign) {
+        context_ = enter_foreign();
+    } else if (current == Current::primary) {
+        context_ = enter_primary();
+    }
+}
+
+CallersContext::~CallersContext() {
+    CHECK(current_context() == context_);
+    if (current_ == Current::foreign) {
+        leave_foreign(context_);
+    } else if (current_ == Current::primary) {
+        leave_primary();
+    }
+}
+
+} // namespace api_test
