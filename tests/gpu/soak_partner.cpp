@@ -25,8 +25,16 @@ using api_test::Workplace;
 
 namespace {
 
-// What the partner says before it hands out anything.
-enum class Answer : char { here_it_is, lacks_something, failed };
+// What the partner says before it hands out anything; where it cannot at all, once and unasked.
+struct Answer {
+    enum class Kind : char { here_it_is, lacks_something, failed };
+    Kind kind = Kind::failed;
+    char why_not[160] = "the other process is gone";
+};
+
+bool send(int socket, const Answer &answer) {
+    return ::send(socket, &answer, sizeof answer, MSG_NOSIGNAL) == sizeof answer;
+}
 
 int process = -1;
 int own_end = -1;
@@ -39,8 +47,7 @@ Result<void> hand_out(int socket) {
     for (char asked = 0; read(socket, &asked, 1) == 1;) {
         CUSHIM_TRY_VOID(goods.write(maker, 7));
         CUSHIM_TRY(const Parcel parcel, goods.pack(maker));
-        const Answer answer = Answer::here_it_is;
-        if (write(socket, &answer, sizeof answer) != sizeof answer) {
+        if (!send(socket, {.kind = Answer::Kind::here_it_is, .why_not = ""})) {
             return Error::invalid_argument("nobody listens");
         }
         CUSHIM_TRY_VOID(parcel.send(socket));
@@ -49,17 +56,20 @@ Result<void> hand_out(int socket) {
 }
 
 Result<Parcel> ask() {
-    Answer answer = Answer::failed;
-    if (write(own_end, "?", 1) != 1 || read(own_end, &answer, sizeof answer) != sizeof answer) {
-        return Error::invalid_argument("the other process is gone");
+    Answer answer;
+    // One that has ended cannot be asked, but has answered.
+    (void)::send(own_end, "?", 1, MSG_NOSIGNAL);
+    if (recv(own_end, &answer, sizeof answer, MSG_WAITALL) != sizeof answer) {
+        answer = {};
     }
-    if (answer == Answer::lacks_something) {
-        return Error::unsupported_platform("the other process lacks something: see what it said");
+    switch (answer.kind) {
+    case Answer::Kind::here_it_is:
+        return Parcel::receive(own_end);
+    case Answer::Kind::lacks_something:
+        return Error::unsupported_platform(answer.why_not);
+    default:
+        return Error::invalid_argument(answer.why_not);
     }
-    if (answer != Answer::here_it_is) {
-        return Error::invalid_argument("the other process has failed");
-    }
-    return Parcel::receive(own_end);
 }
 
 Result<void> use_what_it_makes(const Workplace &place) {
@@ -80,11 +90,14 @@ int be_partner(int socket) {
     if (done) {
         return 0;
     }
-    std::fprintf(stderr, "the other process: %s\n", done.error().message());
-    const Answer answer =
-        api_test::is_lack(done.error()) ? Answer::lacks_something : Answer::failed;
-    (void)!write(socket, &answer, sizeof answer);
-    return answer == Answer::failed ? 1 : 0;
+    Answer answer;
+    std::snprintf(answer.why_not, sizeof answer.why_not, "the other process: %s",
+                  done.error().message());
+    std::fprintf(stderr, "%s\n", answer.why_not);
+    if (api_test::is_lack(done.error())) {
+        answer.kind = Answer::Kind::lacks_something;
+    }
+    return send(socket, answer) && answer.kind != Answer::Kind::failed ? 0 : 1;
 }
 
 bool start_partner() {
