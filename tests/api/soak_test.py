@@ -46,6 +46,17 @@ class SoakTest(unittest.TestCase):
         self.assertEqual((run.status, run.counts.failed), (1, 1), run.said)
         self.assertRegex(run.said, "FAILED: .*the other process: cuMemPoolCreate")
 
+    def test_a_name_that_no_use_has_is_refused_with_all_names(self):
+        names = Run("--use", "list").said.splitlines()
+        self.assertIn(PARTNER, names)
+        run = Run("--use", "captuers")
+        self.assertEqual((run.status, run.counts.failed), (2, 1), run.said)
+        self.assertEqual([name for name in names if name not in run.said.splitlines()], [])
+
+    def test_where_all_is_skipped_nothing_was_shown(self):
+        run = Run("--use", PARTNER, settings=NO_DESCRIPTORS)
+        self.assertEqual((run.status, run.counts), (1, (0, 1, 1)), run.said)
+
 
 if __name__ == "__main__":
     soak = sys.argv.pop()

@@ -10,6 +10,7 @@
 #include "../api/harness/uses.hpp"
 #include "live_bytes.hpp"
 #include "soak_partner.hpp"
+#include "soak_uses.hpp"
 #include "soak_vulkan.hpp"
 
 #include <atomic>
@@ -86,29 +87,12 @@ void print(double seconds, const Figures &now) {
 
 // --- the uses
 
-// All, or the one that is wanted. What another API exports is Vulkan's on a GPU.
-std::vector<Use> wanted_uses(std::string_view name) {
-    std::vector<Use> uses = api_test::all_uses();
-    uses.push_back(gpu_test::partner_use());
-    if (api_test::simulator() == nullptr) {
-        std::erase_if(uses, [](const Use &use) {
-            return std::string_view(use.name).ends_with("of another API");
-        });
-        uses.insert(uses.end(), gpu_test::vulkan_uses().begin(), gpu_test::vulkan_uses().end());
-    }
-    if (!name.empty()) {
-        uses.push_back(api_test::own_context_use());
-        std::erase_if(uses, [&](const Use &use) { return use.name != name; });
-    }
-    return uses;
-}
-
 unsigned int left_out = 0;
 
 // Without those that this machine cannot do, which are told.
 Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view wanted) {
     std::vector<Use> possible;
-    for (const Use &use : wanted_uses(wanted)) {
+    for (const Use &use : gpu_test::wanted_uses(wanted)) {
         const Result<void> used = use.run(place);
         if (used) {
             possible.push_back(use);
@@ -121,16 +105,9 @@ Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view 
         }
     }
     if (possible.empty()) {
-        return Error::invalid_argument("nothing is left to use: `soak --use list` names all");
+        return Error::invalid_argument("nothing is left to use: all was skipped");
     }
     return possible;
-}
-
-void list_uses() {
-    for (const Use &use : wanted_uses({})) {
-        std::puts(use.name);
-    }
-    std::puts(api_test::own_context_use().name);
 }
 
 Result<void> leave_behind(std::string_view what, const Workplace &place) {
@@ -319,8 +296,13 @@ int main(int argc, char **argv) {
         return gpu_test::be_partner(options->partner);
     }
     if (options->use == "list") {
-        list_uses();
+        std::printf("%s", gpu_test::names_of_uses().c_str());
         return 0;
+    }
+    if (gpu_test::wanted_uses(options->use).empty()) {
+        std::fprintf(stderr, "no use has this name. These there are:\n%s",
+                     gpu_test::names_of_uses().c_str());
+        return 2;
     }
     count_teardown_failures();
     api_test::register_kernels();
