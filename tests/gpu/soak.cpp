@@ -13,6 +13,7 @@
 #include "soak_uses.hpp"
 #include "soak_vulkan.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -65,12 +66,17 @@ std::size_t entries_of(const char *folder) {
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
+Result<std::size_t> device_memory_in_use(const Workplace &place) {
+    CUSHIM_TRY(const MemoryInfo memory, place.context.memory_info());
+    return memory.total - memory.free;
+}
+
 Result<Figures> look(const Workplace &place, unsigned long rounds) {
     wait_for_released_closures();
-    CUSHIM_TRY(const MemoryInfo memory, place.context.memory_info());
+    CUSHIM_TRY(const std::size_t device_memory, device_memory_in_use(place));
     return Figures{resident_bytes(),
                    gpu_test::live_bytes(),
-                   memory.total - memory.free,
+                   device_memory,
                    entries_of("/proc/self/fd"),
                    entries_of("/proc/self/task"),
                    rounds};
@@ -114,7 +120,7 @@ Result<void> leave_behind(std::string_view what, const Workplace &place) {
     if (what == "descriptor") {
         (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
     } else if (what == "memory") {
-        CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(place.context, 1 << 20));
+        CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(place.context, 8 << 20));
         (void)buffer.release();
     } else if (what == "allocation") {
         (void)new char[64];
@@ -137,18 +143,23 @@ class Soak {
   public:
     Soak(const Workplace &place, const Options &options) : place_(place), options_(options) {}
 
-    // The figures after a fifth of the time, and at the end.
+    // The figures after a fifth of the time, and at the end. Drivers give device memory back in their own time, and
+    // hold now more, now less: what counts is the least that was in use in the fifth before each.
     Result<std::pair<Figures, Figures>> run() {
         CUSHIM_TRY(uses_, possible_uses(place_, options_.use));
         CUSHIM_TRY(const Figures settled, run_until(options_.seconds / 5));
+        CUSHIM_TRY_VOID(run_until(options_.seconds * 4 / 5));
         CUSHIM_TRY(const Figures last, run_until(options_.seconds));
         return std::pair(settled, last);
     }
 
   private:
     Result<Figures> run_until(double end) {
+        std::size_t least = ~std::size_t{0};
         while (seconds() < end) {
             CUSHIM_TRY_VOID(run_once());
+            CUSHIM_TRY(const std::size_t in_use, device_memory_in_use(place_));
+            least = std::min(least, in_use);
             if (seconds() >= next_line_) {
                 next_line_ += 10;
                 CUSHIM_TRY(const Figures now, look(place_, rounds_));
@@ -160,7 +171,8 @@ class Soak {
             CUSHIM_TRY_VOID(api_test::own_context_use().run(place_));
         }
         CUSHIM_TRY_VOID(run_once());
-        CUSHIM_TRY(const Figures now, look(place_, rounds_));
+        CUSHIM_TRY(Figures now, look(place_, rounds_));
+        now.device_memory = std::min(least, now.device_memory);
         print(seconds(), now);
         return now;
     }
@@ -218,7 +230,10 @@ void require_equal(const char *what, std::size_t settled, std::size_t last) {
 }
 
 void judge(const Figures &settled, const Figures &last) {
-    require_equal("bytes of the device in use", settled.device_memory, last.device_memory);
+    const std::size_t spread = api_test::simulator() != nullptr ? 0 : 32u << 20; // of the least
+    require(last.device_memory <= settled.device_memory + spread,
+            "bytes of the device in use were " + std::to_string(settled.device_memory) +
+                ", and are " + std::to_string(last.device_memory));
     require_equal("open descriptors", settled.descriptors, last.descriptors);
     require_equal("threads", settled.threads, last.threads);
     // The simulator remembers what is gone, so that it can tell of later uses.
