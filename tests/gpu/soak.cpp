@@ -267,6 +267,7 @@ Result<void> soak(const Options &options) {
                 options.seconds);
     {
         CUSHIM_TRY(const Workplace place, Workplace::on(device));
+        gpu_test::await_partner();
         CUSHIM_TRY(const auto figures, Soak(place, options).run());
         judge(figures.first, figures.second);
     }

@@ -39,6 +39,7 @@ bool send(int socket, const Answer &answer) {
 int process = -1;
 int own_end = -1;
 std::unique_ptr<Worker> worker; // one for all rounds
+Answer last;                    // a refusal is the last one
 
 Result<void> hand_out(int socket) {
     CUSHIM_TRY(const Device device, Device::get(0));
@@ -56,19 +57,21 @@ Result<void> hand_out(int socket) {
 }
 
 Result<Parcel> ask() {
-    Answer answer;
     // One that has ended cannot be asked, but has answered.
     (void)::send(own_end, "?", 1, MSG_NOSIGNAL);
-    if (recv(own_end, &answer, sizeof answer, MSG_WAITALL) != sizeof answer) {
-        answer = {};
+    Answer answer;
+    if (recv(own_end, &answer, sizeof answer, MSG_WAITALL) == sizeof answer) {
+        last = answer;
+    } else if (last.kind == Answer::Kind::here_it_is) {
+        last = {};
     }
-    switch (answer.kind) {
+    switch (last.kind) {
     case Answer::Kind::here_it_is:
         return Parcel::receive(own_end);
     case Answer::Kind::lacks_something:
-        return Error::unsupported_platform(answer.why_not);
+        return Error::unsupported_platform(last.why_not);
     default:
-        return Error::invalid_argument(answer.why_not);
+        return Error::invalid_argument(last.why_not);
     }
 }
 
@@ -113,6 +116,10 @@ bool start_partner() {
     close(ends[1]);
     own_end = ends[0];
     return started;
+}
+
+void await_partner() {
+    (void)ask(); // a refusal is told to who asks again
 }
 
 bool end_partner() {

@@ -11,6 +11,8 @@ int be_partner(int socket);
 
 // Starts it: this program with `--partner SOCKET`. False where that fails. Before CUDA is used.
 bool start_partner();
+// Until it has made what it makes, or cannot: what it takes of the device is flat from then on.
+void await_partner();
 // Closes the socket, and waits for its end. Whether all went well there.
 bool end_partner();
 
