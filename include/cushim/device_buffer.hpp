@@ -50,8 +50,9 @@ class DeviceMemory : public Owner<Memory> {
  * Threads: the rules of handle.hpp. Needs no current context and does not change it, but that the
  * streams legacy() and per_thread() are those of whatever context is current; memory that was
  * allocated in per_thread() goes on the thread where that was done, and memory of legacy() cannot go
- * while a blocking stream of its context is being captured: a failure of the teardown (status 906),
- * after which it is still there. Errors: out_of_memory;
+ * while a blocking stream of its context is being captured, nor a stream's memory while that stream is
+ * itself: a failure of the teardown (status 906, or 1), after which it is still there, and the capture is
+ * valid. After Context::reset_primary() memory of pools is not given back. Errors: out_of_memory;
  * invalid_argument where the bytes of `size` elements are more than a size_t holds. */
 template <DeviceType T>
 class DeviceBuffer {

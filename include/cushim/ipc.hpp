@@ -114,7 +114,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     IpcMemory() noexcept = default;
 
     /* Errors: invalid_argument where the allocation is smaller than the export says; wrong_context in
-     * the process that exported; status 1 for a handle that means nothing. Access from another device
+     * the process that exported; status 1 for a handle that means nothing; status 400 in another context of
+     * the device while one of this process has memory of that exporter open. Access from another device
      * is enabled as soon as that uses it.
      * cuIpcOpenMemHandle_v2, cuMemGetAddressRange_v2, cuIpcCloseMemHandle. Since CUDA 11.0. */
     CUSHIM_API static Result<IpcMemory> open(const Context &context,

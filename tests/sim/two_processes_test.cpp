@@ -318,7 +318,7 @@ TEST_CASE("one context per device opens what a process exports", "[processes]") 
     REQUIRE(d.cuCtxCreate(&other, 0, 0) == CUDA_SUCCESS);
 #endif
     CUdeviceptr elsewhere = 0;
-    CHECK(open(elsewhere, handle) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(open(elsewhere, handle) == CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
     close_memory(memory);
     REQUIRE(d.cuCtxSetCurrent(other) == CUDA_SUCCESS);

@@ -114,8 +114,9 @@ void change(const Work &work, CUgraphExec exec, const Nodes &nodes) {
 
 CUgraphExec instantiate(CUgraph graph) {
     CUgraphExec exec = nullptr;
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    return exec;
+    const CUresult made = d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    ask("cuGraphInstantiateWithFlags", made);
+    return made == CUDA_SUCCESS ? exec : nullptr;
 }
 
 } // namespace

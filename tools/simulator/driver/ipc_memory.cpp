@@ -270,7 +270,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsign
     const auto inside = unsealed<IpcMemoryHandle>(handle, CUDA_ERROR_INVALID_VALUE);
     require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT);
     check_device(inside, context);
-    require(!Opened::is_other_context(inside, context), CUDA_ERROR_INVALID_CONTEXT);
+    require(!Opened::is_other_context(inside, context), CUDA_ERROR_INVALID_HANDLE);
     Range *range = Opened::find(inside, context);
     if (range != nullptr) {
         ++static_cast<Opened *>(range->owner.get())->references;
