@@ -19,6 +19,7 @@ import sys
 
 import recording
 
+NEVER_ASKED = "(not asked)"  # since the process had ended by then
 NOT_ASKED = "not asked here"  # what a section says that takes more devices than there are
 
 
@@ -39,6 +40,10 @@ def is_named(section, names):
     return not names or any(f"{section} ".startswith(f"{name} ") for name in names)
 
 
+def is_asked(section):
+    return NOT_ASKED not in section.values()
+
+
 def by_question(sections, wanted):
     return {(section, question): answer for section in wanted if section in sections
             for question, answer in sections[section].items()}
@@ -46,13 +51,11 @@ def by_question(sections, wanted):
 
 def compare(theirs, ours, listed):
     """The differences that nobody listed, and the listed ones that are none."""
-    unexpected = []
-    for key, answer in theirs.items():
-        pair = (answer, ours.get(key, "(no answer)"))
-        if pair[0] != pair[1] and listed.get(key) != pair:
-            unexpected.append((*key, *pair))
-    unexpected += [(*key, "(not asked)", ours[key]) for key in ours if key not in theirs]
-    stale = [key for key in listed if key not in theirs or theirs[key] == ours.get(key)]
+    pairs = {key: (theirs.get(key, NEVER_ASKED), ours.get(key, "(no answer)"))
+             for key in [*theirs, *(key for key in ours if key not in theirs)]}
+    unexpected = [(*key, *pair) for key, pair in pairs.items()
+                  if pair[0] != pair[1] and listed.get(key) != pair]
+    stale = [key for key in listed if key not in pairs or pairs[key][0] == pairs[key][1]]
     return unexpected, stale
 
 
@@ -72,7 +75,8 @@ def main():
     options = arguments()
     recorded = recording.newest(open(path, encoding="utf-8").read() for path in options.recordings)
     simulated = recording.answers(recording.run(options.program, options.sections))
-    wanted = [s for s in {**recorded, **simulated} if is_named(s, options.sections)]
+    wanted = [s for s in {**recorded, **simulated}
+              if is_named(s, options.sections) and (options.sections or is_asked(simulated.get(s, {})))]
     unrecorded = [s for s in wanted if s not in recorded]
     wanted = [s for s in wanted if s in recorded]
     listed = {k: v for k, v in listed_differences(options.differences).items() if k[0] in wanted}
@@ -86,7 +90,7 @@ def main():
     ended = [s for s in unrecorded if "-- the section ended with status" in simulated[s]]
     for section in ended:
         print(f"did not come to its end: {section}")
-    skipped = [s for s in simulated if options.sections and NOT_ASKED in simulated[s].values()]
+    skipped = [s for s in simulated if options.sections and not is_asked(simulated[s])]
     for section in skipped:
         print(f"not asked here: {section}")
     print(f"{len(theirs)} answers, {len(listed)} deliberate differences, {len(unexpected)} unexpected ones; "
