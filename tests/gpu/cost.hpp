@@ -3,9 +3,9 @@
 // The same work is done by raw table calls and by wrappers, in short blocks by turns. Two blocks that
 // follow each other make a pair, and what the wrapper took more in it is one measurement: whatever slows
 // the machine down for longer than a pair slows both. The order within a pair changes from one to the
-// next, so that neither side profits from being second. What is told and checked is the median over a
-// number of pairs that is fixed beforehand: half of them may be disturbed by other work of the host, and
-// no lucky one counts more than its neighbours.
+// next, so that neither side profits from being second. What is told and checked is the median over the
+// pairs: half of them may be disturbed by other work of the host, and no lucky one counts more than its
+// neighbours. How many there are is settled before the first by how long one takes.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>

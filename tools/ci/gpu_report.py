@@ -86,7 +86,7 @@ def describe(info):
         "driver": {"release": driver_release(), "cuda": info["driver"]["cuda_version"]},
         "gpus": gpus,
         "processor": processor(),
-        "system": f"{platform.system()} {platform.release()}, {' '.join(platform.libc_ver())}",
+        "system": f"{platform.system()} {platform.release().split('-')[0]}, {' '.join(platform.libc_ver())}",
     }
 
 
