@@ -1,5 +1,6 @@
 // Batches of copies.
 #include "memory_tools.hpp"
+#include "pool_tools.hpp"
 
 #if CUDA_VERSION >= 13000
 
@@ -51,6 +52,33 @@ TEST_CASE("a batch copies all", "[batch_copy]") {
     CHECK(cu.cuStreamSynchronize(batch.stream) == good);
     CHECK(std::memcmp(view(batch.first, 16), pattern(64, 1).data(), 16) == 0);
     CHECK(std::memcmp(view(batch.second, 32), pattern(64, 2).data(), 32) == 0);
+    batch.end();
+}
+
+TEST_CASE("a batch is refused where the stream's device has no access", "[batch_copy]") {
+    start("devices=2");
+    const CUmemoryPool pool = create_pool(pool_properties(1));
+    Batch batch;
+    CUcontext own = nullptr;
+    REQUIRE(cu.cuCtxGetCurrent(&own) == good);
+    CUdeviceptr there = 0;
+    {
+        const OnDevice other(1);
+        there = allocate(pool, 64);
+        synchronize_stream();
+        REQUIRE(cu.cuCtxPushCurrent(own) == good);
+        batch.destinations[1] = there;
+        CHECK(batch.run() == invalid);
+        CHECK(cu.cuStreamSynchronize(batch.stream) == good);
+        const auto access = grant(0);
+        REQUIRE(cu.cuMemPoolSetAccess(pool, &access, 1) == good);
+        CHECK(batch.run() == good);
+        CHECK(cu.cuStreamSynchronize(batch.stream) == good);
+        REQUIRE(cu.cuCtxPopCurrent(&own) == good);
+        free_async(there);
+        synchronize_stream();
+    }
+    destroy(pool);
     batch.end();
 }
 

@@ -183,8 +183,12 @@ TEST_CASE("what an address is", "[runtime_memory]") {
     auto found = attributes(static_cast<char *>(memory) + 100);
     CHECK(found.type == cudaMemoryTypeDevice);
     CHECK(found.device == 1);
-    CHECK(found.devicePointer == static_cast<char *>(memory) + 100);
+    CHECK(found.devicePointer == nullptr); // none for the device that is chosen
     CHECK(found.hostPointer == nullptr);
+    REQUIRE(r.cudaDeviceEnablePeerAccess(1, 0) == cudaSuccess);
+    CHECK(attributes(static_cast<char *>(memory) + 100).devicePointer ==
+          static_cast<char *>(memory) + 100);
+    REQUIRE(r.cudaDeviceDisablePeerAccess(1) == cudaSuccess);
     CHECK(r.cudaFree(memory) == cudaSuccess);
 
     void *pinned = nullptr;

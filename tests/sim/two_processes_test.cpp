@@ -370,6 +370,19 @@ TEST_CASE("the device that opens memory of another may work on it", "[processes]
         const OnDevice third(2); // which opened nothing
         CHECK(cu.cuMemsetD8(memory, 8, 16) == invalid);
         expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
+        REQUIRE(cu.cuCtxEnablePeerAccess(second.context, 0) == good); // no access to what it opened
+        CHECK(cu.cuMemsetD8(memory, 8, 16) == invalid);
+        expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
+        REQUIRE(cu.cuCtxDisablePeerAccess(second.context) == good);
+    }
+    {
+        int ordinal = 77; // of the device that opened it
+        CHECK(cu.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory) ==
+              good);
+        CHECK(ordinal == 1);
+        const OnDevice owner(0);
+        CHECK(cu.cuMemsetD8(memory, 8, 16) == invalid);
+        expect_misuse("cuMemsetD8 on device 0 of memory that it cannot access");
     }
     close_memory(memory);
     child.channel().send('q');

@@ -153,18 +153,40 @@ TEST_CASE("a device without peer access is given none", "[vmm]") {
     release_physical(memory);
 }
 
-TEST_CASE("what a device may not touch makes its work fail", "[vmm]") {
-    start("devices=2");
+TEST_CASE("what a device may not touch is refused to its copies and memsets at once", "[vmm]") {
+    start("devices=2;" + std::string(GENERATE(from_range(all_modes()))));
+    const auto flags = GENERATE(CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ,
+                                CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    const CUresult to_read = flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? invalid : good;
+    const CUresult to_write = flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? good : invalid;
     Mapped memory(G, on_device(0));
+    write(memory.address, 77);
+    REQUIRE(d.cuCtxSynchronize() == good);
+    REQUIRE(set_access(memory.address, G, flags, 1) == good);
     CUcontext other = nullptr;
     REQUIRE(d.cuDevicePrimaryCtxRetain(&other, 1) == good);
     REQUIRE(d.cuCtxPushCurrent(other) == good);
-    CHECK(d.cuMemsetD8Async(memory.address, 1, 16, nullptr) == good);
-    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_misuse("queued work uses what its device cannot access");
+    CUdeviceptr own = 0;
+    REQUIRE(d.cuMemAlloc(&own, 16) == good);
+    std::uint32_t words[4] = {};
+    CHECK(d.cuMemcpyDtoH(words, memory.address, 16) == to_read);
+    CHECK(d.cuMemcpyDtoHAsync(words, memory.address, 16, nullptr) == to_read);
+    CHECK(d.cuMemcpyDtoD(own, memory.address, 16) == to_read);
+    CHECK(d.cuMemcpyDtoDAsync(own, memory.address, 16, nullptr) == to_read);
+    CHECK(d.cuMemcpyHtoD(memory.address, words, 16) == to_write);
+    CHECK(d.cuMemcpyHtoDAsync(memory.address, words, 16, nullptr) == to_write);
+    CHECK(d.cuMemcpyDtoD(memory.address, own, 16) == to_write);
+    CHECK(d.cuMemcpyDtoDAsync(memory.address, own, 16, nullptr) == to_write);
+    CHECK(d.cuMemsetD8(memory.address, 1, 16) == to_write);
+    CHECK(d.cuMemsetD8Async(memory.address, 1, 16, nullptr) == to_write);
+    CHECK(d.cuStreamWriteValue32_v2(nullptr, memory.address, 0x01010101, 0) == to_write);
+    CHECK(d.cuCtxSynchronize() == good); // nothing is lost by it
+    CHECK(d.cuMemFree(own) == good);
+    CHECK(misuses().empty());
     CHECK(d.cuCtxPopCurrent(&other) == good);
-    CHECK(d.cuDevicePrimaryCtxReset(1) == good);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    const std::uint32_t written = to_write == good ? 0x01010101 : 77;
+    CHECK(read(memory.address) == written);
 }
 
 TEST_CASE("an address tells its mapping, as long as somebody has access", "[vmm]") {

@@ -84,7 +84,7 @@ void batch_1d(CUdeviceptr *destinations, CUdeviceptr *sources, size_t *sizes, si
         entries.push_back({linear_copy(CU_MEMORYTYPE_UNIFIED, destinations[i],
                                        CU_MEMORYTYPE_UNIFIED, sources[i], sizes[i]),
                            attributes[attribute].srcAccessOrder});
-        static_cast<void>(Copy(entries.back().parameters)); // refuses what is wrong with it
+        Copy(entries.back().parameters).check_access_by(stream.context->device);
     }
     submit_batch(stream, std::move(entries), "cuMemcpyBatchAsync");
 }
@@ -180,7 +180,7 @@ void batch_3d(size_t count, CUDA_MEMCPY3D_BATCH_OP *operations, unsigned long lo
         require(operation.extent.width != 0 && operation.extent.height != 0 &&
                 operation.extent.depth != 0);
         entries.push_back({general_form(operation), operation.srcAccessOrder});
-        static_cast<void>(Copy(entries.back().parameters)); // refuses what is wrong with it
+        Copy(entries.back().parameters).check_access_by(stream.context->device);
     }
     submit_batch(stream, std::move(entries), "cuMemcpy3DBatchAsync");
 }

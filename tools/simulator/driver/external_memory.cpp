@@ -48,7 +48,7 @@ std::size_t importable_size(const platform::File &file) {
 
 // Memory that is used after the import, as CUDA does not allow it: the driver that was measured
 // lets it pass.
-void check_import_lives(const Range &range, std::size_t, std::size_t, bool) {
+void check_import_lives(const Range &range, std::size_t, std::size_t, bool, Accessor) {
     if (!*static_cast<const bool *>(range.owner.get())) {
         misuse("use after cuDestroyExternalMemory of " + range.describe());
     }

@@ -45,9 +45,14 @@ bool is_peer(const Context &context, int device) {
                        [device](const Context *peer) { return peer->device == device; });
 }
 
-// Opening enables the access of the device that opens, as if it were asked for.
-bool opened_for(const Range &range, int device) {
-    return range.memory == Memory::ipc && range.context->device == device;
+// Of memory that has no list of its own of whom it lets in: a device's own, a peer's, what it opened of another
+// process, what a graph's node lets it in.
+bool reaches_plain(const Context &context, const Range &range) {
+    if (range.memory == Memory::ipc) {
+        return range.context->device == context.device; // whatever contexts enable
+    }
+    return range.device == context.device || is_peer(context, range.device) ||
+           graph_grants(static_cast<CUdeviceptr>(range.base), context.device);
 }
 
 bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
@@ -57,7 +62,7 @@ bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
     if (range.memory == Memory::mapped) {
         return mapping_grants(address, context.device);
     }
-    return in_reach(context, range) ||
+    return reaches_plain(context, range) ||
            (range.memory == Memory::pool &&
             grants(pool_allocation(range).pool->access, context.device));
 }
@@ -86,9 +91,8 @@ void check_pointer(CUdeviceptr address, const std::string &kernel, const Context
 } // namespace
 
 bool in_reach(const Context &context, const Range &range) {
-    return range.device == context.device || is_peer(context, range.device) ||
-           opened_for(range, context.device) ||
-           graph_grants(static_cast<CUdeviceptr>(range.base), context.device);
+    return range.on_host() || range.memory == Memory::pool || range.memory == Memory::mapped ||
+           reaches_plain(context, range);
 }
 
 std::vector<Use> uses_of(const KernelArguments &arguments) {

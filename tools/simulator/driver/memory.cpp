@@ -3,6 +3,7 @@
 #include "core/context.hpp"
 #include "core/device.hpp"
 #include "core/graph.hpp"
+#include "core/kernel_memory.hpp"
 #include "core/misuse.hpp"
 #include "core/pool.hpp"
 #include "core/virtual_memory.hpp"
@@ -115,12 +116,13 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
-    current_context();
+    const Context &context = current_context();
     if (pbase == nullptr && psize == nullptr) {
         return CUDA_SUCCESS; // measured: of any address
     }
     const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(dptr));
     require(range != nullptr && range->memory != Memory::array, CUDA_ERROR_NOT_FOUND);
+    require(in_reach(context, *range), CUDA_ERROR_NOT_FOUND);
     std::uintptr_t base = range->base;
     std::size_t size = range->size;
     if (range->memory == Memory::mapped) {

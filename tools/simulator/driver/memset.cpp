@@ -43,14 +43,8 @@ void set_row(std::byte *row, const MemsetParameters &p) {
 }
 
 // Unlike copies, memsets run on the device of their stream, which has to reach the memory.
-bool reaches(const Context &context, const Range &range) {
-    // Pools and reservations have an access of their own.
-    return range.on_host() || range.memory == Memory::pool || range.memory == Memory::mapped ||
-           in_reach(context, range);
-}
-
 void check_reach(const Context &context, const Range &range, const char *what) {
-    if (!reaches(context, range)) {
+    if (!in_reach(context, range)) {
         misuse(std::string(what) + " on device " + std::to_string(context.device) +
                " of memory that it cannot access: " + range.describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
@@ -71,6 +65,7 @@ CUresult set_now(const MemsetParameters &parameters, const char *what) {
     refuse_capturing(stream);
     const Range &range = device_range(parameters.address, 1, true);
     check_reach(context, range, what);
+    check_access_by(context.device, parameters.address, span_of(parameters), true);
     const bool waits =
         range.on_host() || range.sync_memops; // else only work on the device is ordered
     work.synchronous = true;
@@ -87,6 +82,9 @@ CUresult set_later(CUstream handle, const MemsetParameters &parameters, const ch
         return CUDA_SUCCESS;
     }
     check_reach(*stream.context, device_range(parameters.address, 1, true), what);
+    if (stream.capture == nullptr) { // a node is checked when it runs
+        check_access_by(stream.context->device, parameters.address, span_of(parameters), true);
+    }
     submit(stream, std::move(work));
     return CUDA_SUCCESS;
 }

@@ -5,6 +5,11 @@
 #include "driver_functions.hpp"
 
 namespace sim::driver {
+namespace {
+
+constexpr int only_partial_native_atomics = 5; // which old headers do not name
+
+} // namespace
 
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
     device(dev);
@@ -15,9 +20,9 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
-    require(Flags == 0);
     Context &context = current_context();
     Context &peer = checked_context(peerContext);
+    require(Flags == 0);
     check_usable(peer);
     require(can_access_peer(context.device, peer.device), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     require(context.peers.insert(&peer).second, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
@@ -42,6 +47,9 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
     const int access = can_access_peer(srcDevice, dstDevice) ? 1 : 0;
     switch (static_cast<int>(attrib)) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+        *value = 0;
+        break;
+    case only_partial_native_atomics: // there are all or none
         *value = 0;
         break;
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:

@@ -1,6 +1,7 @@
 // What the driver says of an address.
 #include "core/context.hpp"
 #include "core/ipc.hpp"
+#include "core/kernel_memory.hpp"
 #include "core/memory.hpp"
 #include "core/platform.hpp"
 #include "core/pool.hpp"
@@ -75,10 +76,19 @@ CUresult p2p_tokens(void *data, Range &range) {
 }
 
 // The one attribute that is for the current context.
-CUresult device_pointer(void *data, CUdeviceptr address) {
+CUresult device_pointer(void *data, const Range &range, CUdeviceptr address) {
     const bool current = current_or_null() != nullptr;
-    write(data, current ? address : CUdeviceptr(0));
-    return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    const Context *context = living_current();
+    const bool reached = current && (context == nullptr || in_reach(*context, range));
+    write(data, reached ? address : CUdeviceptr(0));
+    return reached ? CUDA_SUCCESS : current ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+// Of another process's memory it is the device for which it was opened.
+int device_ordinal(const Range &range, CUdeviceptr address) {
+    return range.memory == Memory::mapped ? mapping_at(address)->memory.device()
+           : range.memory == Memory::ipc  ? range.context->device
+                                          : range.device;
 }
 
 CUdeviceptr mapping_start(const Range &range, CUdeviceptr address) {
@@ -97,7 +107,7 @@ CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {
                                                                   : CU_MEMORYTYPE_HOST));
         break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        return device_pointer(data, address);
+        return device_pointer(data, range, address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         return host_pointer(data, range, address);
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
@@ -113,8 +123,7 @@ CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {
         write(data, static_cast<unsigned int>(range.memory == Memory::managed));
         break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        write(data,
-              range.memory == Memory::mapped ? mapping_at(address)->memory.device() : range.device);
+        write(data, device_ordinal(range, address));
         break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
         write(data, static_cast<unsigned int>(can_export_ipc(range)));

@@ -150,7 +150,7 @@ CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
 CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
     Stream &to = stream_of(dst);
     const Stream &from = stream_of(src);
-    require(to.context == from.context, CUDA_ERROR_INVALID_CONTEXT);
+    require(to.context == from.context);
     std::copy(std::begin(from.attributes), std::end(from.attributes), std::begin(to.attributes));
     to.priority = from.priority;
     return CUDA_SUCCESS;

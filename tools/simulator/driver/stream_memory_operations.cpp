@@ -1,6 +1,7 @@
 // Streams that wait for values in memory, and write them.
 #include "core/context.hpp"
 #include "core/device.hpp"
+#include "core/kernel_memory.hpp"
 #include "core/memory.hpp"
 #include "core/misuse.hpp"
 #include "core/node_work.hpp"
@@ -89,9 +90,13 @@ void require_flush(CUdevice device) {
             CUDA_ERROR_NOT_SUPPORTED);
 }
 
-void check_value(CUdeviceptr address, std::size_t width, bool written) {
+// The stream's device has to reach the memory, as for memsets.
+void check_value(const Context &context, CUdeviceptr address, std::size_t width, bool written) {
     require(address % width == 0);
-    require(device_range(address, width, written).memory != Memory::managed);
+    const Range &range = device_range(address, width, written);
+    require(range.memory != Memory::managed);
+    check_access_by(context.device, address, width, written);
+    require(in_reach(context, range));
 }
 
 enum class Abi { first, second };
@@ -109,7 +114,8 @@ void check_abi(Abi abi, const MemoryOperation &operation, CUdevice device) {
     }
 }
 
-void check_operation(Abi abi, const MemoryOperation &operation, CUdevice device) {
+void check_operation(Abi abi, const MemoryOperation &operation, const Context &context) {
+    const CUdevice device = context.device;
     check_abi(abi, operation, device);
     switch (static_cast<int>(operation.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
@@ -118,14 +124,14 @@ void check_operation(Abi abi, const MemoryOperation &operation, CUdevice device)
         if ((operation.waitValue.flags & flush) != 0) {
             require_flush(device);
         }
-        check_value(operation.waitValue.address, width_of(operation), false);
+        check_value(context, operation.waitValue.address, width_of(operation), false);
         break;
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
         require(operation.writeValue.flags == CU_STREAM_WRITE_VALUE_DEFAULT ||
                 (abi == Abi::first &&
                  operation.writeValue.flags == CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
-        check_value(operation.writeValue.address, width_of(operation), true);
+        check_value(context, operation.writeValue.address, width_of(operation), true);
         break;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
         require(operation.flushRemoteWrites.flags == 0);
@@ -211,7 +217,7 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
         refuse_fatal(std::string(what) + " of a null list");
     }
     for (unsigned int i = 0; i < count; ++i) {
-        check_operation(abi, operations[i], stream.context->device);
+        check_operation(abi, operations[i], *stream.context);
     }
     submit(stream, batch_memory_work({operations, operations + count}, flags, what));
     return CUDA_SUCCESS;

@@ -29,17 +29,12 @@ CUmemPoolProps properties_of(const PoolState &pool) {
     return properties;
 }
 
-// Range::check: another device needs the pool's leave. Before the work runs it is not known which
-// device that is.
-void check_pool_access(const Range &range, std::size_t, std::size_t, bool write) {
-    if (!executing()) {
-        return;
-    }
+// Range::check: another device needs the pool's leave.
+void check_pool_access(const Range &range, std::size_t, std::size_t, bool write, Accessor device) {
     const PoolState &pool = *pool_allocation(range).pool;
-    const int who = current_context().device;
-    const auto found = pool.access.find(who);
+    const auto found = device ? pool.access.find(*device) : pool.access.end();
     const bool granted = found != pool.access.end() && (found->second & (write ? 2 : 1)) != 0;
-    require(who == pool.device || granted);
+    require(!device || *device == pool.device || granted);
 }
 
 // The memory that is to be freed in stream order: that of pools, and of cuMemAlloc, too. Refuses

@@ -7,6 +7,8 @@
 #include "core/module.hpp"
 #include "driver_functions.hpp"
 
+#include <algorithm>
+
 namespace sim {
 
 TextureObject::TextureObject(CUctx_st &owner) : Object(own_kind) {
@@ -59,11 +61,21 @@ void check_pitched(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
                  pitched.pitchInBytes * (pitched.height - 1) + pitched.width * element, false);
 }
 
-void check_resource(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
+// As measured, an array of another device asks for peer access.
+void check_array(const Array &array, const Context &context) {
+    const bool reached =
+        array.device == context.device ||
+        std::any_of(context.peers.begin(), context.peers.end(),
+                    [&array](const Context *peer) { return peer->device == array.device; });
+    require(reached, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+}
+
+void check_resource(const CUDA_RESOURCE_DESC &resource, const Context &context) {
+    const CUdevice device = context.device;
     require(resource.flags == 0);
     switch (resource.resType) {
     case CU_RESOURCE_TYPE_ARRAY:
-        checked(resource.res.array.hArray);
+        check_array(checked(resource.res.array.hArray), context);
         return;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
         checked(resource.res.mipmap.hMipmappedArray);
@@ -133,7 +145,7 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
                            const CUDA_RESOURCE_VIEW_DESC *pResViewDesc) {
     require(pTexObject != nullptr && pResDesc != nullptr && pTexDesc != nullptr);
     Context &context = current_context();
-    check_resource(*pResDesc, context.device);
+    check_resource(*pResDesc, context);
     check_texture(*pTexDesc);
     if (pResViewDesc != nullptr) {
         check_view(*pResDesc, *pResViewDesc);

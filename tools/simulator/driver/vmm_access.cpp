@@ -16,11 +16,9 @@ bool allows(CUmemAccess_flags flags, bool write) {
     return (flags & (write ? 2 : 1)) != 0;
 }
 
-// Whether the device that works now may do it. Before the work runs it is not known which that is:
-// any that may.
-bool may_access(const Mapping &mapping, bool write) {
-    if (executing()) {
-        const auto found = mapping.access.find(current_context().device);
+bool may_access(const Mapping &mapping, bool write, Accessor device) {
+    if (device) {
+        const auto found = mapping.access.find(*device);
         return found != mapping.access.end() && allows(found->second, write);
     }
     return std::any_of(mapping.access.begin(), mapping.access.end(),
@@ -105,10 +103,12 @@ bool Mapping::accessible() const noexcept {
                        [](const auto &entry) { return allows(entry.second, false); });
 }
 
-void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool write) {
+void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool write,
+                  Accessor device) {
     for (const std::size_t end = offset + size; offset < end;) {
         const Mapping *mapping = mapping_at(range.base + offset);
-        require(mapping != nullptr && !mapping->memory.multicast() && may_access(*mapping, write));
+        require(mapping != nullptr && !mapping->memory.multicast() &&
+                may_access(*mapping, write, device));
         offset = mapping->offset + mapping->size;
     }
 }

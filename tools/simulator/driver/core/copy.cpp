@@ -199,6 +199,14 @@ Copy::Copy(const CUDA_MEMCPY3D_PEER &p) : width(p.WidthInBytes), height(p.Height
                                *this, true);
 }
 
+void Copy::check_access_by(int device) const {
+    for (const auto &[side, write] : {std::pair(&source, false), std::pair(&destination, true)}) {
+        if (side->array == nullptr) {
+            sim::check_access_by(device, side->address, side->span, write);
+        }
+    }
+}
+
 void Copy::run() const {
     if (empty()) {
         return;
@@ -354,6 +362,7 @@ CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what, const 
         return CUDA_SUCCESS;
     }
     refuse_capturing(stream);
+    copy.check_access_by(stream.context->device);
     const bool host = copy.source.is_host() || copy.destination.is_host();
     if (!host && !wants_synchronous(copy.source) && !wants_synchronous(copy.destination)) {
         Work work = work_of(copy, parameters, what);
@@ -395,6 +404,9 @@ CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const
     const Copy copy(parameters);
     if (copy.empty()) {
         return CUDA_SUCCESS;
+    }
+    if (stream.capture == nullptr) { // a node is checked when it runs
+        copy.check_access_by(stream.context->device);
     }
     const Ticket ticket = submit(stream, work_of(copy, parameters, what));
     const bool waits = ticket && !ticket->done && !ticket->running;

@@ -35,6 +35,8 @@ struct Copy {
     // Refuses with INVALID_VALUE what the memory that it names does not allow. Null where nothing is copied.
     explicit Copy(const CUDA_MEMCPY3D_PEER &parameters);
     bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
+    // Refuses what mappings and pools do not let the device access that is to copy.
+    void check_access_by(int device) const;
     void run() const;
     std::vector<Use> uses() const;
     // The source as it is now, row after row.

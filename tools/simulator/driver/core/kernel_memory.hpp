@@ -24,9 +24,9 @@ std::vector<Use> uses_of(const KernelArguments &arguments);
 void check_pointers(const KernelArguments &arguments, const std::string &kernel,
                     const Context &context);
 
-// Whether the device of a context reaches memory that has no list of its own of whom it lets in, as pools and
-// reservations have one: its own memory, a peer's, what this device opened of another process, what a graph's
-// node lets it in.
+// False of memory that is out of reach of a context's device: another device's, without peer access, what another
+// device opened of another process, what no node of a graph lets it in. Of host memory it is true, and of pools
+// and reservations, which say themselves whom they let in: check_access_by().
 bool in_reach(const Context &context, const Range &range);
 
 // The calling thread runs the host function of a kernel in a context, for a scope.

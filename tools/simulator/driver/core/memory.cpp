@@ -1,5 +1,6 @@
 #include "memory.hpp"
 #include "call.hpp"
+#include "context.hpp"
 #include "device.hpp"
 #include "engine.hpp"
 #include "misuse.hpp"
@@ -59,7 +60,8 @@ void check_access(const Range &range, std::size_t offset, std::size_t size, bool
         return;
     }
     try {
-        range.check(range, offset, size, write);
+        range.check(range, offset, size, write,
+                    executing() ? Accessor(current_context().device) : Accessor());
     } catch (const Refusal &) {
         if (executing()) {
             misuse("queued work uses what its device cannot access: " + range.describe() +
@@ -83,6 +85,13 @@ Range &device_range(CUdeviceptr address, std::size_t size, bool write) {
     return *range;
 }
 
+void check_access_by(int device, CUdeviceptr address, std::size_t size, bool write) {
+    const Range *range = AddressSpace::get().find(address);
+    if (range != nullptr && range->check != nullptr) {
+        range->check(*range, address - range->base, size, write, device);
+    }
+}
+
 std::byte *device_view(CUdeviceptr address, std::size_t size, bool write) {
     Range &range = device_range(address, size, write);
     if (!range.usable) {
@@ -102,7 +111,8 @@ std::byte *view_or_null(CUdeviceptr address, std::size_t size) noexcept try {
         return nullptr;
     }
     if (range->check != nullptr) {
-        range->check(*range, address - range->base, size, true);
+        range->check(*range, address - range->base, size, true,
+                     executing() ? Accessor(current_context().device) : Accessor());
     }
     return range->view + (address - range->base);
 } catch (...) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,9 @@ class Backing {
     unsigned int counted_ = 0; // in which generation it was counted; 0: not at all
 };
 
+// The device that memory is accessed by. Nothing: it is not known yet, so any that may.
+using Accessor = std::optional<int>;
+
 struct Range {
     std::uintptr_t base = 0;   // the client's address
     std::size_t size = 0;      // bytes, exactly what was asked for
@@ -104,8 +108,9 @@ struct Range {
     // Stream-ordered memory: what is not yet allocated, or is freed already, in stream order.
     bool usable = true;
     std::shared_ptr<void> owner; // what else it keeps alive: a pool, a mapping table, an import
-    // For reservations: refuses where [offset, offset+size) is not mapped with that access.
-    void (*check)(const Range &, std::size_t offset, std::size_t size, bool write) = nullptr;
+    // For reservations and pools: refuses where [offset, offset+size) is not mapped, or the device lacks that access.
+    void (*check)(const Range &, std::size_t offset, std::size_t size, bool write,
+                  Accessor) = nullptr;
 
     bool on_host() const noexcept {
         return memory == Memory::host || memory == Memory::registered || memory == Memory::managed;
@@ -162,6 +167,9 @@ class AddressSpace {
 // The range that holds [address, address+size), to be read or written there. Refuses with INVALID_VALUE what
 // is not one living range, is out of its bounds, or lacks the access. A freed one is a misuse.
 Range &device_range(CUdeviceptr address, std::size_t size, bool write);
+// Refuses with INVALID_VALUE an access by a device that the mapping or pool behind the address does not let in. Of
+// addresses that are no device's memory, and of memory without such a list, it says nothing.
+void check_access_by(int device, CUdeviceptr address, std::size_t size, bool write);
 // The simulator's view of it. Throws a Fault, too, where stream-ordered memory is not usable now.
 std::byte *device_view(CUdeviceptr address, std::size_t size, bool write);
 // The same without any report; null instead of a refusal.

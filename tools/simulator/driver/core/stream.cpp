@@ -7,10 +7,20 @@
 #include "shared_state.hpp"
 
 #include <algorithm>
+#include <cstring>
+
+namespace {
+
+constexpr int synchronization_policy = 3; // which old headers name otherwise
+
+} // namespace
 
 CUstream_st::CUstream_st(CUctx_st &owner, unsigned int its_flags, int its_priority)
     : Object(own_kind), flags(its_flags), priority(its_priority),
       id(sim::engine().next_stream_id++), group(&sim::engine().groups[&owner]) {
+    // As measured, a policy that nobody has set is none of those with a name.
+    auto &policy = attributes[synchronization_policy].syncPolicy;
+    std::memset(&policy, 0xff, sizeof policy);
     context = &owner;
     group->context = &owner;
     group->streams.push_back(this);

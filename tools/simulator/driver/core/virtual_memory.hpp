@@ -144,6 +144,6 @@ std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, st
 std::size_t queued_users(CUdeviceptr address, std::size_t size,
                          std::optional<CUdevice> device = {});
 // Range::check of reservations.
-void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool write);
+void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool write, Accessor);
 
 } // namespace sim
