@@ -85,6 +85,28 @@ TEST_CASE("a registered function is launched by its host address", "[runtime_ker
     CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 
+#if CUDART_VERSION >= 12000
+TEST_CASE("a launch in a stream of another device than the chosen one", "[runtime_kernel]") {
+    start("devices=2");
+    sim_control().register_kernel("add", add_vectors, nullptr);
+    const Registered program;
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
+    {
+        Vectors v;
+        void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
+        REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+        REQUIRE(r.cudaDeviceSynchronize() == cudaSuccess);
+        REQUIRE(r.cudaSetDevice(0) == cudaSuccess);
+        CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {16, 1, 1}, arguments, 0, stream) ==
+              cudaSuccess);
+        CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+        CHECK(v.added());
+    }
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}
+#endif
+
 TEST_CASE("launches that are refused", "[runtime_kernel]") {
     start();
     const Registered program;

@@ -73,7 +73,7 @@ CUlaunchConfig launch_configuration(const cudaLaunchConfig_t *config) {
 
 cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
                              size_t sharedMem, cudaStream_t stream) {
-    const CUfunction function = function_of(func);
+    const CUfunction function = launched(func);
     return explained(CU(cuLaunchKernel)(function, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
                                         blockDim.y, blockDim.z, shared_size(sharedMem),
                                         stream_of(stream), args, nullptr),
@@ -82,14 +82,14 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args) {
     const CUlaunchConfig launch = launch_configuration(config);
-    const CUfunction function = function_of(func);
+    const CUfunction function = launched(func);
     return explained(CU(cuLaunchKernelEx)(&launch, function, args, nullptr), func, config->gridDim,
                      config->blockDim);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
                                         size_t sharedMem, cudaStream_t stream) {
-    const CUfunction function = function_of(func);
+    const CUfunction function = launched(func);
     return explained(CU(cuLaunchCooperativeKernel)(function, gridDim.x, gridDim.y, gridDim.z,
                                                    blockDim.x, blockDim.y, blockDim.z,
                                                    shared_size(sharedMem), stream_of(stream), args),

@@ -41,12 +41,20 @@ CUfunction function_of(const void *function) {
     demand(CU(cuKernelGetFunction)(&found, kernel_of(function)));
     return found;
 }
+
+CUfunction launched(const void *function) {
+    return reinterpret_cast<CUfunction>(kernel_of(function));
+}
 #else
 CUfunction function_of(const void *function) {
     need_context();
     const CUfunction found = function ? registered_function(function) : nullptr;
     require(found != nullptr, cudaErrorInvalidDeviceFunction);
     return found;
+}
+
+CUfunction launched(const void *function) {
+    return function_of(function);
 }
 #endif
 

@@ -26,5 +26,7 @@ CUfunction function_of(const void *function);
 #if CUDART_VERSION >= 12000
 CUkernel kernel_of(const void *function);
 #endif
+// What a launch names: the driver finds a kernel's function in the context of the stream.
+CUfunction launched(const void *function);
 
 } // namespace sim::runtime
