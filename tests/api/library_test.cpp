@@ -183,32 +183,44 @@ TEST_CASE("what is wrong with a library's code shows, with the compiler's words"
 }
 
 #if CUDA_VERSION >= 12000
-// As a real driver may do it: the words come when the code is first used.
-TEST_CASE("what the compiler says late goes into memory that is still there", "[library]") {
-    api_test::restart("");
-    static char *buffer;
-    buffer = nullptr;
-    const ScopedOverride<entry::cuLibraryLoadData> load(
+namespace {
+
+// As a real driver may do it: a library is loaded without a word, and keeps where its log goes.
+struct LateCompiler {
+    static inline char *log = nullptr;
+
+    LateCompiler() {
+        api_test::restart("");
+        log = nullptr;
+    }
+
+    const ScopedOverride<entry::cuLibraryLoadData> load{
         [](CUlibrary *made, const void *, CUjit_option *options, void **values, unsigned int number,
            CUlibraryOption *, void **, unsigned int) -> CUresult {
             for (unsigned int i = 0; i < number; ++i) {
                 if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
-                    buffer = static_cast<char *>(values[i]);
+                    log = static_cast<char *>(values[i]);
                 }
             }
             *made = reinterpret_cast<CUlibrary>(16);
             return CUDA_SUCCESS;
-        });
+        }};
+    const ScopedOverride<entry::cuLibraryUnload> unload{
+        [](CUlibrary) -> CUresult { return CUDA_SUCCESS; }};
+};
+
+} // namespace
+
+TEST_CASE("what the compiler says late goes into memory that is still there", "[library]") {
+    const LateCompiler compiler;
     const ScopedOverride<entry::cuLibraryGetKernel> get(
         [](CUkernel *, CUlibrary, const char *) -> CUresult {
-            std::copy_n("late words\n", 12, buffer);
+            std::copy_n("late words\n", 12, LateCompiler::log);
             return CUDA_ERROR_INVALID_PTX;
         });
-    const ScopedOverride<entry::cuLibraryUnload> unload(
-        [](CUlibrary) -> CUresult { return CUDA_SUCCESS; });
     const auto library = Library::load(api_test::device_code);
     REQUIRE(library.has_value());
-    REQUIRE(buffer != nullptr);
+    REQUIRE(LateCompiler::log != nullptr);
     const auto kernel = library->kernel("idle");
     CHECK(kernel.error().status() == CUDA_ERROR_INVALID_PTX);
     CHECK_THAT(kernel.error().message(), ContainsSubstring("late words"));
@@ -217,29 +229,14 @@ TEST_CASE("what the compiler says late goes into memory that is still there", "[
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
 TEST_CASE("words that come while a log is copied do not spoil the copy", "[library]") {
-    api_test::restart("");
-    static char *buffer;
-    buffer = nullptr;
-    const ScopedOverride<entry::cuLibraryLoadData> load(
-        [](CUlibrary *made, const void *, CUjit_option *options, void **values, unsigned int number,
-           CUlibraryOption *, void **, unsigned int) -> CUresult {
-            for (unsigned int i = 0; i < number; ++i) {
-                if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
-                    buffer = static_cast<char *>(values[i]);
-                }
-            }
-            *made = reinterpret_cast<CUlibrary>(16);
-            return CUDA_SUCCESS;
-        });
-    const ScopedOverride<entry::cuLibraryUnload> unload(
-        [](CUlibrary) -> CUresult { return CUDA_SUCCESS; });
+    const LateCompiler compiler;
     const auto library = Library::load(api_test::device_code);
     REQUIRE(library.has_value());
-    REQUIRE(buffer != nullptr);
+    REQUIRE(LateCompiler::log != nullptr);
     // The copy's memory is got once it is known how long the texts are.
-    const api_test::AtAllocation late([] { std::copy_n("late words\n", 12, buffer); });
+    const api_test::AtAllocation late([] { std::copy_n("late words\n", 12, LateCompiler::log); });
     const JitLog log = library->jit_log();
-    REQUIRE(std::string_view(buffer) == "late words\n");
+    REQUIRE(std::string_view(LateCompiler::log) == "late words\n");
     CHECK(log.error()[0] == '\0'); // as long as it was then
 }
 #endif
