@@ -81,8 +81,8 @@ CUresult set_later(CUstream handle, const MemsetParameters &parameters, const ch
     if (is_empty(parameters)) {
         return CUDA_SUCCESS;
     }
-    check_reach(*stream.context, device_range(parameters.address, 1, true), what);
     if (stream.capture == nullptr) { // a node is checked when it runs
+        check_reach(*stream.context, device_range(parameters.address, 1, true), what);
         check_access_by(stream.context->device, parameters.address, span_of(parameters), true);
     }
     submit(stream, std::move(work));

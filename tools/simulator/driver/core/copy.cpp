@@ -405,6 +405,10 @@ CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const
     if (copy.empty()) {
         return CUDA_SUCCESS;
     }
+    if (parameters.srcContext != parameters.dstContext) { // measured: such a copy is not captured
+        refuse_invalidated(stream);
+        refuse_capturing(stream);
+    }
     if (stream.capture == nullptr) { // a node is checked when it runs
         copy.check_access_by(stream.context->device);
     }
