@@ -61,6 +61,10 @@ NodeContent content_of(Stream &stream, Work &work) {
         return free_node(*stream.capture->graph, std::any_cast<CUdeviceptr>(work.parameters));
     }
     content.work = std::move(work);
+    if (content.work.type == CU_GRAPH_NODE_TYPE_KERNEL ||
+        content.work.type == CU_GRAPH_NODE_TYPE_MEMSET) {
+        content.home = stream.context;
+    }
     if (content.work.type == CU_GRAPH_NODE_TYPE_MEMCPY ||
         content.work.type == CU_GRAPH_NODE_TYPE_MEMSET) {
         content.context = stream.context;

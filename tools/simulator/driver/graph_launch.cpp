@@ -50,6 +50,15 @@ void run_condition(const Conditional &condition, const std::vector<std::shared_p
     }
 }
 
+// Where a step runs: as measured, kernels and memsets do so on their own context's device, whichever stream
+// their graph is launched in. One that has ended is as none.
+Stream &stream_for(const NodeContent &content, Stream &launched) {
+    Context *home = content.home;
+    const bool elsewhere = home != nullptr && home != launched.context &&
+                           Registry::get().find(home) == home && !home->destroyed && !home->ending;
+    return elsewhere ? legacy_stream(*home) : launched;
+}
+
 // Works that a body may have run at once, and never wait.
 void run_step(const Step &step, Stream &stream) {
     if (step.enabled && step.content.work.fault != CUDA_SUCCESS) {
@@ -61,7 +70,9 @@ void run_step(const Step &step, Stream &stream) {
         run_plan(*step.plans.front(), stream);
     } else if (step.enabled && step.content.work.run) {
         const Work work = step.content.work;
-        work.run(stream);
+        Stream &own = stream_for(step.content, stream);
+        const ContextScope scope(*own.context);
+        work.run(own);
     }
 }
 
@@ -132,9 +143,10 @@ std::vector<Ticket> enqueue_plan(Stream &stream, const Plan &plan,
             }
             tickets[i] = join(stream, enqueue_plan(stream, *step.plans.front(), after));
         } else {
-            tickets[i] =
-                enqueue(stream, step.enabled ? step.content.work : empty_work("disabled node"),
-                        std::move(after), false);
+            tickets[i] = step.enabled ? enqueue(stream_for(step.content, stream), step.content.work,
+                                                std::move(after), false)
+                                      : enqueue(stream, empty_work("disabled node"),
+                                                std::move(after), false);
         }
     }
     for (std::size_t i = 0; i < tickets.size(); ++i) {

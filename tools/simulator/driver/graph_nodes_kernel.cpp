@@ -206,6 +206,8 @@ NodeContent kernel_content(const KernelNode &node) {
     content.work = kernel_work(kernel_launch(node.function, node.grid, node.block,
                                              node.shared_bytes, node.arguments, node.extra),
                                "kernel node");
+    CUctx_st *bound = kernel_context(content);
+    content.home = bound != nullptr ? bound : current_or_null();
     return content;
 }
 

@@ -77,7 +77,7 @@ NodeContent copy_content(const CUDA_MEMCPY3D &parameters, CUcontext context) {
 
 NodeContent memset_content(const CUDA_MEMSET_NODE_PARAMS &p, CUcontext context) {
     NodeContent content;
-    content.context = context;
+    content.context = content.home = context;
     content.work =
         memset_work({p.dst, p.pitch, p.value, p.elementSize, p.width, p.height}, "memset node");
     return content;

@@ -78,8 +78,9 @@ namespace sim {
 // What a node of a graph, or its copy in an executable graph, does.
 struct NodeContent {
     Work work; // of child and conditional nodes and those of memory: the type only
-    CUcontext context = nullptr;                 // of parameters that name one
-    unsigned int batch_flags = 0;                // of a batch of memory operations
+    CUcontext context = nullptr;  // of parameters that name one
+    CUcontext home = nullptr;     // in which kernels and memsets run; null: in that of the launch
+    unsigned int batch_flags = 0; // of a batch of memory operations
     std::shared_ptr<GraphAllocation> allocation; // of nodes that allocate or free
     std::shared_ptr<Conditional> condition;
 };
