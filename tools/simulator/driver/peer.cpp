@@ -9,6 +9,12 @@ namespace {
 
 constexpr int only_partial_native_atomics = 5; // which old headers do not name
 
+// As recorded, a context that was destroyed answers 709 here.
+Context &checked_peer(CUcontext handle) {
+    return checked<Context>(handle, handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT
+                                                      : CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
 } // namespace
 
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
@@ -21,7 +27,7 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
 
 CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
     Context &context = current_context();
-    Context &peer = checked_context(peerContext);
+    Context &peer = checked_peer(peerContext);
     require(Flags == 0);
     check_usable(peer);
     require(can_access_peer(context.device, peer.device), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
@@ -32,7 +38,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
 
 CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
     Context &context = current_context();
-    Context &peer = checked_context(peerContext);
+    Context &peer = checked_peer(peerContext);
     require(context.peers.erase(&peer) == 1, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     return CUDA_SUCCESS;
 }
