@@ -41,6 +41,7 @@ AtAllocation::~AtAllocation() {
 
 } // namespace api_test
 
+// Those of arrays, too: a sanitizer's own would not come here.
 void *operator new(std::size_t size) {
     if (void *const memory = api_test::allocate(size)) {
         return memory;
@@ -50,6 +51,12 @@ void *operator new(std::size_t size) {
 void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
     return api_test::allocate(size);
 }
+void *operator new[](std::size_t size) {
+    return operator new(size);
+}
+void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
+    return api_test::allocate(size);
+}
 void operator delete(void *memory) noexcept {
     std::free(memory);
 }
@@ -57,6 +64,15 @@ void operator delete(void *memory, std::size_t) noexcept {
     std::free(memory);
 }
 void operator delete(void *memory, const std::nothrow_t &) noexcept {
+    std::free(memory);
+}
+void operator delete[](void *memory) noexcept {
+    std::free(memory);
+}
+void operator delete[](void *memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete[](void *memory, const std::nothrow_t &) noexcept {
     std::free(memory);
 }
 
