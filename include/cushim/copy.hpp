@@ -18,7 +18,9 @@
  * and device of the process.
  *
  * Threads: any. Needs no current context and does not change it, but that the streams legacy() and
- * per_thread() are those of whatever context is current.
+ * per_thread() are those of whatever context is current. Copies into a stream are queued with its context
+ * current, since CUDA refuses some by what is: cuCtxGetCurrent and, where another one is, cuCtxPushCurrent_v2,
+ * cuCtxPopCurrent_v2; of a borrowed stream cuStreamGetCtx, since CUDA 9.2.
  * Errors: invalid_argument, and what earlier work failed with.
  */
 #ifndef CUSHIM_COPY_HPP

@@ -5,6 +5,7 @@
 #include "call.hpp"
 #include "in_context.hpp"
 #include "ranges.hpp"
+#include "stream_context.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -29,6 +30,18 @@ Result<std::size_t> check(const Copy &copy) noexcept {
                                 copy.from, copy.to);
     }
     return bytes;
+}
+
+Result<void> queue(const Copy &copy, std::size_t bytes, CUstream stream) noexcept {
+    switch (copy.kind) {
+    case CopyKind::host_to_device:
+        return CUSHIM_DRIVER(cuMemcpyHtoDAsync, copy.to, host(copy.from), bytes, stream);
+    case CopyKind::device_to_host:
+        return CUSHIM_DRIVER(cuMemcpyDtoHAsync, host(copy.to), copy.from, bytes, stream);
+    case CopyKind::device_to_device:
+        break;
+    }
+    return CUSHIM_DRIVER(cuMemcpyAsync, copy.to, copy.from, bytes, stream);
 }
 
 Result<void> check(const Fill &fill) noexcept {
@@ -71,15 +84,7 @@ Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
     if (bytes == 0) {
         return {};
     }
-    switch (copy.kind) {
-    case CopyKind::host_to_device:
-        return CUSHIM_DRIVER(cuMemcpyHtoDAsync, copy.to, host(copy.from), bytes, stream.native());
-    case CopyKind::device_to_host:
-        return CUSHIM_DRIVER(cuMemcpyDtoHAsync, host(copy.to), copy.from, bytes, stream.native());
-    case CopyKind::device_to_device:
-        break;
-    }
-    return CUSHIM_DRIVER(cuMemcpyAsync, copy.to, copy.from, bytes, stream.native());
+    return in_context_of(stream, [&] { return queue(copy, bytes, stream.native()); });
 }
 
 Result<void> fill(const Context &context, const Fill &fill) noexcept {

@@ -7,6 +7,7 @@
 #include "in_context.hpp"
 #include "pitched_overlap.hpp"
 #include "ranges.hpp"
+#include "stream_context.hpp"
 
 namespace cushim::detail {
 
@@ -116,6 +117,15 @@ Result<void> copy_now(const PitchedCopy &copy) noexcept {
     return CUSHIM_DRIVER(cuMemcpy3D, &parameters);
 }
 
+Result<void> queue(const PitchedCopy &copy, CUstream stream) noexcept {
+    if (copy.to.extent.depth == 1) {
+        const auto parameters = parameters_of<CUDA_MEMCPY2D>(copy);
+        return CUSHIM_DRIVER(cuMemcpy2DAsync, &parameters, stream);
+    }
+    const CUDA_MEMCPY3D parameters = parameters_3d(copy);
+    return CUSHIM_DRIVER(cuMemcpy3DAsync, &parameters, stream);
+}
+
 // --- fills
 
 // `height` rows from `address` on.
@@ -159,12 +169,7 @@ Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept {
     if (copy.to.extent.empty()) {
         return {};
     }
-    if (copy.to.extent.depth == 1) {
-        const auto parameters = parameters_of<CUDA_MEMCPY2D>(copy);
-        return CUSHIM_DRIVER(cuMemcpy2DAsync, &parameters, stream.native());
-    }
-    const CUDA_MEMCPY3D parameters = parameters_3d(copy);
-    return CUSHIM_DRIVER(cuMemcpy3DAsync, &parameters, stream.native());
+    return in_context_of(stream, [&] { return queue(copy, stream.native()); });
 }
 
 Result<void> fill(const Context &context, const PitchedFill &fill) noexcept {

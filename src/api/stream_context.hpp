@@ -20,4 +20,21 @@ inline Result<Context> context_of(const Stream &stream) noexcept {
     return stream.context();
 }
 
+// Runs a call that queues something into the stream with the stream's context current: copies, which CUDA otherwise
+// checks for the device of whatever context is. Default streams are the current context's.
+template <class Call>
+Result<void> in_context_of(const Stream &stream, Call call) noexcept {
+    if (is_default(stream.native())) {
+        return call();
+    }
+    if (const State *const state = Access::state(stream)) {
+        const CUcontext context = static_cast<const InContext *>(state)->context;
+        CUSHIM_TRY(const ContextScope scope, ContextScope::enter(context));
+        return call();
+    }
+    CUSHIM_TRY(const Context context, stream.context());
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    return call();
+}
+
 } // namespace cushim::detail
