@@ -128,6 +128,7 @@ void event_of_killed_maker();
 void ordered_memory_and_captures();
 void ordered_memory_and_resets();
 void ipc_memory_in_two_contexts();
+void copies_elsewhere();
 void at_exit();
 void before_init();
 void hardly_failing();

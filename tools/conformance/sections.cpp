@@ -83,6 +83,7 @@ const Section sections[] = {
     {"ordered_memory_and_captures", ordered_memory_and_captures},
     {"ordered_memory_and_resets", ordered_memory_and_resets},
     {"ipc_memory_in_two_contexts", ipc_memory_in_two_contexts},
+    {"copies_elsewhere", copies_elsewhere},
     {"at_exit", at_exit},
     {"older_contexts", older_contexts},
     {"older_objects", older_objects},

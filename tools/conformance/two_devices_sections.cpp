@@ -14,6 +14,7 @@ const Section sections[] = {
     {"copies", two_devices::copies},
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
     {"wrong_copies", two_devices::wrong_copies},
+    {"copies_elsewhere", two_devices::copies_elsewhere},
     {"streams", two_devices::streams},
     {"events", two_devices::events},
     {"captures", two_devices::captures},

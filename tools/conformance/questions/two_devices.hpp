@@ -74,6 +74,7 @@ void peers();
 void reach();
 void copies();
 void wrong_copies();
+void copies_elsewhere();
 void streams();
 void events();
 void captures();

@@ -1,6 +1,8 @@
 // Copies of one row: between addresses of any kind, devices, and arrays.
 #include "core/context.hpp"
 #include "core/copy.hpp"
+#include "core/stream.hpp"
+#include "core/virtual_memory.hpp"
 #include "driver_functions.hpp"
 
 namespace sim {
@@ -25,6 +27,23 @@ CUDA_MEMCPY3D_PEER from_array(CUDA_MEMCPY3D_PEER copy, CUarray array, std::size_
     return copy;
 }
 
+bool is_of_several_mappings(CUdeviceptr address, std::size_t size) {
+    const Range *const range = AddressSpace::get().find(address);
+    const Mapping *const mapping = range != nullptr ? mapping_at(address) : nullptr;
+    return mapping != nullptr && size > mapping->offset + mapping->size - (address - range->base);
+}
+
+// As measured: without a current context such a copy is refused where `looked_at` goes on in another mapping. That is
+// the source, and the destination of cuMemcpyHtoDAsync.
+CUresult copy_row_later(CUstream handle, const CUDA_MEMCPY3D_PEER &row, CUdeviceptr looked_at,
+                        const char *what) {
+    const Stream &stream = stream_of(handle);
+    if (current_or_null() == nullptr && stream.capture == nullptr) {
+        require(!is_of_several_mappings(looked_at, row.WidthInBytes));
+    }
+    return copy_later(handle, row, what);
+}
+
 } // namespace
 } // namespace sim
 
@@ -35,8 +54,8 @@ CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) {
-    return copy_later(hStream, linear_copy(anywhere, dst, anywhere, src, ByteCount),
-                      "cuMemcpyAsync");
+    return copy_row_later(hStream, linear_copy(anywhere, dst, anywhere, src, ByteCount), src,
+                          "cuMemcpyAsync");
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount) {
@@ -46,9 +65,9 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t Byte
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
                               CUstream hStream) {
-    return copy_later(hStream,
-                      linear_copy(on_device, dstDevice, on_host, address_of(srcHost), ByteCount),
-                      "cuMemcpyHtoDAsync");
+    return copy_row_later(
+        hStream, linear_copy(on_device, dstDevice, on_host, address_of(srcHost), ByteCount),
+        dstDevice, "cuMemcpyHtoDAsync");
 }
 
 CUresult cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
@@ -58,9 +77,9 @@ CUresult cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 
 CUresult cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                               CUstream hStream) {
-    return copy_later(hStream,
-                      linear_copy(on_host, address_of(dstHost), on_device, srcDevice, ByteCount),
-                      "cuMemcpyDtoHAsync");
+    return copy_row_later(
+        hStream, linear_copy(on_host, address_of(dstHost), on_device, srcDevice, ByteCount),
+        srcDevice, "cuMemcpyDtoHAsync");
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
@@ -70,8 +89,9 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t By
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
                               CUstream hStream) {
-    return copy_later(hStream, linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount),
-                      "cuMemcpyDtoDAsync");
+    return copy_row_later(hStream,
+                          linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount),
+                          srcDevice, "cuMemcpyDtoDAsync");
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,

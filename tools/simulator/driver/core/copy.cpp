@@ -398,6 +398,17 @@ CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters, const c
     });
 }
 
+namespace {
+
+// As measured: the device of the context that is current, whichever stream it is; but where the copy names contexts.
+int copying_device(const CUDA_MEMCPY3D_PEER &parameters, const Stream &stream) {
+    const Context *const current = living_current();
+    const bool is_asked = current != nullptr && parameters.srcContext == nullptr;
+    return is_asked ? current->device : stream.context->device;
+}
+
+} // namespace
+
 CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
     Stream &stream = stream_of(handle);
     check_usable(*stream.context);
@@ -410,7 +421,7 @@ CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const
         refuse_capturing(stream);
     }
     if (stream.capture == nullptr) { // a node is checked when it runs
-        copy.check_access_by(stream.context->device);
+        copy.check_access_by(copying_device(parameters, stream));
     }
     const Ticket ticket = submit(stream, work_of(copy, parameters, what));
     const bool waits = ticket && !ticket->done && !ticket->running;
