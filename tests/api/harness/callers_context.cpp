@@ -49,16 +49,16 @@ void leave_foreign(CUcontext context) {
     }
 }
 
-CUcontext enter_primary() {
+CUcontext enter_primary(CUdevice device) {
     CUcontext context = nullptr;
-    REQUIRE(cushim::driver().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    REQUIRE(cushim::driver().cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS);
     push(context);
     return context;
 }
 
-void leave_primary() {
+void leave_primary(CUdevice device) {
     pop();
-    CHECK(cushim::driver().cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(cushim::driver().cuDevicePrimaryCtxRelease(device) == CUDA_SUCCESS);
 }
 
 } // namespace
@@ -69,6 +69,8 @@ const char *name_of(Current current) {
         return "a context of the caller's own";
     case Current::primary:
         return "the primary context of device 0";
+    case Current::other_device:
+        return "the primary context of device 1";
     default:
         return "none";
     }
@@ -76,19 +78,35 @@ const char *name_of(Current current) {
 
 CallersContext::CallersContext(Current current) : current_(current) {
     REQUIRE(current_context() == nullptr);
-    if (current == Current::foreign) {
+    switch (current) {
+    case Current::foreign:
         context_ = enter_foreign();
-    } else if (current == Current::primary) {
-        context_ = enter_primary();
+        break;
+    case Current::none:
+        break;
+    case Current::primary:
+        context_ = enter_primary(0);
+        break;
+    case Current::other_device:
+        context_ = enter_primary(1);
+        break;
     }
 }
 
 CallersContext::~CallersContext() {
     CHECK(current_context() == context_);
-    if (current_ == Current::foreign) {
+    switch (current_) {
+    case Current::foreign:
         leave_foreign(context_);
-    } else if (current_ == Current::primary) {
-        leave_primary();
+        break;
+    case Current::none:
+        break;
+    case Current::primary:
+        leave_primary(0);
+        break;
+    case Current::other_device:
+        leave_primary(1);
+        break;
     }
 }
 

@@ -119,6 +119,17 @@ std::optional<std::string> run_plainly(Scenario scenario, const std::string &set
     return lacking;
 }
 
+// The simulator has as many devices as it is told.
+bool has_other_device() {
+    int count = 0;
+    return simulator() != nullptr ||
+           (cushim::driver().cuDeviceGetCount(&count) == CUDA_SUCCESS && count > 1);
+}
+
+std::string with_two_devices(const std::string &settings) {
+    return settings.find("devices=") == std::string::npos ? settings + ";devices=2" : settings;
+}
+
 // The calls that a scenario makes, in order, by exported name. Those of the harness are not among them.
 std::vector<std::string> calls_of(Scenario scenario, const std::string &settings) {
     restart(settings);
@@ -234,6 +245,9 @@ void run_scenario(const char *name, Scenario scenario, const std::string &settin
     }
     for (const Current current : {Current::none, Current::primary}) {
         CHECK_FALSE(run_plainly(scenario, settings, current));
+    }
+    if (has_other_device()) {
+        CHECK_FALSE(run_plainly(scenario, with_two_devices(settings), Current::other_device));
     }
     if (simulator() == nullptr || is_old_driver()) {
         return;

@@ -1,8 +1,8 @@
 // Scenarios: uses of the wrappers from the first factory to the last owner gone, each of which is run
 //
 //   - on the simulator, in the immediate mode and in the adversarial one with 20 seeds;
-//   - with a context of the caller's own current, and in the immediate mode also with none, and with the primary
-//     context of device 0;
+//   - with a context of the caller's own current, and in the immediate mode also with none, with the primary
+//     context of device 0, and with that of device 1, where there is one;
 //   - there again, once for each driver call that it makes, with that call failing;
 //   - on simulated drivers of older versions, where it may answer requires_newer_driver;
 //   - on a real GPU.
@@ -31,7 +31,7 @@
 namespace api_test {
 
 // What is current on the thread when a scenario begins.
-enum class Current : unsigned char { foreign, none, primary };
+enum class Current : unsigned char { foreign, none, primary, other_device };
 
 // One run of a scenario.
 class Trial {
