@@ -96,6 +96,23 @@ SCENARIO_TEST("copies are queued in a stream", "[copy]") {
     return {};
 }
 
+// CUDA itself looks at what is current, and refuses a pool's memory where that is another device's context.
+SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream owner, Stream::create(context));
+    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
+    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate_async(owner, 100));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate_async(owner, 100));
+    const Stream stream = Stream::borrow(owner.native());
+    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
+    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
+    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
+    CUSHIM_TRY_VOID(owner.synchronize());
+    CHECK(received.span()[99] == 99);
+    return {};
+}
+
 SCENARIO_TEST("parts of memory are copied", "[copy]") {
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(100)));

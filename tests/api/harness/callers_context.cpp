@@ -58,6 +58,9 @@ CUcontext enter_primary(CUdevice device) {
 
 void leave_primary(CUdevice device) {
     pop();
+    if (simulator() == nullptr && device != 0) {
+        return; // stays for the process, as that of enter_foreign()
+    }
     CHECK(cushim::driver().cuDevicePrimaryCtxRelease(device) == CUDA_SUCCESS);
 }
 
@@ -107,6 +110,20 @@ CallersContext::~CallersContext() {
     case Current::other_device:
         leave_primary(1);
         break;
+    }
+}
+
+KeptPrimary::KeptPrimary() {
+    if (simulator() == nullptr) {
+        CUcontext context = nullptr;
+        REQUIRE(cushim::init().has_value());
+        REQUIRE(cushim::driver().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    }
+}
+
+KeptPrimary::~KeptPrimary() {
+    if (simulator() == nullptr) {
+        CHECK(cushim::driver().cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
     }
 }
 

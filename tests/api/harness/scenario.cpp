@@ -240,6 +240,7 @@ SweptCounts &swept() {
 
 void run_scenario(const char *name, Scenario scenario, const std::string &settings) {
     INFO(name);
+    const KeptPrimary kept;
     if (const auto lacking = run_plainly(scenario, settings)) {
         SKIP(*lacking);
     }
