@@ -53,7 +53,7 @@ TEST_CASE("a device on which a context failed gives the process no other", "[eng
     CHECK(d.cuCtxCreate_v2(&context, 0, 0) == unavailable);
     CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
     CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
-    // The other one works.
+    // The other one, which had no context then, works.
     REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == CUDA_SUCCESS);
     REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
     CHECK(order.launch(nullptr, 2) == CUDA_SUCCESS);
@@ -89,7 +89,68 @@ TEST_CASE("an error that is not sticky is told once", "[engine]") {
     destroy(stream);
 }
 
-TEST_CASE("another context goes on when one fails", "[engine]") {
+// As recorded of primary contexts, be they peers or not.
+TEST_CASE("a launch failure fails the contexts of the other devices, too", "[engine]") {
+    start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
+    const bool peers = GENERATE(false, true);
+    const auto &d = cushim::driver();
+    RunOrder order;
+    CUcontext first = nullptr, second = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&first) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
+    if (peers) {
+        REQUIRE(d.cuCtxEnablePeerAccess(second, 0) == CUDA_SUCCESS);
+    }
+    const CUstream one = make_stream();
+    REQUIRE(d.cuCtxSetCurrent(second) == CUDA_SUCCESS);
+    const CUstream two = make_stream();
+    CUdeviceptr memory = 0;
+    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemsetD8(memory, 0, 4) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(two, memory, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    REQUIRE(order.launch(two, 2) == CUDA_SUCCESS);
+
+    fail_work("cuLaunchHostFunc", 719);
+    REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_LAUNCH_FAILED);
+
+    CHECK(d.cuStreamSynchronize(two) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuStreamQuery(two) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    CUdeviceptr more = 0;
+    CHECK(d.cuMemAlloc(&more, 4) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuMemsetD8(memory, 1, 4) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.launch(two, 3) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.ran().empty());
+    CHECK(d.cuDevicePrimaryCtxReset(1) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+}
+
+// What is recorded of primary contexts is taken to hold of created ones. Nothing is recorded of a second context
+// of the same device.
+TEST_CASE("a launch failure fails created contexts of other devices alone", "[engine]") {
+    start("devices=2");
+    const auto &d = cushim::driver();
+    RunOrder order;
+    CUcontext first = nullptr, near = nullptr, far = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&first) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate_v2(&near, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate_v2(&far, 0, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
+    fail_work("cuLaunchHostFunc", 719);
+    REQUIRE(order.launch(nullptr, 1) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    REQUIRE(d.cuCtxSetCurrent(near) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuCtxDestroy(near) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(far) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuCtxDestroy(far) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+}
+
+// No other fault than 719 is recorded with two devices.
+TEST_CASE("another device's context goes on when one fails of an illegal address", "[engine]") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     const auto &d = cushim::driver();
     RunOrder order;

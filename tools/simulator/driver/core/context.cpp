@@ -57,6 +57,13 @@ void check_available(const Device &on) {
     require(!on.failed, device_unavailable);
 }
 
+// Recorded with two devices: after 719 in one's primary context the other's answers 719, too, be they peers or not,
+// and sets no memory. A created context is taken for no other than a primary one. Not recorded, and so with no effect
+// on other contexts: every other fault, contexts of the same device, and those that are made or revived later.
+bool takes_other_devices(CUresult status) {
+    return status == CUDA_ERROR_LAUNCH_FAILED;
+}
+
 void wait_for_change() {
     std::unique_lock lock(Lock::mutex(), std::adopt_lock);
     Lock::changed().wait(lock);
@@ -153,6 +160,25 @@ Context &current_context() {
 
 Context &checked_context(CUcontext handle) {
     return checked<Context>(handle, CUDA_ERROR_INVALID_CONTEXT);
+}
+
+void fail_context(Context &context, CUresult status) {
+    if (context.sticky != CUDA_SUCCESS) {
+        return;
+    }
+    context.sticky = status;
+    if (!takes_other_devices(status)) {
+        return;
+    }
+    Registry::get().for_each([&](Object &object) {
+        if (object.kind != Kind::context) {
+            return;
+        }
+        auto &other = static_cast<Context &>(object);
+        if (other.device != context.device && !other.destroyed && other.sticky == CUDA_SUCCESS) {
+            other.sticky = status;
+        }
+    });
 }
 
 ContextScope::ContextScope(Context &context) {

@@ -59,6 +59,9 @@ void check_usable(const Context &context);
 void check_still_usable(const Context *context);
 Context &checked_context(CUcontext handle); // INVALID_CONTEXT 201; a dead one 709
 
+// A fault of its work: every later call answers it. Some take the contexts of other devices along.
+void fail_context(Context &context, CUresult status);
+
 // Makes a context current for a scope, as work that runs on behalf of one.
 class ContextScope {
   public:

@@ -59,9 +59,7 @@ CUresult run_work(Operation &operation, Stream &stream) {
 
 void note_error(Stream &stream, CUresult result) {
     if (is_sticky(result)) {
-        if (stream.context->sticky == CUDA_SUCCESS) {
-            stream.context->sticky = result;
-        }
+        fail_context(*stream.context, result);
     } else if (stream.group->error == CUDA_SUCCESS) {
         stream.group->error = result;
     }

@@ -106,10 +106,7 @@ void report_deadlock(const std::vector<Ticket> &stuck) {
         if (operation->done || operation->running) {
             continue;
         }
-        Context &context = *operation->stream->context;
-        if (context.sticky == CUDA_SUCCESS) {
-            context.sticky = CUDA_ERROR_LAUNCH_TIMEOUT;
-        }
+        fail_context(*operation->stream->context, CUDA_ERROR_LAUNCH_TIMEOUT);
         finish(operation, CUDA_ERROR_LAUNCH_TIMEOUT);
     }
 }
