@@ -242,3 +242,42 @@ TEST_CASE("a device without peer access is not let in", "[pool]") {
     CHECK(d.cuMemPoolSetAccess(pool, &access, 1) == CUDA_ERROR_INVALID_DEVICE);
     destroy(pool);
 }
+
+// As recorded.
+TEST_CASE("a pool's memory outlives a reset where another context of the device lives", "[pool]") {
+    start(GENERATE(from_range(all_modes())));
+    CUcontext primary = nullptr, other = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&primary) == good);
+    REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == good);
+    const bool own = GENERATE(true, false), of_primary = GENERATE(true, false);
+    const auto pool = own ? create_pool() : default_pool();
+    REQUIRE(d.cuCtxSetCurrent(of_primary ? primary : other) == good);
+    const auto address = allocate(pool, 4096);
+    REQUIRE(d.cuMemsetD8Async(address, 7, 4096, nullptr) == good);
+    synchronize_stream();
+    REQUIRE(d.cuCtxSetCurrent(other) == good);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(used(pool) == 4096);
+    char byte = 0;
+    CHECK(d.cuMemcpyDtoH(&byte, address, 1) == good);
+    CHECK(byte == 7);
+    free_async(address);
+    synchronize_stream();
+    CHECK(used(pool) == 0);
+    if (own) {
+        destroy(pool);
+    }
+    CHECK(d.cuCtxDestroy(other) == good);
+    REQUIRE(d.cuCtxSetCurrent(primary) == good);
+}
+
+TEST_CASE("a pool's memory goes with a reset where only other devices have contexts", "[pool]") {
+    start("devices=2");
+    CUcontext other = nullptr;
+    REQUIRE(d.cuCtxCreate_v2(&other, 0, 1) == good);
+    REQUIRE(d.cuCtxPopCurrent(&other) == good);
+    allocate(default_pool(), 4096);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(used(default_pool()) == 0);
+    CHECK(d.cuCtxDestroy(other) == good);
+}

@@ -244,6 +244,17 @@ void check_context_flags(unsigned int flags) {
             schedule == CU_CTX_SCHED_YIELD || schedule == CU_CTX_SCHED_BLOCKING_SYNC);
 }
 
+bool has_created_context(CUdevice ordinal) {
+    bool found = false;
+    Registry::get().for_each([&](const Object &object) {
+        if (object.kind == Kind::context) {
+            const auto &context = static_cast<const Context &>(object);
+            found = found || (context.device == ordinal && !context.primary && !context.ending);
+        }
+    });
+    return found;
+}
+
 Context &create_context(CUdevice ordinal, unsigned int flags) {
     check_available(device(ordinal));
     Context *context = Registry::get().make<Context>(ordinal, false);

@@ -80,6 +80,8 @@ Context &primary_context(Device &device);
 // Counts one more who retains it, or one less. primary_contexts.cpp.
 Context &retain_primary(Device &device);
 void release_primary(Device &device);
+// Whether cuCtxCreate made one of the device that lives.
+bool has_created_context(CUdevice device);
 // Refuses flags that no driver knows.
 void check_context_flags(unsigned int flags);
 // Makes a context that cuCtxCreate made.

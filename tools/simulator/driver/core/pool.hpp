@@ -122,7 +122,7 @@ Range &add_pool_memory(std::shared_ptr<Backing> backing,
 // For cuMemFree: ends stream-ordered memory at once. The client has made sure that nothing uses it,
 // and the real driver does not look. Refuses what was freed already.
 void free_pool_memory(Range &range);
-// For a reset of a device: ends all stream-ordered memory there.
+// For a reset of a device that no other context uses: ends all stream-ordered memory there.
 void end_pool_memory_of(int device);
 // For calls that synchronise with a stream, an event or a context: pools give back what is beyond
 // their release thresholds.
