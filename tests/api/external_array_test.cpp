@@ -3,7 +3,10 @@
 
 #ifndef _WIN32
 #include "exported_memory.hpp"
+#include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
 
+#include <algorithm>
 #include <utility>
 
 using namespace cushim;
@@ -45,6 +48,55 @@ SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
     REQUIRE_FALSE(beyond);
     CHECK(beyond.error().kind() == ErrorKind::invalid_argument);
     return {};
+}
+
+TEST_CASE("an image is described to the driver as it was to cushim", "[X12]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("a real driver is not given descriptions of what is not there");
+    }
+    api_test::restart("");
+    const Context context = primary();
+    auto exported = export_memory(1).value();
+    const std::size_t size = exported.size();
+    const auto memory = ExternalMemory::import_from(context, exported.source(), size).value();
+    static CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC passed;
+    const api_test::SpiedCall<entry::cuExternalMemoryGetMappedMipmappedArray> spied(
+        [](CUmipmappedArray *, CUexternalMemory,
+           const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *image) { passed = *image; });
+    CUDA_ARRAY3D_DESCRIPTOR description{};
+    description.Width = 64;
+    description.Height = 16;
+    description.Format = CU_AD_FORMAT_FLOAT;
+    description.NumChannels = 2;
+    CHECK(memory.map_mipmapped(2 * page, description, 3));
+    CHECK(passed.offset == 2 * page);
+    CHECK(passed.arrayDesc.Width == 64);
+    CHECK(passed.arrayDesc.Height == 16);
+    CHECK(passed.arrayDesc.NumChannels == 2);
+    CHECK(passed.numLevels == 3);
+}
+
+TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("what is called in which order is looked at on the simulator");
+    }
+    api_test::restart("");
+    const Context context = primary();
+    auto exported = export_memory(1).value();
+    const std::size_t size = exported.size();
+    const auto memory = ExternalMemory::import_from(context, exported.source(), size).value();
+    CUDA_ARRAY3D_DESCRIPTOR description{};
+    description.Width = 16;
+    description.Format = CU_AD_FORMAT_FLOAT;
+    description.NumChannels = 1;
+    auto image = memory.map_mipmapped(0, description).value();
+    CHECK(image.release_after(Stream::create(context).value()).has_value());
+    check_refused(image.release_after(Stream::legacy()), ErrorKind::invalid_argument,
+                  "default stream");
+    const auto calls = api_test::calls_in([&] { CHECK(image.close().has_value()); });
+    const auto waited = std::find(calls.begin(), calls.end(), "cuStreamSynchronize");
+    REQUIRE(waited != calls.end());
+    CHECK(std::find(waited, calls.end(), "cuMipmappedArrayDestroy") != calls.end());
 }
 
 TEST_CASE("an image must have a size, and begin in its import", "[X12]") {

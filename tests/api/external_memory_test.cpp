@@ -170,6 +170,19 @@ SCENARIO_TEST("an import is given up, taken over and borrowed", "[X4]") {
     return adopted->close();
 }
 
+TEST_CASE("an import of no bytes is refused, and leaves the descriptor", "[X2]") {
+    api_test::restart("");
+    const Context context = primary();
+    auto exported = export_memory(1).value();
+    auto source = exported.source();
+    const int number = source.fd().get();
+    check_refused(ExternalMemory::import_from(context, std::move(source), 0),
+                  ErrorKind::invalid_argument, "0 bytes");
+    CHECK(source.fd().get() == number);
+    check_refused(ExternalMemory::adopt(context, reinterpret_cast<CUexternalMemory>(&exported), 0),
+                  ErrorKind::invalid_argument, "0 bytes");
+}
+
 TEST_CASE("a range must lie in its import", "[X3]") {
     api_test::restart("");
     const Context context = primary();

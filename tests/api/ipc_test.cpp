@@ -1,5 +1,6 @@
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
 
 #include <algorithm>
 #include <array>
@@ -79,6 +80,10 @@ TEST_CASE("a part of an allocation travels as bytes", "[ipc]") {
     const auto again = IpcExport::from_bytes(received->bytes());
     REQUIRE(again.has_value());
     CHECK(again->size() == 16);
+    // A byte too many.
+    std::array<std::byte, IpcExport::byte_count + 1> longer{};
+    std::copy(sent.begin(), sent.end(), longer.begin());
+    CHECK(IpcExport::from_bytes(longer).error().kind() == ErrorKind::invalid_argument);
     // An offset so large that the sum overflows; bytes that are too few.
     std::fill_n(sent.begin() + 64, 8, std::byte{0xff});
     CHECK(IpcExport::from_bytes(sent).error().kind() == ErrorKind::invalid_argument);
@@ -102,6 +107,18 @@ TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]"
     const auto place = api_test::Place::make().value();
     const auto mapped = api_test::map_new(place, place.unit).value();
     check_says(mapped.span<int>(), "PhysicalMemory::export_fd");
+}
+
+TEST_CASE("of a part of an allocation the driver is given the beginning of all of it",
+          "[ipc][P2]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    static CUdeviceptr asked;
+    asked = 0;
+    const api_test::SpiedCall<entry::cuIpcGetMemHandle> spied(
+        [](CUipcMemHandle *, CUdeviceptr address) { asked = address; });
+    CHECK(IpcExport::of(context, buffer.span().subspan(10, 5).value()));
+    CHECK(asked == buffer.native());
 }
 
 TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
@@ -224,6 +241,26 @@ TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]")
         CHECK(std::find(calls.begin(), calls.end(), "cuStreamSynchronize") != calls.end());
     }
     CHECK(IpcMemory().release_after(Stream::create(context).value()).has_value());
+}
+
+// In another context the call would close what somebody else has open there.
+TEST_CASE("opened memory is not closed outside of its context", "[ipc][P5]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    opened_address = buffer.native();
+    closed_count = 0;
+    const ScopedOverride<entry::cuIpcOpenMemHandle> open(open_own);
+    const ScopedOverride<entry::cuIpcCloseMemHandle> close(count_close);
+    auto memory = IpcMemory::open(context, made_up_export()).value();
+    const Context other = Context::create(context.device().value()).value();
+    const ContextScope scope = other.enter().value();
+    const ScopedOverride<entry::cuCtxPushCurrent> fails(
+        [](CUcontext) { return CUDA_ERROR_OUT_OF_MEMORY; });
+    const auto closed = memory.close();
+    REQUIRE_FALSE(closed);
+    CHECK(closed.error().status() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(closed_count == 0);
+    CHECK_FALSE(memory);
 }
 
 TEST_CASE("opened memory has whole and aligned elements, whatever the other process says",

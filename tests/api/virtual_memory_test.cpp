@@ -3,6 +3,7 @@
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 #include "harness/simulator.hpp"
+#include "harness/spied_call.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -77,6 +78,26 @@ SCENARIO_TEST("a range is reserved where it is wanted, as far as CUDA follows",
                AddressRange::reserve(place.device, place.unit, {.hint = range.native()}));
     CHECK(taken.native() != range.native());
     return {};
+}
+
+TEST_CASE("a hint and an alignment are told to CUDA", "[virtual_memory][V3]") {
+    const Place place = place_now();
+    static CUdeviceptr hint;
+    static std::size_t alignment;
+    const api_test::SpiedCall<entry::cuMemAddressReserve> spied(
+        [](CUdeviceptr *, std::size_t, std::size_t aligned, CUdeviceptr address,
+           unsigned long long) {
+            hint = address;
+            alignment = aligned;
+        });
+    const CUdeviceptr wanted = CUdeviceptr(1) << 40;
+    CHECK(AddressRange::reserve(place.device, place.unit,
+                                {.alignment = 2 * place.unit, .hint = wanted}));
+    CHECK(hint == wanted);
+    CHECK(alignment == 2 * place.unit);
+    CHECK(AddressRange::reserve(place.device, place.unit));
+    CHECK(hint == 0);
+    CHECK(alignment == 0);
 }
 
 TEST_CASE("ranges that cannot be are refused with the numbers", "[virtual_memory][V3]") {
