@@ -36,6 +36,7 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     CUSHIM_API static Result<Library> load_file(const char *path, const JitOptions &options = {},
                                                 JitLog *log = nullptr) noexcept;
 
+    // Takes over a library; cuLibraryUnload when the last owner goes.
     CUSHIM_API static Result<Library> adopt(CUlib_st *library) noexcept;
     // Does not own: the lender keeps it loaded.
     CUSHIM_API static Library borrow(CUlib_st *library) noexcept;
@@ -55,6 +56,7 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // cuLibraryGetKernelCount, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernel_count() const noexcept;
     // Puts kernels into an array of `size`, as many as there are and fit; how many those are.
+    // invalid_argument where the array is at address 0 and there is something to put in.
     // cuLibraryGetKernelCount, cuLibraryEnumerateKernels, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernels(AnyKernel *into, std::size_t size) const noexcept;
 

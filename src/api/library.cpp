@@ -10,6 +10,7 @@
 #include "jit_session.hpp"
 #include "loadable_code.hpp"
 #include "lookup.hpp"
+#include "ranges.hpp"
 
 #if CUDA_VERSION >= 12000
 
@@ -125,6 +126,9 @@ Result<std::size_t> Library::kernels(AnyKernel *into, std::size_t size) const no
     const std::size_t count = size < all ? size : all;
     if (count == 0) {
         return count;
+    }
+    if (into == nullptr) {
+        return detail::invalid_argument("%zu kernels into an array at address 0", size);
     }
     auto *const found = new (std::nothrow) CUkernel[count];
     if (found == nullptr) {

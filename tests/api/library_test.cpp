@@ -267,6 +267,19 @@ TEST_CASE("a name that is not in the library is in the message", "[library]") {
     CHECK(library->module(Context()).error().kind() == ErrorKind::invalid_argument);
 }
 
+TEST_CASE("kernels are not put into an array at address 0", "[library]") {
+    api_test::restart("");
+    if (headers_version() < Version::of(12, 4) || driver_version() < Version::of(12, 4)) {
+        SKIP("needs CUDA 12.4");
+    }
+    const auto library = load_library();
+    REQUIRE(library.has_value());
+    const auto nowhere = library->kernels(nullptr, 3);
+    REQUIRE_FALSE(nowhere.has_value());
+    CHECK(nowhere.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(nowhere.error().message(), ContainsSubstring("address 0"));
+}
+
 TEST_CASE("an empty library and an empty image are refused", "[library]") {
     api_test::restart("");
     if (!has_libraries()) {
