@@ -23,7 +23,9 @@ Result<void> check(const JitOptions &options) noexcept {
         }
     }
     const ComputeCapability target = options.target;
-    if (target.major_version < 0 || target.minor_version < 0 || target.minor_version > 9) {
+    constexpr int most = (std::numeric_limits<int>::max() - 9) / 10;
+    if (target.major_version < 0 || target.major_version > most || target.minor_version < 0 ||
+        target.minor_version > 9) {
         return invalid_argument("compute capability %d.%d", target.major_version,
                                 target.minor_version);
     }

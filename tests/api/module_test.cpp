@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -250,6 +251,10 @@ TEST_CASE("options out of their range are refused", "[module]") {
     CHECK_THAT(refused({.optimization_level = 5}).message(), ContainsSubstring("5"));
     CHECK(refused({.error_log_size = std::size_t(1) << 40}).kind() == ErrorKind::invalid_argument);
     CHECK(refused({.target = {-1, 0}}).kind() == ErrorKind::invalid_argument);
+    CHECK(refused({.target = {9, 10}}).kind() == ErrorKind::invalid_argument);
+    constexpr int largest = std::numeric_limits<int>::max(); // CUDA is told ten times as much
+    CHECK(refused({.target = {largest, 9}}).kind() == ErrorKind::invalid_argument);
+    CHECK(refused({.target = {largest / 10 + 1, 0}}).kind() == ErrorKind::invalid_argument);
 }
 
 TEST_CASE("an empty module and an empty context are refused", "[module]") {
