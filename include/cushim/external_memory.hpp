@@ -209,7 +209,7 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
     CUSHIM_API static Result<ExternalMemory>
     import_from(const Context &context, ExternalMemorySource &&source, std::size_t size) noexcept;
 
-    // Takes over an import of that context, of that many bytes.
+    // Takes over an import of that context, of that many bytes. invalid_argument for none, and for a null handle.
     CUSHIM_API static Result<ExternalMemory> adopt(const Context &context, CUexternalMemory memory,
                                                    std::size_t size) noexcept;
     // Does not own: the lender keeps it, and its context, alive, longer than what is mapped from it.
@@ -227,7 +227,9 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
                                                  std::size_t size) const noexcept;
 
     /* Maps an image of that many levels, which begins at `offset`. The description must be that of the
-     * other API's image: CUDA cannot check it.
+     * other API's image: CUDA cannot check it. `offset` is in bytes.
+     * Errors: invalid_argument with the numbers for an image that begins past the end of the import, has no
+     * levels or no width; what the driver says of the description.
      * cuExternalMemoryGetMappedMipmappedArray, cuMipmappedArrayDestroy. */
     CUSHIM_API Result<ExternalMipmappedArray>
     map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR &description,

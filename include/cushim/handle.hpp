@@ -3,7 +3,8 @@
  * An owner is two or three words. It is empty, or it holds a CUDA object in one of two ways:
  *
  *     owned     made by a factory (Stream::create) or taken over by adopt(): the last owner destroys
- *               it, and only then what it needs (its context, its memory, ...) may go
+ *               it, and only then what it needs (its context, its memory, ...) may go. adopt() of a null
+ *               handle is invalid_argument
  *     borrowed  by borrow(): never destroyed, and whoever lends it keeps it alive
  *
  * Owners are moved, not copied; what was moved from is empty. Where a type has share(), that gives

@@ -152,6 +152,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
 
 /* The handle of an event that was made with interprocess set, in this context. The event must live until
  * the other process has opened it.
+ * Errors: invalid_argument for an empty context or event; status 400 for an event that was made without
+ * interprocess.
  * cuIpcGetEventHandle, since CUDA 4.1. */
 CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept;
 
@@ -159,7 +161,7 @@ CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Eve
  * whose streams wait for it. Nodes of graphs may have it wherever they are launched. Otherwise it works like one of
  * this process, and is destroyed on its own. What it marks never happens if that process is killed before it does:
  * who cannot wait for ever asks query() first.
- * Errors: wrong_context in the process that exported.
+ * Errors: wrong_context in the process that exported; status 205 for a handle that means nothing.
  * cuIpcOpenEventHandle, cuEventDestroy_v2. Since CUDA 4.1. */
 CUSHIM_API Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept;
 

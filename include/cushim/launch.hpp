@@ -57,7 +57,8 @@ concept CudaLaunchAttribute = sizeof(T) == 72 && requires(const T &attribute) {
 } // namespace detail
 
 /* Attributes that LaunchConfig has no member for: an array of CUDA's own CUlaunchAttribute (headers
- * since CUDA 11.8). A view, read by the launch. */
+ * since CUDA 11.8). A view, read by the launch. At most 32 with those that LaunchConfig's members stand for,
+ * else invalid_argument, as for some at address 0. */
 class LaunchAttributes {
   public:
     constexpr LaunchAttributes() noexcept = default;

@@ -5,7 +5,8 @@
  * own.
  *
  * Threads: any. Needs no current context and does not change it.
- * Errors: invalid_argument with the numbers, wrong_context, and what the calls answer. */
+ * Errors: invalid_argument with the numbers, wrong_context, and what the calls answer; of clusters
+ * requires_newer_driver, and requires_newer_headers before CUDA 11.8. */
 #ifndef CUSHIM_OCCUPANCY_HPP
 #define CUSHIM_OCCUPANCY_HPP
 

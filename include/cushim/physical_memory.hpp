@@ -83,7 +83,8 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     create(Device device, std::size_t size, const PhysicalMemoryOptions &options = {}) noexcept;
 
     // Whether memory that is exportable to the fabric can be made here and now. Makes some, since
-    // the device's attribute alone proves nothing.
+    // the device's attribute alone proves nothing: false where that is refused with kind not_permitted or
+    // not_supported_by_device. cuMemGetAllocationGranularity, cuMemCreate, cuMemRelease; since CUDA 12.3.
     CUSHIM_API static Result<bool> fabric_works(Device device) noexcept;
 
     // Takes over memory of `size` bytes; cuMemRelease when the last owner goes.

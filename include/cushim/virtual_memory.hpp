@@ -58,6 +58,8 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
 
     // `size` bytes, a multiple of the host's page size and not 0; ranges for mappings are multiples of
     // the granularity. For all devices; `device` says whether there is virtual memory management.
+    // invalid_argument with the numbers for another size, alignment or hint; out_of_memory where so many
+    // addresses are not free.
     // cuMemAddressReserve, cuMemAddressFree.
     CUSHIM_API static Result<AddressRange>
     reserve(Device device, std::size_t size, const AddressRangeOptions &options = {}) noexcept;
@@ -81,7 +83,8 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
         return set_access(offset, size, std::span(&grant, 1));
     }
 
-    // What the device may do with what is mapped at `offset`. cuMemGetAccess.
+    // What the device may do with what is mapped at `offset`, in bytes; none where nothing was set.
+    // invalid_argument where that is past the end. cuMemGetAccess.
     CUSHIM_API Result<AccessFlags> get_access(std::size_t offset, Device device) const noexcept;
 
   private:

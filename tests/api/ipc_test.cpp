@@ -55,6 +55,19 @@ SCENARIO_TEST("an event is exported", "[ipc]") {
     return {};
 }
 
+TEST_CASE("what is no event for several processes is refused", "[ipc]") {
+    const Context context = context_now();
+    const Event plain = Event::create(context).value();
+    CHECK(export_event(context, plain).error().status() == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(refusal(export_event(context, Event())).find("empty") != std::string::npos);
+    CHECK(refusal(export_event(Context(), plain)).find("empty") != std::string::npos);
+    CHECK(open_event(context, IpcEventHandle()).error().status() == CUDA_ERROR_MAP_FAILED);
+    CHECK(refusal(open_event(Context(), IpcEventHandle())).find("empty") != std::string::npos);
+    const Event own = Event::interprocess(context).value();
+    const IpcEventHandle handle = export_event(context, own).value();
+    CHECK(open_event(context, handle).error().kind() == ErrorKind::wrong_context);
+}
+
 TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
     std::array<std::byte, 64> bytes{};
     for (std::size_t index = 0; index < bytes.size(); ++index) {
