@@ -1,3 +1,4 @@
+#include "harness/memory.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 
@@ -227,6 +228,30 @@ TEST_CASE("a pool goes through a fabric", "[pool]") {
     CHECK(imported->release() == pool.native()); // there is but one, and it has its owner
     CHECK(MemoryPool::import_fabric({}).error().status() == CUDA_ERROR_INVALID_VALUE);
     CHECK(MemoryPool().export_fabric().error().kind() == ErrorKind::invalid_argument);
+}
+
+namespace {
+
+CUdeviceptr their_memory = 0; // as another process would have exported it
+
+} // namespace
+
+TEST_CASE("memory out of an imported pool has no more bytes than there are", "[pool]") {
+    api_test::restart("");
+    const Context context = api_test::Trial::context().value();
+    const auto pool = MemoryPool::create(device().value()).value();
+    const auto stream = Stream::create(context).value();
+    their_memory = PoolBuffer<int>::allocate(pool, stream, 100).value().release();
+    const ScopedOverride<entry::cuMemPoolImportPointer> imports(
+        [](CUdeviceptr *to, CUmemoryPool, CUmemPoolPtrExportData *) {
+            *to = their_memory;
+            return CUDA_SUCCESS;
+        });
+    constexpr std::size_t many = std::size_t(1) << 28;
+    const auto more = PoolBuffer<int>::import_from(pool, stream, PoolPointer(), many);
+    CHECK(api_test::refusal(more).find(std::to_string(many * sizeof(int))) != std::string::npos);
+    CHECK(stream.synchronize().has_value());
+    CHECK(pool.usage().value().used == 0); // it was given back
 }
 
 TEST_CASE("NT handles of pools are Windows's", "[pool]") {

@@ -275,25 +275,28 @@ TEST_CASE("a device that lacks what an option asks for says so", "[physical_memo
     struct Case {
         const char *settings;
         PhysicalMemoryOptions options;
+        const char *lacking; // what drivers themselves do not say
     };
     PhysicalMemoryOptions compressible, rdma;
     compressible.compressible = true;
     rdma.gpu_direct_rdma = true;
-    std::vector<Case> cases = {
-        {"attribute.102=0", {}}, {"attribute.107=0", compressible}, {"attribute.110=0", rdma}};
+    std::vector<Case> cases = {{"attribute.102=0", {}, "virtual memory management"},
+                               {"attribute.107=0", compressible, "compress"},
+                               {"attribute.110=0", rdma, "RDMA"}};
 #ifndef _WIN32
-    cases.push_back({"attribute.103=0", shareable()});
+    cases.push_back({"attribute.103=0", shareable(), "file descriptors"});
 #endif
     if (supports(driver_version(), Feature::fabric_handles)) {
-        cases.push_back({"attribute.128=0", for_fabric()});
+        cases.push_back({"attribute.128=0", for_fabric(), "fabric"});
     }
     for (const Case &one : cases) {
         INFO(one.settings);
         api_test::restart(one.settings);
         const Device device = device_0();
         CHECK(refused(Granularity::of(device, one.options), ErrorKind::not_supported_by_device));
-        CHECK(refused(PhysicalMemory::create(device, std::size_t(2) << 20, one.options),
-                      ErrorKind::not_supported_by_device));
+        const auto memory = PhysicalMemory::create(device, std::size_t(2) << 20, one.options);
+        REQUIRE(refused(memory, ErrorKind::not_supported_by_device));
+        CHECK(std::string(memory.error().message()).find(one.lacking) != std::string::npos);
     }
     CHECK(api_test::leaks().empty());
 }

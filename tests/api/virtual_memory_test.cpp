@@ -273,6 +273,11 @@ SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(const auto first, MappedRange::map(range, 0, memory));
     CUSHIM_TRY(const auto second, MappedRange::map(range, place.unit, memory));
+    CUSHIM_TRY_VOID(range.set_access(place.unit, place.unit, place.access()));
+    CUSHIM_TRY(const auto not_given, first.get_access(place.device));
+    CUSHIM_TRY(const auto given, second.get_access(place.device));
+    CHECK(not_given == AccessFlags::none);
+    CHECK(given == AccessFlags::read_write);
     CUSHIM_TRY_VOID(range.set_access(0, 2 * place.unit, place.access()));
     for (const std::size_t offset : {std::size_t(0), place.unit, 2 * place.unit - 1}) {
         CUSHIM_TRY(const auto access, range.get_access(offset, place.device));
