@@ -195,14 +195,16 @@ TEST_CASE("a reset is known to what was made in a context that is borrowed", "[c
 }
 
 // A driver that is given such a stream crashes.
-TEST_CASE("a reset is known to memory of a stream that is borrowed", "[context]") {
+namespace {
+
+void reset_under_ordered_memory(bool stream_is_borrowed) {
     api_test::restart("");
     const Device device = Device::from_native(0);
     const auto context = Context::primary(device);
     REQUIRE(context.has_value());
     auto owned = Stream::create(*context);
     REQUIRE(owned.has_value());
-    const Stream stream = Stream::borrow(owned->native());
+    const Stream stream = stream_is_borrowed ? Stream::borrow(owned->native()) : owned->share();
     const auto pool = MemoryPool::create(device);
     REQUIRE(pool.has_value());
     auto buffer = DeviceBuffer<int>::allocate_async(stream, 4);
@@ -215,6 +217,16 @@ TEST_CASE("a reset is known to memory of a stream that is borrowed", "[context]"
         CHECK(pooled->close().has_value());
     });
     CHECK(calls.empty());
+}
+
+} // namespace
+
+TEST_CASE("a reset is known to memory of a stream that is borrowed", "[context]") {
+    reset_under_ordered_memory(true);
+}
+
+TEST_CASE("a reset is known to memory of a stream that it keeps", "[context]") {
+    reset_under_ordered_memory(false);
 }
 
 TEST_CASE("a scope keeps its context", "[context]") {
