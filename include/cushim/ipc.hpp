@@ -65,7 +65,8 @@ class IpcExport {
     static constexpr std::size_t byte_count = 80;
 
     /* Of memory that lives in this context. A part of an allocation is fine; the allocation is found.
-     * Errors: invalid_argument for memory that cannot be shared in this way, saying what can.
+     * Errors: invalid_argument for memory that cannot be shared in this way, saying what can; wrong_context
+     * for another device's.
      * cuPointerGetAttributes (CUDA 7.0), cuMemGetAddressRange_v2, cuIpcGetMemHandle (CUDA 4.1). */
     template <DeviceType T>
     static Result<IpcExport> of(const Context &context, DeviceSpan<T> memory) noexcept {

@@ -6,6 +6,7 @@
 #include "event_state.hpp"
 #include "memory_state.hpp"
 #include "ranges.hpp"
+#include "wrong_context.hpp"
 
 namespace cushim {
 namespace {
@@ -67,6 +68,21 @@ Result<Allocation> allocation_of(CUdeviceptr address) noexcept {
     return allocation;
 }
 
+// Of memory that is there: its attributes are told in every context, the allocation only in one whose device can
+// access it.
+Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
+    Allocation allocation;
+    const auto call = CUSHIM_FAILED_CALL(
+        cuMemGetAddressRange,
+        driver().cuMemGetAddressRange(&allocation.base, &allocation.size, address));
+    if (call.status == CUDA_ERROR_NOT_FOUND) {
+        return detail::wrong_context(call, "the memory is of another device than the context: "
+                                           "export it in a context of its own device");
+    }
+    CUSHIM_TRY_VOID(detail::checked(call.status, call.entry_point, call.introduced));
+    return allocation;
+}
+
 struct OpenedState final : detail::MemoryState {
     using MemoryState::MemoryState;
     // Unlike most, the call that closes needs the context.
@@ -103,7 +119,7 @@ Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUSHIM_TRY(const Traits traits, traits_of(address));
     CUSHIM_TRY_VOID(check_shareable(traits));
-    CUSHIM_TRY(const Allocation allocation, allocation_of(address));
+    CUSHIM_TRY(const Allocation allocation, allocation_in_context(address));
     IpcExport exported;
     exported.offset_ = address - allocation.base;
     exported.size_ = size;

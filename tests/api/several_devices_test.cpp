@@ -316,6 +316,20 @@ TEST_CASE("values go round all devices, each waiting for the one before", "[seve
     }
 }
 
+TEST_CASE("memory is exported in a context of its own device", "[several_devices]") {
+    api_test::restart("devices=2");
+    const std::vector<Device> devices = need_devices(2);
+    const Context own = ok(Context::primary(devices[0]));
+    const Context other = ok(Context::primary(devices[1]));
+    const auto buffer = ok(DeviceBuffer<int>::allocate(own, 100));
+    const auto refused = IpcExport::of(other, buffer.span());
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().kind() == ErrorKind::wrong_context);
+    CHECK(refused.error().status() == CUDA_ERROR_NOT_FOUND);
+    CHECK(std::string(refused.error().message()).find("another device") != std::string::npos);
+    CHECK(IpcExport::of(own, buffer.span()).has_value());
+}
+
 // --- a stream that memory of another device was to wait for goes with its context
 
 namespace {
