@@ -37,6 +37,27 @@ SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the call
     return second.synchronize();
 }
 
+TEST_CASE("a device without timelines says so of a handle of Windows", "[X7][X12]") {
+    if (api_test::simulator() == nullptr) {
+        SKIP("the device of this machine has what it has");
+    }
+    api_test::restart(
+        "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
+    const Context context = api_test::primary();
+    const std::intptr_t number = api_test::simulator()->make_semaphore_fd(0);
+    const std::unique_ptr<void, decltype(&CloseHandle)> handle(reinterpret_cast<HANDLE>(number),
+                                                               CloseHandle);
+    static int imports;
+    imports = 0;
+    const api_test::SpiedCall<entry::cuImportExternalSemaphore> spied(
+        [](CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *) { ++imports; });
+    const auto timeline =
+        TimelineSemaphore::import_win32(context, Win32Handle::handle(handle.get()));
+    REQUIRE_FALSE(timeline);
+    CHECK(timeline.error().kind() == ErrorKind::not_supported_by_device);
+    CHECK(imports == 0);
+}
+
 #else
 
 using api_test::need_simulator;
