@@ -178,6 +178,24 @@ TEST_CASE("what is made in a context after its reset is destroyed as ever", "[co
     CHECK((api_test::simulator() == nullptr || api_test::leaks().size() == before - 1));
 }
 
+TEST_CASE("every reset is known to what was made before it", "[context]") {
+    api_test::restart("");
+    const Device device = Device::from_native(0);
+    for (int round = 0; round != 3; ++round) {
+        const auto context = Context::primary(device);
+        REQUIRE(context.has_value());
+        auto stream = Stream::create(*context);
+        auto buffer = DeviceBuffer<int>::allocate(*context, 4);
+        REQUIRE((stream && buffer));
+        REQUIRE(Context::reset_primary(device).has_value());
+        const auto calls = api_test::calls_in([&] {
+            CHECK(stream->close().has_value());
+            CHECK(buffer->close().has_value());
+        });
+        CHECK(calls.empty());
+    }
+}
+
 TEST_CASE("a reset is known to what was made in a context that is borrowed", "[context]") {
     api_test::restart("");
     const auto owned = Context::primary(Device::from_native(0));

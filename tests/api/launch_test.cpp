@@ -2,6 +2,7 @@
 #include "harness/memory.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
+#include "harness/spied_call.hpp"
 
 #include <atomic>
 #include <limits>
@@ -192,6 +193,40 @@ TEST_CASE("more attributes than there is room for are refused", "[launch]") {
     const auto refused = launch_idle(loaded, {.more = {attributes.data(), attributes.size()}});
     CHECK(refused.error().kind() == ErrorKind::invalid_argument);
     CHECK_THAT(refused.error().message(), ContainsSubstring("33") && ContainsSubstring("32"));
+}
+
+namespace {
+
+// What the last launch said of its priority.
+struct {
+    int count;
+    int value;
+} told_priority;
+
+void look_at_priority(const CUlaunchConfig *config, CUfunction, void **, void **) {
+    told_priority = {};
+    for (unsigned int i = 0; i != config->numAttrs; ++i) {
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+            told_priority = {told_priority.count + 1, config->attrs[i].value.priority};
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("a priority is told to the driver, and only one that was set", "[launch]") {
+    const Loaded loaded = load_or_fail();
+    if (driver_version() < Version::of(11, 8)) {
+        SKIP("needs CUDA 11.8");
+    }
+    const api_test::SpiedCall<entry::cuLaunchKernelEx> spied(look_at_priority);
+    for (const int priority : {-3, -1, 0}) {
+        CHECK(launch_idle(loaded, {.priority = priority}));
+        CHECK(told_priority.count == 1);
+        CHECK(told_priority.value == priority);
+    }
+    CHECK(launch_idle(loaded, {.programmatic_stream_serialization = true}));
+    CHECK(told_priority.count == 0);
 }
 
 TEST_CASE("attributes that are nowhere are refused", "[launch]") {
