@@ -1,6 +1,7 @@
 #include "harness/memory.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
+#include "harness/spied_call.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -253,6 +254,24 @@ TEST_CASE("memory out of an imported pool has no more bytes than there are", "[p
     CHECK(stream.synchronize().has_value());
     CHECK(pool.usage().value().used == 0); // it was given back
 }
+
+#if CUDA_VERSION >= 12020
+TEST_CASE("how much a pool may hold is told to the driver", "[pool]") {
+    api_test::restart("");
+    if (driver_version() < Version::of(12, 2)) {
+        SKIP("needs CUDA 12.2");
+    }
+    static std::size_t told;
+    const api_test::SpiedCall<entry::cuMemPoolCreate> spied(
+        [](CUmemoryPool *, const CUmemPoolProps *properties) { told = properties->maxSize; });
+    MemoryPoolOptions options;
+    options.max_size = std::size_t(64) << 20;
+    CHECK(MemoryPool::create(device().value(), options).has_value());
+    CHECK(told == options.max_size);
+    CHECK(MemoryPool::create(device().value()).has_value());
+    CHECK(told == 0);
+}
+#endif
 
 TEST_CASE("NT handles of pools are Windows's", "[pool]") {
     api_test::restart("");
