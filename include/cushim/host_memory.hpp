@@ -23,8 +23,8 @@ struct PinnedOptions {
     bool portable = false;
     // Quicker for devices to read, and slow for the host to read: for what the host only writes.
     bool write_combined = false;
-    // Every element is T(); invalid_argument where there is no such thing. Without it they are
-    // whatever was in the memory.
+    // Every element is T(); invalid_argument where there is no such thing. It must not throw: an exception ends
+    // the program. Without it they are whatever was in the memory.
     bool value_initialize = true;
 };
 

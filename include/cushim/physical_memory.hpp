@@ -87,7 +87,7 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     // not_supported_by_device. cuMemGetAllocationGranularity, cuMemCreate, cuMemRelease; since CUDA 12.3.
     CUSHIM_API static Result<bool> fabric_works(Device device) noexcept;
 
-    // Takes over memory of `size` bytes; cuMemRelease when the last owner goes.
+    // Takes over memory of `size` bytes, which are not 0; cuMemRelease when the last owner goes.
     CUSHIM_API static Result<PhysicalMemory> adopt(CUmemGenericAllocationHandle handle,
                                                    std::size_t size) noexcept;
     // Does not own: the lender keeps it.

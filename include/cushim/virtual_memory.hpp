@@ -64,7 +64,8 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
     CUSHIM_API static Result<AddressRange>
     reserve(Device device, std::size_t size, const AddressRangeOptions &options = {}) noexcept;
 
-    // Takes over a range of just this address and size; cuMemAddressFree when the last owner goes.
+    // Takes over a range of just this address and size, neither of which is 0; cuMemAddressFree when the last
+    // owner goes.
     CUSHIM_API static Result<AddressRange> adopt(CUdeviceptr address, std::size_t size) noexcept;
     // Does not own: the lender keeps it.
     CUSHIM_API static AddressRange borrow(CUdeviceptr address, std::size_t size) noexcept;

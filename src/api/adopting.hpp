@@ -15,6 +15,13 @@ Result<void> need_handle(Handle handle) noexcept {
     return {};
 }
 
+// The same of memory and addresses, which have a size.
+template <class Handle>
+Result<void> need_handle_of(Handle handle, std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(need_handle(handle));
+    return size != 0 ? Result<void>() : Error::invalid_argument("adopting 0 bytes");
+}
+
 // The same of what lives in a context.
 template <class Handle>
 Result<void> need_handle_in(const Context &context, Handle handle) noexcept {

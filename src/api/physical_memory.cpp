@@ -233,7 +233,7 @@ Result<bool> PhysicalMemory::fabric_works(Device device) noexcept {
 
 Result<PhysicalMemory> PhysicalMemory::adopt(CUmemGenericAllocationHandle handle,
                                              std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle(handle));
+    CUSHIM_TRY_VOID(detail::need_handle_of(handle, size));
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
     state->handle = handle;
     return PhysicalMemory({handle, size, 0}, state.take());

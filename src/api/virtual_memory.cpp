@@ -117,7 +117,7 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
 }
 
 Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle(address));
+    CUSHIM_TRY_VOID(detail::need_handle_of(address, size));
     CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
     state->address = address;
     state->size = size;

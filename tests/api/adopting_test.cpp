@@ -67,6 +67,13 @@ TEST_CASE("nothing is not adopted", "[adopting]") {
     CHECK(calls.empty());
 }
 
+TEST_CASE("memory and addresses of no bytes are not adopted", "[adopting]") {
+    const auto memory = adopted("PhysicalMemory", PhysicalMemory::adopt(1 << 20, 0));
+    const auto range = adopted("AddressRange", AddressRange::adopt(1 << 20, 0));
+    CHECK(memory.said == "invalid argument: adopting 0 bytes");
+    CHECK(range.said == "invalid argument: adopting 0 bytes");
+}
+
 TEST_CASE("what lives in a context is not adopted without one", "[adopting]") {
     api_test::restart("");
     const auto calls = api_test::calls_in([] {
