@@ -91,7 +91,7 @@ TEST_CASE("an error that is not sticky is told once", "[engine]") {
 
 // As recorded of primary contexts, be they peers or not.
 TEST_CASE("a launch failure fails the contexts of the other devices, too", "[engine]") {
-    start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
+    start("devices=2;patience=2000;" + GENERATE_COPY(from_range(all_modes())));
     const bool peers = GENERATE(false, true);
     const auto &d = cushim::driver();
     RunOrder order;
