@@ -1,4 +1,4 @@
-// The linker: inputs are joined, names that are defined twice refused, logs written.
+// The linker: inputs are joined, visible names that are defined twice refused, logs written.
 #include "images.hpp"
 
 #include <cstdint>
@@ -109,6 +109,44 @@ TEST_CASE("a name that is defined twice is refused, and told in the log", "[link
     void *image = nullptr;
     CHECK(d().cuLinkComplete(link.get(), &image, nullptr) == CUDA_SUCCESS);
     CHECK(load_status(image) == CUDA_SUCCESS);
+}
+
+TEST_CASE("names that are not visible to other inputs may be the same", "[link]") {
+    start();
+    const auto of = [](const char *statements) {
+        return std::string(".version 7.0\n.target sm_52\n") + statements;
+    };
+    const Link link;
+    CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 own = 1;\n.global .u32 shown = 1;\n"
+                                        ".weak .global .u32 weak = 1;\n.entry k() { ret; }\n"
+                                        ".global .texref image;\n")) == CUDA_SUCCESS);
+    CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 own = 2;\n.visible .global .u32 shown = 2;\n"
+                                        ".weak .global .u32 weak = 2;\n.entry k() { ret; }\n"
+                                        ".global .texref image;\n")) == CUDA_SUCCESS);
+    // Of the three that are called so this is the module's.
+    CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 shown = 3;\n"
+                                        ".visible .entry k(.param .u64 a) { ret; }\n")) ==
+          CUDA_SUCCESS);
+    CHECK(link.add(CU_JIT_INPUT_PTX, of(".visible .global .u32 shown = 4;\n")) ==
+          CUDA_ERROR_INVALID_IMAGE);
+    CHECK(link.add(CU_JIT_INPUT_PTX, of(".visible .entry k() { ret; }\n")) ==
+          CUDA_ERROR_INVALID_IMAGE);
+    void *image = nullptr;
+    REQUIRE(d().cuLinkComplete(link.get(), &image, nullptr) == CUDA_SUCCESS);
+    const LoadedModule module(image);
+    const auto value = [&](const char *name) {
+        int read = 0;
+        CHECK(d().cuMemcpyDtoH(&read, module.global(name), sizeof read) == CUDA_SUCCESS);
+        return read;
+    };
+    CHECK(value("own") == 1);
+    CHECK(value("shown") == 2);
+    CHECK(value("weak") == 1);
+#if CUDA_VERSION >= 12040
+    std::size_t offset = 0, size = 0;
+    CHECK(d().cuFuncGetParamInfo(module.function("k"), 0, &offset, &size) == CUDA_SUCCESS);
+    CHECK(size == 8);
+#endif
 }
 
 TEST_CASE("bad inputs are refused", "[link]") {

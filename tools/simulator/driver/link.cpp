@@ -1,4 +1,4 @@
-// The linker: takes images, refuses names that are defined twice, gives back one image with all of them.
+// The linker: takes images, refuses visible names that are defined twice, gives back one image with all of them.
 #include "core/context.hpp"
 #include "core/jit_options.hpp"
 #include "core/module.hpp"
@@ -55,17 +55,31 @@ bool is_of_type(const std::string &bytes, CUjitInputType type) {
     return binary ? type != CU_JIT_INPUT_PTX : !ptx || type == CU_JIT_INPUT_PTX;
 }
 
-template <class Item, class Name>
-void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item> &from,
-            Name name) {
+// Of a name that several images define, the module has what is visible to all, else the first. Two that are
+// visible to all are refused.
+template <class Item>
+void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item> &from) {
     for (const Item &item : from) {
-        if (std::any_of(to.begin(), to.end(),
-                        [&](const Item &other) { return name(other) == name(item); })) {
+        const auto other =
+            std::find_if(to.begin(), to.end(), [&](const Item &o) { return o.name == item.name; });
+        if (other == to.end()) {
+            to.push_back(item);
+        } else if (item.linkage == Linkage::visible && other->linkage == Linkage::visible) {
             fail(state, CUDA_ERROR_INVALID_IMAGE,
-                 "nvlink error   : Multiple definition of '" + name(item) + "'");
+                 "nvlink error   : Multiple definition of '" + item.name + "'");
+        } else if (item.linkage > other->linkage) {
+            *other = item;
         }
     }
-    to.insert(to.end(), from.begin(), from.end());
+}
+
+// References of the same name are one.
+void append_references(std::vector<std::string> &to, const std::vector<std::string> &from) {
+    for (const std::string &name : from) {
+        if (std::find(to.begin(), to.end(), name) == to.end()) {
+            to.push_back(name);
+        }
+    }
 }
 
 void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, const char *name,
@@ -87,12 +101,10 @@ void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, c
         }
     }
     Image joined = state.image;
-    const auto named = [](const auto &item) -> const std::string & { return item.name; };
-    const auto itself = [](const std::string &item) -> const std::string & { return item; };
-    append(state, joined.kernels, image.kernels, named);
-    append(state, joined.variables, image.variables, named);
-    append(state, joined.textures, image.textures, itself);
-    append(state, joined.surfaces, image.surfaces, itself);
+    append(state, joined.kernels, image.kernels);
+    append(state, joined.variables, image.variables);
+    append_references(joined.textures, image.textures);
+    append_references(joined.surfaces, image.surfaces);
     if (joined.binary_cc != 0 && image.binary_cc != 0 && joined.binary_cc != image.binary_cc) {
         fail(state, CUDA_ERROR_NO_BINARY_FOR_GPU,
              std::string(name) + ": machine code for another device");

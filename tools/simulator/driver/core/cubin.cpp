@@ -13,6 +13,7 @@ constexpr std::size_t header_size = 64, section_size = 64, symbol_size = 24;
 constexpr unsigned int machine_cuda = 190;
 constexpr unsigned int type_nobits = 8, type_symbols = 2;
 constexpr unsigned int symbol_object = 1, symbol_function = 2;
+constexpr unsigned int binding_local = 0, binding_weak = 2;
 constexpr unsigned int other_entry = 0x10, other_managed = 0x04;
 constexpr int reserved_shared =
     1024; // of every block from 9.0 on: counted in the section, not in the attribute
@@ -35,6 +36,12 @@ struct Section {
     unsigned int type = 0, link = 0, info = 0;
     std::size_t offset = 0, size = 0;
 };
+
+Linkage linkage_of(unsigned int binding) noexcept {
+    return binding == binding_local  ? Linkage::local
+           : binding == binding_weak ? Linkage::weak
+                                     : Linkage::visible;
+}
 
 class Cubin {
   public:
@@ -141,7 +148,8 @@ class Cubin {
         const std::size_t count = table.size / symbol_size;
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t at = table.offset + i * symbol_size;
-            const auto type = static_cast<unsigned int>(number(at + 4, 1)) & 15U;
+            const auto info = static_cast<unsigned int>(number(at + 4, 1));
+            const unsigned int type = info & 15U;
             const auto other = static_cast<unsigned int>(number(at + 5, 1));
             const std::size_t home = number(at + 6, 2);
             if (home == 0 || home >= sections_.size()) {
@@ -151,18 +159,19 @@ class Cubin {
             if (type == symbol_function && (other & other_entry) != 0) {
                 ImageKernel kernel;
                 kernel.name = name;
+                kernel.linkage = linkage_of(info >> 4);
                 kernel.max_threads = 1024;
                 kernel.ptx_version = kernel.binary_version = image_.binary_cc;
                 kernels_by_symbol_[i] = image_.kernels.size();
                 image_.kernels.push_back(std::move(kernel));
             } else if (type == symbol_object && !name.starts_with("$")) {
                 add_variable(name, sections_[home], number(at + 8, 8), number(at + 16, 8),
-                             (other & other_managed) != 0);
+                             (other & other_managed) != 0, linkage_of(info >> 4));
             }
         }
     }
     void add_variable(std::string_view name, const Section &home, std::size_t offset,
-                      std::size_t size, bool managed) {
+                      std::size_t size, bool managed, Linkage linkage) {
         const bool constant = home.name.starts_with(".nv.constant3");
         if ((!constant && !home.name.starts_with(".nv.global")) || size == 0) {
             return;
@@ -172,6 +181,7 @@ class Cubin {
                         : constant ? ImageVariable::Kind::constant
                                    : ImageVariable::Kind::global;
         variable.name = name;
+        variable.linkage = linkage;
         variable.size = size;
         if (offset > home.size || size > home.size - offset) {
             damaged();

@@ -42,8 +42,12 @@ struct KernelParameter {
     std::size_t offset, size; // bytes, in the layout on the device
 };
 
+// Whose name it is when images are linked: its image's own, that of the first which has it, or of all.
+enum class Linkage : unsigned char { local, weak, visible };
+
 struct ImageKernel {
     std::string name;
+    Linkage linkage = Linkage::visible;
     std::vector<KernelParameter> parameters;
     int max_threads = 1024;
     int registers = 32;
@@ -63,6 +67,7 @@ struct ImageVariable {
     enum class Kind { global, constant, managed };
     Kind kind = Kind::global;
     std::string name;
+    Linkage linkage = Linkage::visible;
     std::size_t size = 0;
     std::vector<std::byte> initial; // as many bytes as are not zero, from the beginning
 };

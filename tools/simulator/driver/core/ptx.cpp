@@ -80,14 +80,7 @@ class Reader {
     }
 
     void read_module_statement() {
-        bool external = false;
-        for (;;) {
-            if (in_.accept(".extern")) {
-                external = true;
-            } else if (!in_.accept(".visible") && !in_.accept(".weak") && !in_.accept(".common")) {
-                break;
-            }
-        }
+        const bool external = read_linkage();
         const Token first = in_.take();
         if (first.kind != Token::Kind::directive) {
             fail_at(first.line, CUDA_ERROR_INVALID_PTX,
@@ -111,6 +104,23 @@ class Reader {
         } else {
             fail_at(first.line, CUDA_ERROR_INVALID_PTX,
                     "error   : Unknown directive '" + std::string(first.text.substr(0, 64)) + "'");
+        }
+    }
+
+    // Whether it is another image's.
+    bool read_linkage() {
+        bool external = false;
+        linkage_ = Linkage::local;
+        for (;;) {
+            if (in_.accept(".extern")) {
+                external = true;
+            } else if (in_.accept(".visible")) {
+                linkage_ = Linkage::visible;
+            } else if (in_.accept(".weak") || in_.accept(".common")) {
+                linkage_ = Linkage::weak;
+            } else {
+                return external;
+            }
         }
     }
 
@@ -237,6 +247,7 @@ class Reader {
                         : constant       ? ImageVariable::Kind::constant
                                          : ImageVariable::Kind::global;
         variable.name = declared.name;
+        variable.linkage = linkage_;
         variable.size = declared.element * count;
         variable.initial = std::move(initial_);
         initial_.clear();
@@ -300,6 +311,7 @@ class Reader {
     void read_entry() {
         ImageKernel kernel;
         kernel.name = in_.name();
+        kernel.linkage = linkage_;
         kernel.ptx_version = image_.minimum_cc;
         if (in_.accept("(") && !in_.accept(")")) {
             do {
@@ -457,7 +469,8 @@ class Reader {
 
     Lexer in_;
     Image image_;
-    int version_ = 0; // 84 for 8.4
+    int version_ = 0;                  // 84 for 8.4
+    Linkage linkage_ = Linkage::local; // of the statement
     std::vector<std::byte> initial_;
 };
 
