@@ -1,4 +1,4 @@
-// The linker: inputs are joined, visible names that are defined twice refused, logs written.
+// The linker: inputs are joined, visible names that are defined twice refused, libraries taken, logs written.
 #include "images.hpp"
 
 #include <cstdint>
@@ -147,6 +147,51 @@ TEST_CASE("names that are not visible to other inputs may be the same", "[link]"
     CHECK(d().cuFuncGetParamInfo(module.function("k"), 0, &offset, &size) == CUDA_SUCCESS);
     CHECK(size == 8);
 #endif
+}
+
+TEST_CASE("a library of objects is linked, of which nothing is read", "[link]") {
+    start();
+    const auto member = [](const std::string &content, std::size_t size) {
+        std::string header = "object.o/       0           0     0     644     ";
+        header += std::to_string(size);
+        header.resize(58, ' ');
+        return header + "`\n" + content;
+    };
+    const std::string magic = "!<arch>\n";
+    const std::string good = magic + member("odd\n", 3) + member("last", 4);
+    const auto path =
+        std::filesystem::temp_directory_path() /
+        ("cushim-library-test-" + std::to_string(reinterpret_cast<std::uintptr_t>(&good) ^
+                                                 static_cast<std::uintptr_t>(std::rand())));
+    std::ofstream(path, std::ios::binary) << good;
+    char log[64] = "";
+    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+    const Link link({CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, values);
+    const auto add = [&](CUjitInputType type, std::string bytes) {
+        return d().cuLinkAddData(link.get(), type, bytes.data(), bytes.size(), "mine.a", 0, nullptr,
+                                 nullptr);
+    };
+    CHECK(link.add(CU_JIT_INPUT_PTX, second) == CUDA_SUCCESS);
+    CHECK(d().cuLinkAddFile(link.get(), CU_JIT_INPUT_LIBRARY, path.string().c_str(), 0, nullptr,
+                            nullptr) == CUDA_SUCCESS);
+    std::filesystem::remove(path);
+    CHECK(add(CU_JIT_INPUT_LIBRARY, magic) == CUDA_SUCCESS);
+    CHECK(add(CU_JIT_INPUT_OBJECT, good) == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(add(CU_JIT_INPUT_PTX, good) == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(log == std::string("mine.a: not of the type it is said to be\n"
+                             "mine.a: not of the type it is said to be\n")
+                     .substr(0, sizeof log - 1));
+    for (const std::string &bad :
+         {good.substr(0, good.size() - 1), good.substr(0, 30), magic + member("last", 5),
+          magic + member("", 3) + "much more", magic + std::string(60, ' '),
+          magic + std::string(58, ' ') + "`\n"}) {
+        INFO(bad);
+        CHECK(add(CU_JIT_INPUT_LIBRARY, bad) == CUDA_ERROR_INVALID_IMAGE);
+    }
+    void *image = nullptr;
+    REQUIRE(d().cuLinkComplete(link.get(), &image, nullptr) == CUDA_SUCCESS);
+    const LoadedModule module(image);
+    module.function("two");
 }
 
 TEST_CASE("bad inputs are refused", "[link]") {

@@ -52,6 +52,9 @@ bool is_of_type(const std::string &bytes, CUjitInputType type) {
     const bool binary = bytes.starts_with("\x7f"
                                           "ELF") ||
                         bytes.starts_with("\x50\xed\x55\xba");
+    if (is_archive(bytes)) {
+        return type == CU_JIT_INPUT_LIBRARY;
+    }
     return binary ? type != CU_JIT_INPUT_PTX : !ptx || type == CU_JIT_INPUT_PTX;
 }
 
@@ -82,6 +85,14 @@ void append_references(std::vector<std::string> &to, const std::vector<std::stri
     }
 }
 
+Image read_input(const std::string &bytes) {
+    if (is_archive(bytes)) {
+        check_archive(bytes);
+        return {};
+    }
+    return read_image(bytes.data(), bytes.size());
+}
+
 void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, const char *name,
          const JitOptions &compiler) {
     require(state.linked.empty());
@@ -91,7 +102,7 @@ void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, c
     }
     Image image;
     try {
-        image = read_image(bytes.data(), bytes.size());
+        image = read_input(bytes);
     } catch (const ImageProblem &problem) {
         fail(state, problem.status, std::string(name) + ": " + problem.text);
     }

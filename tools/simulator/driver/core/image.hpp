@@ -24,7 +24,8 @@
 // target cc=M.N         machine code: other devices answer NO_BINARY_FOR_GPU; default: runs everywhere
 //
 // Numbers are decimal or begin with 0x. Of real images, PTX is read for its entries, parameters and
-// variables, a cubin for the same out of its symbols, a fatbin for what it holds uncompressed. What a
+// variables, a cubin for the same out of its symbols, a fatbin for what it holds uncompressed. The linker
+// takes libraries of objects, too, but reads nothing out of them: they give no kernels and no variables. What a
 // kernel computes is never read: that is the host function that the test registers under its name.
 #pragma once
 
@@ -103,6 +104,10 @@ Image read_cubin(const std::byte *bytes, std::size_t size);  // cubin.cpp
 Image read_fatbin(const std::byte *bytes, std::size_t size); // fatbin.cpp
 std::size_t cubin_size(const std::byte *bytes) noexcept;     // by its own header; 0: not one
 std::size_t fatbin_size(const std::byte *bytes) noexcept;    // the same
+// A library of host objects that hold device code, as libcudadevrt.a is one. archive.cpp.
+bool is_archive(std::string_view bytes) noexcept;
+// Throws ImageProblem where it is damaged.
+void check_archive(std::string_view bytes);
 // A file of bytes; refuses with FILE_NOT_FOUND.
 std::string read_file(const char *path);
 
