@@ -312,7 +312,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         return keep({uses});
     }
     // Of graphs, not itself, nor one around it or inside it, which would keep each other for ever:
-    // invalid_argument.
+    // invalid_argument. Two others that are told to keep each other are never let go; nobody notices.
     CUSHIM_API Result<void> keep_alive(const Graph &other) const noexcept;
 
     // As text for Graphviz: nodes, edges, and with CU_GRAPH_DEBUG_DOT_FLAGS_... what is in them. CUDA writes

@@ -34,9 +34,10 @@ class GraphMemory {
 
 } // namespace detail
 
-/* Memory that each launch of a graph allocates: Graph::add_mem_alloc_node(). A name and no owner. Nodes of the
- * graph that run after the one that allocates it and before the one that frees it use it, and where no node
- * frees it, work in streams after the launch, until free(). */
+/* Memory that each launch of a graph allocates: Graph::add_mem_alloc_node(). A name and no owner, which does not
+ * know when the graph and all that was made of it are gone, and the memory with them. Nodes of the graph that run
+ * after the one that allocates it and before the one that frees it use it, and where no node frees it, work in
+ * streams after the launch, until free(). */
 template <DeviceType T>
 class GraphAllocation : public detail::GraphMemory {
   public:
