@@ -231,15 +231,23 @@ CUresult count_close(CUdeviceptr address) {
     return CUDA_SUCCESS;
 }
 
+struct StandIn {
+    const Context context = context_now();
+    const DeviceBuffer<int> buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const ScopedOverride<entry::cuIpcOpenMemHandle> open{open_own};
+    const ScopedOverride<entry::cuIpcCloseMemHandle> close{count_close};
+
+    StandIn() {
+        opened_address = buffer.native();
+        closed_count = 0;
+    }
+};
+
 } // namespace
 
 TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]") {
-    const Context context = context_now();
-    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
-    opened_address = buffer.native();
-    closed_count = 0;
-    const ScopedOverride<entry::cuIpcOpenMemHandle> open(open_own);
-    const ScopedOverride<entry::cuIpcCloseMemHandle> close(count_close);
+    const StandIn other_process;
+    const Context &context = other_process.context;
     auto memory = IpcMemory::open(context, made_up_export()).value();
     {
         const Stream stream = Stream::create(context).value();
@@ -258,12 +266,8 @@ TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]")
 
 // In another context the call would close what somebody else has open there.
 TEST_CASE("opened memory is not closed outside of its context", "[ipc][P5]") {
-    const Context context = context_now();
-    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
-    opened_address = buffer.native();
-    closed_count = 0;
-    const ScopedOverride<entry::cuIpcOpenMemHandle> open(open_own);
-    const ScopedOverride<entry::cuIpcCloseMemHandle> close(count_close);
+    const StandIn other_process;
+    const Context &context = other_process.context;
     auto memory = IpcMemory::open(context, made_up_export()).value();
     const Context other = Context::create(context.device().value()).value();
     const ContextScope scope = other.enter().value();
@@ -278,11 +282,8 @@ TEST_CASE("opened memory is not closed outside of its context", "[ipc][P5]") {
 
 TEST_CASE("opened memory has whole and aligned elements, whatever the other process says",
           "[ipc][P1]") {
-    const Context context = context_now();
-    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
-    opened_address = buffer.native();
-    const ScopedOverride<entry::cuIpcOpenMemHandle> open(open_own);
-    const ScopedOverride<entry::cuIpcCloseMemHandle> close(count_close);
+    const StandIn other_process;
+    const Context &context = other_process.context;
     const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();
     CHECK(refusal(odd.as<int>()).find("aligned to 4") != std::string::npos);
     CHECK(odd.as<char>().value().address() == opened_address + 3);
