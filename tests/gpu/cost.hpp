@@ -135,20 +135,65 @@ Difference difference(int count, Raw &raw, Wrapped &wrapped, Between &between) {
     return take_turns(pairs, of_raw, of_wrapped)[0];
 }
 
-// How many operations there are in what is compared: making something and destroying it are two.
-enum class Operations { one = 1, two = 2 };
-
-// Each may cost 2 % or 100 ns more by a wrapper, whichever is larger.
-template <class Raw, class Wrapped, class Between>
-void compare(const char *name, Operations operations, int count, Raw raw, Wrapped wrapped,
-             Between between) {
-    const Difference found = difference(count, raw, wrapped, between);
+// Each operation may cost 2 % or 100 ns more by a wrapper, whichever is larger.
+inline void check(const char *name, const Difference &found) {
     print(name, found);
-    CHECK(found.more <= std::max(100.0 * static_cast<int>(operations), found.raw * 0.02));
+    CHECK(found.more <= std::max(100.0, found.raw * 0.02));
 }
-template <class Raw, class Wrapped>
-void compare(const char *name, Operations operations, int count, Raw raw, Wrapped wrapped) {
-    compare(name, operations, count, raw, wrapped, [] {});
+
+template <class Raw, class Wrapped, class Between>
+void compare(const char *name, int count, Raw raw, Wrapped wrapped, Between between) {
+    check(name, difference(count, raw, wrapped, between));
+}
+
+// --- making and destroying
+
+// What making `count` of them takes, and what destroying them does, for each one of them. `between` ends
+// what was queued.
+template <class Made, class Make, class Destroy, class Between>
+std::array<double, 2> lives(std::size_t count, Make &make, Destroy &destroy, Between &between) {
+    std::vector<Made> made(count);
+    const double making = time_of([&] {
+        for (Made &one : made) {
+            one = make();
+        }
+    });
+    const double destroying = time_of([&] {
+        for (Made &one : made) {
+            destroy(one);
+        }
+    });
+    between();
+    return {making / static_cast<double>(count), destroying / static_cast<double>(count)};
+}
+
+// The names of the two operations.
+struct LifeNames {
+    const char *making;
+    const char *destroying;
+};
+
+// The raw handle or address is what `make` returns and `destroy` takes; the owner's destructor destroys.
+template <class Make, class Destroy, class Wrapped, class Between>
+void compare_lives(const LifeNames &names, std::size_t count, Make make, Destroy destroy,
+                   Wrapped wrapped, Between between) {
+    using Handle = std::invoke_result_t<Make &>;
+    using Made = std::invoke_result_t<Wrapped &>;
+    const auto reset = [](Made &owner) { owner.reset(); };
+    const auto of_raw = [&] { return lives<Handle>(count, make, destroy, between); };
+    const auto of_wrapped = [&] { return lives<Made>(count, wrapped, reset, between); };
+    const int pairs = pairs_for([&] {
+        (void)of_raw();
+        (void)of_wrapped();
+    });
+    const auto found = take_turns(pairs, of_raw, of_wrapped);
+    check(names.making, found[0]);
+    check(names.destroying, found[1]);
+}
+template <class Make, class Destroy, class Wrapped>
+void compare_lives(const LifeNames &names, std::size_t count, Make make, Destroy destroy,
+                   Wrapped wrapped) {
+    compare_lives(names, count, make, destroy, wrapped, [] {});
 }
 
 } // namespace cost

@@ -43,8 +43,8 @@ void compare_launches() {
     const auto raw_launch = [&] { Calls::launch(exec.native(), gpu.stream.native()); };
     const auto launch = [&] { ok(exec.launch(gpu.stream)); };
     const auto wait = [&] { gpu.wait(); };
-    cost::compare(row_name(Calls::api, NodeKind::kernel, "launch").c_str(), cost::Operations::one,
-                  50, raw_launch, launch, wait);
+    cost::compare(row_name(Calls::api, NodeKind::kernel, "launch").c_str(), 50, raw_launch, launch,
+                  wait);
     // Then each launch is followed by an event, for what the nodes use by now: told, and not limited.
     const auto node = ok(graph.nodes()).front();
     ok(exec.set_kernel_node(node, parts.kernel, {.grid = 1, .block = 32}, parts.memory, 2u));

@@ -8,66 +8,80 @@
 
 using namespace cushim;
 using cost::compare;
+using cost::compare_lives;
 using cost::Gpu;
-using cost::Operations;
 using support::ok;
 
 TEST_CASE("what wrappers cost") {
     const Gpu gpu;
     const CUstream stream = gpu.stream.native();
+    constexpr std::size_t mebi = 1 << 20;
 
-    compare(
-        "event create, destroy", Operations::two, 100,
+    compare_lives(
+        {"event, create", "event, destroy"}, 100,
         [] {
             CUevent event = nullptr;
             ok(driver().cuEventCreate(&event, CU_EVENT_DEFAULT));
-            ok(driver().cuEventDestroy(event));
+            return event;
         },
-        [&] { (void)ok(Event::create(gpu.context)); });
+        [](CUevent event) { ok(driver().cuEventDestroy(event)); },
+        [&] { return ok(Event::create(gpu.context)); });
 
-    compare(
-        "stream create, destroy", Operations::two, 10,
+    compare_lives(
+        {"stream, create", "stream, destroy"}, 10,
         [] {
             CUstream made = nullptr;
             ok(driver().cuStreamCreateWithPriority(&made, CU_STREAM_DEFAULT, 0));
-            ok(driver().cuStreamDestroy(made));
+            return made;
         },
-        [&] { (void)ok(Stream::create(gpu.context)); });
+        [](CUstream made) { ok(driver().cuStreamDestroy(made)); },
+        [&] { return ok(Stream::create(gpu.context)); });
 
-    compare(
-        "buffer allocate, free", Operations::two, 20,
+    compare_lives(
+        {"buffer, allocate", "buffer, free"}, 20,
         [] {
             CUdeviceptr address = 0;
-            ok(driver().cuMemAlloc(&address, 1 << 20));
-            ok(driver().cuMemFree(address));
+            ok(driver().cuMemAlloc(&address, mebi));
+            return address;
         },
-        [&] { (void)ok(DeviceBuffer<char>::allocate(gpu.context, 1 << 20)); });
+        [](CUdeviceptr address) { ok(driver().cuMemFree(address)); },
+        [&] { return ok(DeviceBuffer<char>::allocate(gpu.context, mebi)); });
 
-    compare(
-        "the same, stream-ordered", Operations::two, 50,
+    // The pool keeps what is freed: what is compared is the reuse of it, and the synchronisation between two
+    // runs gives nothing back.
+    constexpr std::size_t live = 50;
+    const MemoryPool pool = ok(MemoryPool::current_of(gpu.device));
+    ok(pool.set_release_threshold(live * mebi));
+    compare_lives(
+        {"stream-ordered buffer, allocate", "stream-ordered buffer, free"}, live,
         [&] {
             CUdeviceptr address = 0;
-            ok(driver().cuMemAllocAsync(&address, 1 << 20, stream));
-            ok(driver().cuMemFreeAsync(address, stream));
+            ok(driver().cuMemAllocAsync(&address, mebi, stream));
+            return address;
         },
-        [&] { (void)ok(DeviceBuffer<char>::allocate_async(gpu.stream, 1 << 20)); },
+        [&](CUdeviceptr address) { ok(driver().cuMemFreeAsync(address, stream)); },
+        [&] { return ok(DeviceBuffer<char>::allocate_async(gpu.stream, mebi)); },
         [&] { gpu.wait(); });
 }
 
 TEST_CASE("what a mapped range costs") {
     const Gpu gpu;
-    constexpr std::size_t size = 2 << 20;
-    const AddressRange range = ok(AddressRange::reserve(gpu.device, size));
+    constexpr std::size_t size = 2 << 20, count = 5;
+    const AddressRange range = ok(AddressRange::reserve(gpu.device, size * count));
     const PhysicalMemory memory = ok(PhysicalMemory::create(gpu.device, size));
     const AccessGrant grant(gpu.device, AccessFlags::read_write);
-    compare(
-        "mapped range, map, unmap", Operations::two, 5,
+    std::size_t next = 0;
+    const auto next_offset = [&] { return next++ % count * size; };
+    compare_lives(
+        {"mapped range, map", "mapped range, unmap"}, count,
         [&] {
-            ok(driver().cuMemMap(range.native(), size, 0, memory.native(), 0));
-            ok(driver().cuMemSetAccess(range.native(), size, &grant.native(), 1));
-            ok(driver().cuMemUnmap(range.native(), size));
+            const CUdeviceptr address = range.native() + next_offset();
+            ok(driver().cuMemMap(address, size, 0, memory.native(), 0));
+            ok(driver().cuMemSetAccess(address, size, &grant.native(), 1));
+            return address;
         },
-        [&] { (void)ok(MappedRange::map(range, 0, memory, grant)); });
+        [](CUdeviceptr address) { ok(driver().cuMemUnmap(address, size)); },
+        [&] { return ok(MappedRange::map(range, next_offset(), memory, grant)); });
 }
 
 TEST_CASE("what queueing by wrappers costs") {
@@ -77,7 +91,7 @@ TEST_CASE("what queueing by wrappers costs") {
     const auto to = ok(DeviceBuffer<int>::allocate(gpu.context, 1000));
 
     compare(
-        "copy, queued", Operations::one, 50,
+        "copy, queued", 50,
         [&] { ok(driver().cuMemcpyAsync(to.native(), from.native(), 4000, stream)); },
         [&] { ok(copy(gpu.stream, to.span(), from.span())); }, [&] { gpu.wait(); });
 
@@ -85,7 +99,7 @@ TEST_CASE("what queueing by wrappers costs") {
     const auto kernel = ok(module.kernel<Nothing>("nothing"));
     const CUfunction function = kernel.native();
     compare(
-        "launch", Operations::one, 50,
+        "launch", 50,
         [&] {
             int *address = to.data();
             unsigned int number = 1;
