@@ -2,27 +2,16 @@
 
 #include <cushim/init.hpp>
 
-#include <atomic>
-
 #include "adopting.hpp"
 #include "call.hpp"
 #include "in_context.hpp"
+#include "resets.hpp"
 #include "state.hpp"
 
 namespace cushim {
 namespace {
 
 using detail::Destroyed;
-
-// Primary contexts that were reset in this process, by their handle, which stays the same: what was made in one before
-// that is gone. Devices past the last share an entry, and so at worst what a reset of another one leaves behind.
-struct Reset {
-    std::atomic<CUcontext> context;
-    std::atomic<unsigned int> count;
-};
-constexpr unsigned int counted_devices = 64;
-Reset resets[counted_devices];
-std::atomic<bool> any_reset;
 
 struct PrimaryContextState final : detail::State {
     explicit PrimaryContextState(Device of) noexcept : device(of) {}
@@ -38,18 +27,6 @@ struct CreatedContextState final : detail::State {
 };
 
 } // namespace
-
-unsigned int detail::resets_of(CUcontext context) noexcept {
-    if (!any_reset.load(std::memory_order_acquire)) {
-        return 0;
-    }
-    for (const Reset &reset : resets) {
-        if (reset.context.load(std::memory_order_acquire) == context) {
-            return reset.count.load(std::memory_order_acquire);
-        }
-    }
-    return 0;
-}
 
 // --- scope
 
@@ -136,10 +113,7 @@ Result<void> Context::reset_primary(Device device) noexcept {
         context = active.native();
     }
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()));
-    Reset &reset = resets[static_cast<unsigned int>(device.native()) % counted_devices];
-    reset.context.store(context, std::memory_order_release);
-    reset.count.fetch_add(1, std::memory_order_release);
-    any_reset.store(true, std::memory_order_release);
+    detail::note_reset(device.native(), context);
     return {};
 }
 

@@ -5,7 +5,6 @@
 #include <cushim/event.hpp>
 #include <cushim/graph_node.hpp>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <unordered_map>
@@ -75,10 +74,15 @@ class GraphUses {
   public:
     // Whether it surely keeps all of that by now, as for most nodes: false also where it may.
     bool has(const NewUses &uses) const noexcept {
-        return !uses.closure && std::all_of(uses.states.begin(), uses.states.end(),
-                                            [this](const State *state) noexcept {
-                                                return state == nullptr || is_recent(state);
-                                            });
+        if (uses.closure) {
+            return false;
+        }
+        for (const State *const state : uses.states) {
+            if (state != nullptr && !is_recent(state)) {
+                return false;
+            }
+        }
+        return true;
     }
     // Has room for them, so that nothing can fail once the node is there.
     Result<void> prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept;
@@ -91,7 +95,12 @@ class GraphUses {
     };
 
     bool is_recent(const State *state) const noexcept {
-        return std::find(recent_.begin(), recent_.end(), state) != recent_.end();
+        for (const State *const recent : recent_) {
+            if (recent == state) {
+                return true;
+            }
+        }
+        return false;
     }
 
     Kept *kept_ = nullptr; // CUDA's, as long as the graph is there

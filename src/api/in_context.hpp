@@ -3,12 +3,10 @@
 
 #include <cushim/context.hpp>
 
+#include "resets.hpp"
 #include "state.hpp"
 
 namespace cushim::detail {
-
-// How often this context was reset in this process: Context::reset_primary().
-unsigned int resets_of(CUcontext context) noexcept;
 
 struct InContext : State {
     explicit InContext(const Context &in, InCapture call = InCapture::unsafe) noexcept

@@ -7,6 +7,7 @@
 
 #include "call.hpp"
 #include "relaxed_capture.hpp"
+#include "resets.hpp"
 #include "runtime_call.hpp"
 
 namespace cushim {
@@ -24,7 +25,8 @@ TeardownSinkSetting current_sink() noexcept {
 // only answer an error, and the object is the parent's. After a reset, destroying a stream crashes.
 bool may_destroy(const detail::State &state) noexcept {
     return state.owned.load(std::memory_order_relaxed) && cushim_exiting() == 0 &&
-           state.generation == cushim_fork_generation() && !state.is_gone();
+           state.generation == cushim_fork_generation() &&
+           !(detail::any_reset.load(std::memory_order_acquire) && state.is_gone());
 }
 
 Result<void> answer_of(const detail::Destroyed &destroyed) noexcept {
@@ -90,8 +92,12 @@ void add_owner(State *state) noexcept {
 }
 
 void drop_owner(State *state) noexcept {
-    if (leave(*state)) {
-        report_teardown(end(state));
+    if (!leave(*state)) {
+        return;
+    }
+    const Destroyed destroyed = end(state);
+    if (destroyed.status != CUDA_SUCCESS) {
+        report_teardown(destroyed);
     }
 }
 

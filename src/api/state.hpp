@@ -41,7 +41,7 @@ struct State {
     virtual Destroyed destroy() noexcept = 0;
 
     // Whether CUDA has destroyed the object already, with its context: Context::reset_primary(). Calls that
-    // use it may crash the driver then.
+    // use it may crash the driver then. A destructor asks only where any_reset says that there was a reset.
     virtual bool is_gone() const noexcept { return false; }
 
     std::atomic<unsigned int> owners{1};
