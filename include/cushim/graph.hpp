@@ -18,6 +18,10 @@
  * after the last graph that may run it is gone: there memory that was allocated in Stream::per_thread() is not freed
  * in order of the stream that it was allocated in, but at once, so other work that uses it must be done by then.
  *
+ * CUDA keeps it, by one user object of the graph's. Each launch of a graph that has one takes the driver some
+ * microseconds more (580: 2 to 19). A graph has none where there is nothing to keep: where its nodes were given
+ * spans, and kernels, events and semaphores that are borrowed, and no closures.
+ *
  * Threads: the rules of handle.hpp, and: a graph, its nodes, and the graphs inside it are used by one thread
  * at a time. Needs no current context and does not change it.
  * Errors: invalid_argument for what is empty, for a node that is gone or another graph's; kinds

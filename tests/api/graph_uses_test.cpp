@@ -343,3 +343,26 @@ TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][curren
     CHECK(std::ranges::count(calls, api == Api::driver ? "cuUserObjectCreate"
                                                        : "cudaUserObjectCreate") == 1);
 }
+
+TEST_CASE("a graph that has nothing to keep has no user object", "[graph][current]") {
+    api_test::restart("");
+    if (api_test::simulator() == nullptr) {
+        SKIP("only the simulator counts the calls");
+    }
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const auto context = api_test::Trial::context();
+    REQUIRE(context.has_value());
+    const Graph graph = create_graph(api, *context).value();
+    const Event event = Event::create(*context, {.timing = false}).value();
+    const auto memory = DeviceBuffer<int>::allocate(*context, 16).value();
+    const auto kept_in = [&](const Event &recorded, const auto &filled) {
+        const auto calls = api_test::calls_in([&] {
+            REQUIRE(graph.add_event_record_node({}, recorded).has_value());
+            REQUIRE(graph.add_memset_node({}, filled, 1).has_value());
+        });
+        return std::ranges::count(calls, api == Api::driver ? "cuUserObjectCreate"
+                                                            : "cudaUserObjectCreate");
+    };
+    CHECK(kept_in(Event::borrow(event.native()), memory.span()) == 0);
+    CHECK(kept_in(event, memory) == 1);
+}
