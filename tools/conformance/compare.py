@@ -10,8 +10,8 @@ lists where the simulator answers something else on purpose, a line each:
 
     section | question | recorded | simulated | why
 
-A difference that is not listed fails; so does a listed one that is none (any more). With --print the
-differences are printed in that form.
+A difference that is not listed fails; so does a listed one that is none (any more), that is listed twice, or
+whose section is neither asked nor recorded. With --print the differences are printed in that form.
 """
 
 import argparse
@@ -31,6 +31,8 @@ def listed_differences(path):
                 section, question, recorded, simulated, why = (p.strip() for p in line.split("|", 4))
                 if not why:
                     sys.exit(f"{path}: no reason: {line.strip()}")
+                if (section, question) in listed:
+                    sys.exit(f"{path}: listed twice: {section} | {question}")
                 listed[section, question] = (recorded, simulated)
     return listed
 
@@ -79,7 +81,11 @@ def main():
               if is_named(s, options.sections) and (options.sections or is_asked(simulated.get(s, {})))]
     unrecorded = [s for s in wanted if s not in recorded]
     wanted = [s for s in wanted if s in recorded]
-    listed = {k: v for k, v in listed_differences(options.differences).items() if k[0] in wanted}
+    all_listed = listed_differences(options.differences)
+    listed = {k: v for k, v in all_listed.items() if k[0] in wanted}
+    unknown = [] if options.sections else [k for k in all_listed if k[0] not in {**recorded, **simulated}]
+    for section, question in unknown:
+        print(f"listed, but no such section: {section} | {question}")
     theirs = by_question(recorded, wanted)
     unexpected, stale = compare(theirs, by_question(simulated, wanted), listed)
     for difference in unexpected:
@@ -96,7 +102,7 @@ def main():
     print(f"{len(theirs)} answers, {len(listed)} deliberate differences, {len(unexpected)} unexpected ones; "
           f"not recorded: {len(unrecorded)} sections with {more} answers")
     too_few = len(theirs) < 10 if options.recordings else more < 10
-    if too_few or unexpected or stale or ended or skipped:
+    if too_few or unexpected or stale or unknown or ended or skipped:
         sys.exit(1)
 
 

@@ -1,0 +1,87 @@
+"""How the simulator is held against recordings: what differs is told, whatever the list of differences says."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMPARE = pathlib.Path(__file__).parents[2] / "tools" / "conformance" / "compare.py"
+QUESTIONS = [f"cuCall{number}" for number in range(12)]
+ENDED = "-- the section ended with status 11"
+
+
+def section(name, **changed):
+    lines = [f"{question} {changed.get(question, 0)}" for question in QUESTIONS]
+    return "\n".join([f"== {name}", *lines, ""])
+
+
+class CompareTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, text):
+        path = pathlib.Path(self.folder.name) / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def compare(self, recorded, simulated, listed="", more=()):
+        """Its status and what it says; a script stands for cushim-conformance."""
+        answers = self.write("answers.txt", simulated)
+        program = self.write("program.py", f"print(open({str(answers)!r}).read())\n")
+        done = subprocess.run(
+            [sys.executable, COMPARE, self.write("differences.txt", listed),
+             self.write("recording.txt", recorded), *more, "--", sys.executable, program],
+            capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def assert_refused(self, said, *given, **more):
+        status, text = self.compare(*given, **more)
+        self.assertNotEqual(status, 0, text)
+        self.assertIn(said, text)
+
+    def test_the_same_answers(self):
+        self.assertEqual(self.compare(section("memory"), section("memory"))[0], 0)
+
+    def test_another_answer(self):
+        self.assert_refused("memory | cuCall3 | 0 | 1", section("memory"), section("memory", cuCall3=1))
+
+    def test_a_listed_answer(self):
+        listed = "memory | cuCall3 | 0 | 1 | a reason\n"
+        self.assertEqual(self.compare(section("memory"), section("memory", cuCall3=1), listed)[0], 0)
+        self.assert_refused("memory | cuCall3 | 0 | 2", section("memory"), section("memory", cuCall3=2),
+                            listed)
+        self.assert_refused("listed, but no difference: memory | cuCall3", section("memory"),
+                            section("memory"), listed)
+
+    def test_a_listed_answer_without_a_reason(self):
+        self.assert_refused("no reason", section("memory"), section("memory", cuCall3=1),
+                            "memory | cuCall3 | 0 | 1 | \n")
+
+    def test_a_listed_answer_twice(self):
+        self.assert_refused("listed twice: memory | cuCall3", section("memory"),
+                            section("memory", cuCall3=1), "memory | cuCall3 | 0 | 1 | a reason\n" * 2)
+
+    def test_a_listed_answer_of_no_section(self):
+        self.assert_refused("listed, but no such section: memmory | cuCall3", section("memory"),
+                            section("memory"), "memmory | cuCall3 | 0 | 1 | a reason\n")
+
+    def test_an_answer_too_few_and_one_too_many(self):
+        shorter = section("memory").replace("cuCall11 0\n", "")
+        self.assert_refused("memory | cuCall11 | 0 | (no answer)", section("memory"), shorter)
+        self.assert_refused("memory | cuCall11 | (not asked) | 0", shorter, section("memory"))
+
+    def test_a_section_that_is_asked_no_more(self):
+        self.assert_refused("streams | cuCall0 | 0 | (no answer)", section("memory") + section("streams"),
+                            section("memory"))
+
+    def test_a_section_that_ends_early(self):
+        self.assert_refused("-- the section ended with status", section("memory"),
+                            section("memory") + ENDED)
+        self.assert_refused("did not come to its end: streams", section("memory"),
+                            section("memory") + section("streams") + ENDED)
+
+
+if __name__ == "__main__":
+    unittest.main()
