@@ -33,8 +33,8 @@ def info(usable=True, devices=(GPU,)):
 
 def report(*records):
     tests = [gpu_report.entry_of(one, {}) for one in records]
-    return {"machine": gpu_report.describe(info()), "totals": gpu_report.totals_of(tests),
-            "tests": tests}
+    return {"machine": gpu_report.describe(info()), "problems": gpu_report.problems_of(tests),
+            "totals": gpu_report.totals_of(tests), "tests": tests}
 
 
 class EntryTest(unittest.TestCase):
@@ -80,6 +80,14 @@ class TextsTest(unittest.TestCase):
                        "| three | no \\| NCCL |", "## What failed\n\ntwo:\n\n```\none_test.cpp:17",
                        "## What tests printed\n\ngpu-one:\n\n```\nNCCL 2.28.3\n"):
             self.assertIn(wanted, text)
+
+    def test_problems(self):
+        for text in (gpu_report.summary(self.report), gpu_report.markdown(self.report)):
+            self.assertRegex(text, r"gpu/gpu: 12 tests passed, at least \d+ are expected")
+            self.assertIn("gpu/gpu: 1 tests failed", text)
+        self.assertEqual(report()["problems"][-1], "gpu: no test ran")
+        enough = {"suite": "gpu", "passed": 100000, "failed": 0, "skipped": 1}
+        self.assertEqual(gpu_report.problems_of([enough]), [])
 
     def test_nothing_failed(self):
         self.assertNotIn("What failed", gpu_report.markdown(report(record(PASSED))))

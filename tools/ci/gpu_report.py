@@ -157,6 +157,15 @@ def read_tests(build):
                   key=lambda entry: entry["name"])
 
 
+def problems_of(tests):
+    """Why the run is no success: as check_counts tells it of a stage."""
+    suites = {}
+    for test in tests:
+        counts = check_counts.Counts(test["passed"], test["failed"], test["skipped"])
+        suites[test["suite"]] = suites.get(test["suite"], check_counts.Counts()).plus(counts)
+    return list(check_counts.problems_of("gpu", suites, check_counts.read_expected("gpu")))
+
+
 def totals_of(tests):
     sums = {key: sum(test[key] for test in tests) for key in ("passed", "failed", "skipped")}
     sums["assertions"] = sum(test["assertions"] or 0 for test in tests)
@@ -216,7 +225,8 @@ def summary(report):
     for test in failures(report["tests"]):
         lines += ["", f"FAILED: {test['name']}. It said last:"]
         lines += ["    " + line for line in test["said_last"]]
-    return "\n".join([*lines, "", totals_text(report["totals"])])
+    lines += ["", totals_text(report["totals"])]
+    return "\n".join(lines + [f"error: {problem}" for problem in report["problems"]])
 
 
 def cell(text):
@@ -241,7 +251,9 @@ def markdown(report):
     lines = ["# Results on a GPU", "",
              "Written by `tools/dev test-gpu --results tests/gpu/RESULTS.md`, of one run.", ""]
     lines += markdown_table(["", ""], machine_lines(report["machine"]).items())
-    lines += ["", totals_text(report["totals"]) + ".", "", "## Figures", ""]
+    lines += ["", totals_text(report["totals"]) + "."]
+    lines += ["", *(f"- {problem}" for problem in report["problems"])] if report["problems"] else []
+    lines += ["", "## Figures", ""]
     lines += markdown_table(["figure", "value", "test"], [
         (figure["name"], f"{number(figure['value'])} {figure['unit']}", test["name"])
         for test in tests for figure in test["figures"]])
@@ -269,7 +281,8 @@ def arguments():
 
 def report_of(build, info):
     tests = read_tests(build)
-    return {"machine": describe(info), "totals": totals_of(tests), "tests": tests}
+    return {"machine": describe(info), "problems": problems_of(tests), "totals": totals_of(tests),
+            "tests": tests}
 
 
 def main():
@@ -286,7 +299,7 @@ def main():
         given.json.write_text(json.dumps(report, indent=1) + "\n")
     if given.results:
         given.results.write_text(markdown(report))
-    return 0 if report["tests"] else 1
+    return 1 if report["problems"] else 0
 
 
 if __name__ == "__main__":
