@@ -5,7 +5,8 @@ usage: compare.py [--print] DIFFERENCES [RECORDING...] [--sections SECTION...] -
 Runs cushim-conformance, whose environment names the simulated driver, and compares every answer with
 the recorded one; of several recordings, the oldest first, a section is that of the newest that has it.
 A section that none has is not recorded yet: it is counted, and compared with nothing. With --sections only
-those are asked, which must be possible here; the words that names begin with stand for all of these. DIFFERENCES
+those are asked, which must be possible here; the words that names begin with stand for all of these. What a section's calls
+answered that it tells no line of is compared, too: the statuses of an entry point are one answer. DIFFERENCES
 lists where the simulator answers something else on purpose, a line each:
 
     section | question | recorded | simulated | why
@@ -46,6 +47,16 @@ def is_asked(section):
     return NOT_ASKED not in section.values()
 
 
+def with_calls(text):
+    """{section: {question: answer}}; `-- calls cuMemFree_v2` is a question whose answer is all statuses.
+    Each call with zeros for arguments has its own line."""
+    calls = {section: those for section, those in recording.calls_by_section(text).items()
+             if not section.endswith("_zeros")}
+    return {section: those | {recording.CALLS + name: statuses for name, statuses in
+                              calls.get(section, {}).items()}
+            for section, those in recording.answers(text).items()}
+
+
 def by_question(sections, wanted):
     return {(section, question): answer for section in wanted if section in sections
             for question, answer in sections[section].items()}
@@ -75,8 +86,14 @@ def arguments():
 
 def main():
     options = arguments()
-    recorded = recording.newest(open(path, encoding="utf-8").read() for path in options.recordings)
-    simulated = recording.answers(recording.run(options.program, options.sections))
+    texts = [open(path, encoding="utf-8").read() for path in options.recordings]
+    recorded = recording.newest(texts, with_calls)
+    simulated = with_calls(recording.run(options.program, options.sections))
+    # A recording may be older than the lines of calls, or its section did not come to its end.
+    for section in simulated:
+        if not any(question.startswith(recording.CALLS) for question in recorded.get(section, {})):
+            simulated[section] = {q: a for q, a in simulated[section].items()
+                                  if not q.startswith(recording.CALLS)}
     wanted = [s for s in {**recorded, **simulated}
               if is_named(s, options.sections) and (options.sections or is_asked(simulated.get(s, {})))]
     unrecorded = [s for s in wanted if s not in recorded]

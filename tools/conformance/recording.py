@@ -30,11 +30,23 @@ def answers(text):
     return found
 
 
-def newest(texts):
+def newest(texts, read=answers):
     """The same of several recordings, the oldest first: a section is that of the newest that has it."""
     found = {}
     for text in texts:
-        found.update(answers(text))
+        found.update(read(text))
+    return found
+
+
+def calls_by_section(text):
+    """{section: {entry point: its statuses, as they are written}}, without sections that do not tell."""
+    found, section = {}, None
+    for line in text.splitlines():
+        if line.startswith("== "):
+            section = line[3:].strip()
+        elif section is not None and line.startswith(CALLS):
+            name, *statuses = line.removeprefix(CALLS).split()
+            found.setdefault(section, {})[name] = " ".join(statuses)
     return found
 
 

@@ -35,7 +35,7 @@ void end(CUstream s) {
 CUresult unsafe() {
     CUdeviceptr p = 0;
     const CUresult result = d.cuMemAlloc(&p, 64);
-    if (p) {
+    if (result == CUDA_SUCCESS) { // else the simulator has spoilt the address
         d.cuMemFree(p);
     }
     return result;
