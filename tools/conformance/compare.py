@@ -5,9 +5,9 @@ usage: compare.py [--print] DIFFERENCES [RECORDING...] [--sections SECTION...] -
 Runs cushim-conformance, whose environment names the simulated driver, and compares every answer with
 the recorded one; of several recordings, the oldest first, a section is that of the newest that has it.
 A section that none has is not recorded yet: it is counted, and compared with nothing. With --sections only
-those are asked, which must be possible here; the words that names begin with stand for all of these. What a section's calls
-answered that it tells no line of is compared, too: the statuses of an entry point are one answer. DIFFERENCES
-lists where the simulator answers something else on purpose, a line each:
+those are asked, which must be possible here; the words that names begin with stand for all of these. What a
+section's calls answered that it tells no line of is compared, too: the statuses of an entry point are one
+answer. DIFFERENCES lists where the simulator answers something else on purpose, a line each:
 
     section | question | recorded | simulated | why
 
