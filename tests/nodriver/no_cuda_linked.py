@@ -18,8 +18,9 @@ import binaries  # noqa: E402
 CUDA = re.compile(r'^(lib)?(nv(cuda|cuvid|idia|jitlink|ml|rtc|toolsext)|nccl|nppi?|'
                   r'cu(da|dnn|blas|fft|file|inj|pti|rand|solver|sparse))[-_.0-9a-z]*$',
                   re.IGNORECASE)
-# A neighbour in the tests of coexistence: there to be what others are.
-LINKED_ON_PURPOSE = {'libcoexistence_linked.so'}
+# There to be what others are: a neighbour in the tests of coexistence, and samples' twins, made for GPUs, which
+# are linked to NVIDIA's own libraries.
+LINKED_ON_PURPOSE = re.compile(r'tests/(coexistence/libcoexistence_linked\.so|dropin/samples/(\w+/)?\w+_linked)$')
 SYSTEM = re.compile(r'^(libc|libdl|libpthread|ld-linux[-_a-z0-9]*)\.so\.\d+$')
 # operator new and delete, exceptions, personality routines, guards, RTTI: what libstdc++ and libgcc_s
 # bring.
@@ -91,7 +92,7 @@ class EveryBinary(unittest.TestCase):
                 continue
             seen += 1
             needed = binary.needed()
-            if os.path.basename(path) in LINKED_ON_PURPOSE:
+            if LINKED_ON_PURPOSE.search(path.replace(os.sep, '/')):
                 self.assertTrue(any(CUDA.match(name) for name in needed), path)
                 continue
             bad = [name for name in needed if CUDA.match(name)]
