@@ -188,6 +188,10 @@ CUSHIM_CORE_API unsigned int cushim_fork_generation(void) CUSHIM_NOEXCEPT;
 CUSHIM_CORE_API int cushim_watch_exit(void) CUSHIM_NOEXCEPT;
 CUSHIM_CORE_API int cushim_exiting(void) CUSHIM_NOEXCEPT;
 
+/* Whether the library may be called for an object of that cushim_fork_generation(): not for a parent's, and
+ * not once the process has begun to exit. What destructors ask. */
+CUSHIM_CORE_API int cushim_may_call(unsigned int generation) CUSHIM_NOEXCEPT;
+
 /* The function that a slot stands for: what it points at if it has been resolved or overridden,
  * else the library's own, which is then stored. NULL and a status where there is none. */
 CUSHIM_CORE_API cushim_function cushim_resolve_entry(cushim_library library, cushim_function *slot,

@@ -38,7 +38,7 @@ ContextScope::ContextScope(unsigned int pushed, detail::State *state) noexcept
 }
 
 Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state) noexcept {
-    if (context == nullptr) {
+    if (context == nullptr) [[unlikely]] {
         return Error::invalid_argument("the context is empty");
     }
     CUcontext current = nullptr;
@@ -51,7 +51,7 @@ Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state
 }
 
 void ContextScope::leave(unsigned int pushed) noexcept {
-    if (cushim_exiting() != 0 || pushed != cushim_fork_generation() + 1) {
+    if (cushim_may_call(pushed - 1) == 0) {
         return;
     }
     CUcontext popped = nullptr;

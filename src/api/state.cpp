@@ -24,9 +24,16 @@ TeardownSinkSetting current_sink() noexcept {
 // A driver call of a destructor may crash once the process exits; in the child of a fork it would
 // only answer an error, and the object is the parent's. After a reset, destroying a stream crashes.
 bool may_destroy(const detail::State &state) noexcept {
-    return state.owned.load(std::memory_order_relaxed) && cushim_exiting() == 0 &&
-           state.generation == cushim_fork_generation() &&
-           !(detail::any_reset.load(std::memory_order_acquire) && state.is_gone());
+    if (!state.owned.load(std::memory_order_relaxed)) [[unlikely]] {
+        return false;
+    }
+    if (cushim_may_call(state.generation) == 0) [[unlikely]] {
+        return false;
+    }
+    if (detail::any_reset.load(std::memory_order_acquire)) [[unlikely]] {
+        return !state.is_gone();
+    }
+    return true;
 }
 
 Result<void> answer_of(const detail::Destroyed &destroyed) noexcept {
@@ -43,7 +50,7 @@ bool leave(detail::State &state) noexcept {
 }
 
 detail::Destroyed destroy(detail::State &state) noexcept {
-    if (!may_destroy(state)) {
+    if (!may_destroy(state)) [[unlikely]] {
         return {};
     }
     if (state.in_capture == detail::InCapture::safe) {
@@ -96,7 +103,7 @@ void drop_owner(State *state) noexcept {
         return;
     }
     const Destroyed destroyed = end(state);
-    if (destroyed.status != CUDA_SUCCESS) {
+    if (destroyed.status != CUDA_SUCCESS) [[unlikely]] {
         report_teardown(destroyed);
     }
 }

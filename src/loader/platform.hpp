@@ -74,6 +74,9 @@ void set_thread_error(int error);
 /* Counts the forks between the first process and this one, from the first call on. */
 unsigned int fork_generation();
 
+/* The same for those that have called it before: what it answered last in this process. */
+extern unsigned int known_generation;
+
 /* Lets another thread run. */
 void yield();
 
@@ -82,7 +85,13 @@ bool at_exit(void (*function)());
 
 /* Whether the process ends in such a way that other modules may be gone already, and threads with locks
  * that they held. Always false where the function of at_exit has been called before they go. */
+#if defined(_WIN32)
 bool is_ending();
+#else
+constexpr bool is_ending() {
+    return false;
+}
+#endif
 
 /* Keeps the module that this code is part of from ever being unloaded. */
 void pin_own_module();

@@ -214,43 +214,42 @@ void set_thread_error(int error) {
         pthread_setspecific(key_of(key), reinterpret_cast<void *>(static_cast<size_t>(error)));
 }
 
+unsigned int known_generation = 0;
+
 namespace {
 
-unsigned int generation = 0;
 unsigned int generation_of_child = 0;
 int generation_watched = 0;
 
 /* In two steps that may be taken twice: two threads may have registered them. A child is not known by
  * its number, which in a new PID namespace may be that of its parent. */
 void before_fork() {
-    const unsigned int child = __atomic_load_n(&generation, __ATOMIC_RELAXED) + 1;
+    const unsigned int child = __atomic_load_n(&known_generation, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&generation_of_child, child, __ATOMIC_RELAXED);
 }
 
 void after_fork_in_child() {
     const unsigned int own = __atomic_load_n(&generation_of_child, __ATOMIC_RELAXED);
-    __atomic_store_n(&generation, own, __ATOMIC_RELAXED);
+    __atomic_store_n(&known_generation, own, __ATOMIC_RELAXED);
+}
+
+/* The C library takes the handlers away when the module is unloaded, as it does with exit handlers. The
+ * flag goes up after the fact, so that nobody relies on handlers that are not there yet. */
+void watch_forks() {
+    if (pthread_atfork(before_fork, nullptr, after_fork_in_child) == 0)
+        __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
 }
 
 } // namespace
 
 unsigned int fork_generation() {
-    if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0) {
-        // The C library takes the handlers away when the module is unloaded, as it does with exit
-        // handlers. The flag goes up after the fact, so that nobody relies on handlers that are not
-        // there yet.
-        if (pthread_atfork(before_fork, nullptr, after_fork_in_child) == 0)
-            __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
-    }
-    return __atomic_load_n(&generation, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0) [[unlikely]]
+        watch_forks();
+    return __atomic_load_n(&known_generation, __ATOMIC_RELAXED);
 }
 
 void yield() {
     sched_yield();
-}
-
-bool is_ending() {
-    return false;
 }
 
 bool at_exit(void (*function)()) {

@@ -284,8 +284,10 @@ void set_thread_error(int error) {
         TlsSetValue(index_of(slot), reinterpret_cast<void *>(static_cast<size_t>(error)));
 }
 
+unsigned int known_generation = 0;
+
 unsigned int fork_generation() {
-    return 0;
+    return known_generation;
 }
 
 void yield() {

@@ -28,6 +28,11 @@ extern "C" int cushim_exiting(void) noexcept {
     return cushim::atomics::load(&exiting) != 0 || cushim::platform::is_ending();
 }
 
+extern "C" int cushim_may_call(unsigned int generation) noexcept {
+    return generation == cushim::atomics::load(&cushim::platform::known_generation) &&
+           cushim_exiting() == 0;
+}
+
 extern "C" cushim_function cushim_exchange_slot(cushim_function *slot,
                                                 cushim_function function) noexcept {
     return cushim::atomics::exchange(slot, function);

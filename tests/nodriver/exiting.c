@@ -11,6 +11,7 @@ static int ran = 0;
 
 static void check(int exiting) {
     EXPECT_INT(cushim_exiting(), exiting);
+    EXPECT_INT(cushim_may_call(cushim_fork_generation()), !exiting);
     ++ran;
 }
 

@@ -91,12 +91,18 @@ int main(int argc, char **) {
         expect_not_tried();
         use_early_entries();
         expect_states();
+        EXPECT_INT(cushim_may_call(generation), 0);
         EXPECT_INT(cushim_fork_generation(), generation + 1);
-        in_child([generation] { EXPECT_INT(cushim_fork_generation(), generation + 2); });
+        EXPECT_INT(cushim_may_call(generation + 1), 1);
+        in_child([generation] {
+            EXPECT_INT(cushim_may_call(generation + 1), 0);
+            EXPECT_INT(cushim_fork_generation(), generation + 2);
+        });
     });
     // What the children did is their own.
     expect_not_tried();
     EXPECT_INT(cushim_fork_generation(), generation);
+    EXPECT_INT(cushim_may_call(generation), 1);
 
     use_early_entries();
     in_child([] {
