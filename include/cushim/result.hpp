@@ -170,7 +170,7 @@ class [[nodiscard]] Result {
     }
 
     ~Result() {
-        if (has_value_) {
+        if (has_value_) [[likely]] {
             value_.~T();
         } else {
             error_.~Error();
@@ -381,7 +381,7 @@ class [[nodiscard]] Result<void> {
         return *this;
     }
     ~Result() {
-        if (!has_value_) {
+        if (!has_value_) [[unlikely]] {
             error_.~Error();
         }
     }
@@ -489,14 +489,14 @@ class [[nodiscard]] Result<void> {
 #define CUSHIM_DETAIL_JOIN(a, b) CUSHIM_DETAIL_JOIN_NOW(a, b)
 #define CUSHIM_DETAIL_TRY(result, declaration, ...)                                                \
     auto &&result = (__VA_ARGS__);                                                                 \
-    if (!result.has_value()) {                                                                     \
+    if (!result.has_value()) [[unlikely]] {                                                        \
         return static_cast<decltype(result) &&>(result).error();                                   \
     }                                                                                              \
     declaration = *static_cast<decltype(result) &&>(result)
 #define CUSHIM_DETAIL_TRY_VOID(result, ...)                                                        \
     do {                                                                                           \
         auto &&result = (__VA_ARGS__);                                                             \
-        if (!result.has_value()) {                                                                 \
+        if (!result.has_value()) [[unlikely]] {                                                    \
             return static_cast<decltype(result) &&>(result).error();                               \
         }                                                                                          \
     } while (false)

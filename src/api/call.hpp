@@ -17,7 +17,7 @@ namespace cushim::detail {
 Error failure(CUresult status, const char *entry_point, int introduced = 0) noexcept;
 
 inline Result<void> checked(CUresult status, const char *entry_point, int introduced = 0) noexcept {
-    if (status == CUDA_SUCCESS) {
+    if (status == CUDA_SUCCESS) [[likely]] {
         return {};
     }
     return failure(status, entry_point, introduced);

@@ -20,7 +20,7 @@ Error failure(cudaError_t status, const char *entry_point, Version required = Ve
 
 inline Result<void> checked(cudaError_t status, const char *entry_point,
                             Version required = Version()) noexcept {
-    if (status == cudaSuccess) {
+    if (status == cudaSuccess) [[likely]] {
         return {};
     }
     return failure(status, entry_point, required);

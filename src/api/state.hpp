@@ -129,7 +129,7 @@ class NewState {
 template <class S, class... Arguments>
 Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
     S *const state = new (std::nothrow) S(static_cast<Arguments &&>(arguments)...);
-    if (state == nullptr) {
+    if (state == nullptr) [[unlikely]] {
         return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
     }
     return NewState<S>(state);
