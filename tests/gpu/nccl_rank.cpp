@@ -2,9 +2,11 @@
 //
 // usage: gpu_nccl_rank LIBRARY version       prints NCCL's version; status 77 where it cannot be loaded
 //        gpu_nccl_rank LIBRARY devices       prints how many GPUs there are
-//        gpu_nccl_rank LIBRARY reduce FILE   takes part; rank 0 writes NCCL's unique id to the file
+//        gpu_nccl_rank LIBRARY reduce FILE COUNT
+//                                            takes part, as one of so many; rank 0 writes NCCL's unique id to the
+//                                            file
 //
-// Rank and number of ranks come from the environment: of MPI launchers, Slurm, or RANK and WORLD_SIZE.
+// Rank and number of ranks come from the environment: RANK and WORLD_SIZE, else those of MPI launchers or Slurm.
 #include "nccl.hpp"
 
 #include "figure.hpp"
@@ -50,13 +52,13 @@ struct Rank {
     int count = -1;
 };
 
-Rank own_rank() {
+Rank rank_in_environment() {
     constexpr const char *variables[][2] = {
+        {"RANK", "WORLD_SIZE"},                           // whoever sets these means them
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, // Open MPI
         {"PMI_RANK", "PMI_SIZE"},                         // MPICH, Intel MPI
         {"PMIX_RANK", "PMIX_SIZE"},
         {"SLURM_PROCID", "SLURM_NTASKS"},
-        {"RANK", "WORLD_SIZE"},
     };
     for (const auto &[number, count] : variables) {
         if (std::getenv(number) != nullptr && std::getenv(count) != nullptr) {
@@ -64,6 +66,17 @@ Rank own_rank() {
         }
     }
     throw std::runtime_error("the environment does not say which rank this is");
+}
+
+// A process that takes itself for the only one adds nothing up, and every sum is right.
+Rank own_rank(int processes) {
+    const Rank rank = rank_in_environment();
+    if (rank.count != processes || rank.number < 0 || rank.number >= processes) {
+        throw std::runtime_error("the environment says rank " + std::to_string(rank.number) +
+                                 " of " + std::to_string(rank.count) + ", and " +
+                                 std::to_string(processes) + " processes were to be started");
+    }
+    return rank;
 }
 
 // --- NCCL
@@ -175,8 +188,7 @@ void measure(const char *what, Communicator &all, const Stream &stream,
     }
 }
 
-void reduce(const nccl::Functions &call, const std::string &id_file) {
-    const Rank rank = own_rank();
+void reduce(const nccl::Functions &call, const std::string &id_file, Rank rank) {
     const Device device = ok(Device::get(rank.number));
     const Context context = ok(Context::primary(device));
     const ContextScope scope = ok(context.enter());
@@ -217,6 +229,8 @@ int run(const std::vector<std::string> &arguments) {
         std::printf("%d\n", ok(Device::count()));
         return 0;
     }
+    const bool reduces = arguments.size() >= 4 && arguments[1] == "reduce";
+    const Rank rank = reduces ? own_rank(std::stoi(arguments[3])) : Rank{};
     nccl::Functions call;
     if (arguments.size() < 2 || !nccl::load(arguments[0].c_str(), call)) {
         return skipped;
@@ -227,7 +241,10 @@ int run(const std::vector<std::string> &arguments) {
         std::printf("%d.%d.%d\n", version / 10000, version / 100 % 100, version % 100);
         return 0;
     }
-    reduce(call, arguments.at(2));
+    if (!reduces) {
+        throw std::runtime_error("no such command, or too few arguments");
+    }
+    reduce(call, arguments[2], rank);
     return 0;
 }
 

@@ -58,7 +58,7 @@ def find_nccl(program):
 
 def start_ourselves(command, count, id_file):
     processes = [
-        subprocess.Popen([*command, id_file],
+        subprocess.Popen([*command, id_file, str(count)],
                          env=environment(RANK=str(rank), WORLD_SIZE=str(count)))
         for rank in range(count)
     ]
@@ -95,7 +95,7 @@ def find_launcher():
 
 
 def start_by_launcher(launcher, command, count, id_file):
-    full = [*launcher, "-n", str(count), *command, id_file]
+    full = [*launcher, "-n", str(count), *command, id_file, str(count)]
     print(" ".join(full), flush=True)
     # Ranks are the launcher's to give.
     inherited = {key: value for key, value in environment().items()
