@@ -1,7 +1,7 @@
 // Makes, uses and destroys every kind of wrapper for a time, and looks at what the process holds: host memory,
 // device memory, descriptors, threads. All of that is to be flat after a fifth of the time. Status 0 where it was.
 //
-//     soak [--seconds N] [--use NAME] [--leak descriptor|memory|allocation]
+//     soak [--seconds N] [--use NAME] [--leak allocation|descriptor|host|memory|thread]
 //
 // Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them. With --leak it
 // leaves something behind in each round, and status 0 says that it noticed just that.
@@ -9,6 +9,7 @@
 #include "../api/harness/simulator.hpp"
 #include "../api/harness/uses.hpp"
 #include "live_bytes.hpp"
+#include "soak_leaks.hpp"
 #include "soak_partner.hpp"
 #include "soak_uses.hpp"
 #include "soak_vulkan.hpp"
@@ -25,7 +26,6 @@
 #include <string>
 #include <string_view>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 using namespace cushim;
@@ -116,19 +116,6 @@ Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view 
     return possible;
 }
 
-Result<void> leave_behind(std::string_view what, const Workplace &place) {
-    if (what == "descriptor") {
-        (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
-    } else if (what == "memory") {
-        CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(place.context, 8 << 20));
-        (void)buffer.release();
-    } else if (what == "allocation") {
-        static std::atomic<char *> last; // else compilers leave the allocation out
-        last = new char[64];
-    }
-    return {};
-}
-
 std::atomic<unsigned long> teardown_failures = 0;
 
 void count_teardown_failures() {
@@ -186,7 +173,7 @@ class Soak {
         if (++rounds_ % rarely == 0 && options_.use.empty()) {
             CUSHIM_TRY_VOID(told(api_test::own_context_use()));
         }
-        return leave_behind(options_.leak, place_);
+        return gpu_test::leave_behind(options_.leak, place_.context);
     }
 
     Result<void> told(const Use &use) const {
@@ -218,11 +205,10 @@ void require(bool holds, const std::string &otherwise) {
 }
 
 bool is_as_wanted(std::string_view leak) {
-    const std::string_view wanted = leak == "descriptor"   ? "open descriptors"
-                                    : leak == "allocation" ? "bytes by operator new"
-                                                           : "bytes of the device";
-    return leak.empty() ? findings.empty()
-                        : !findings.empty() && findings.front().starts_with(wanted);
+    if (leak.empty()) {
+        return findings.empty();
+    }
+    return !findings.empty() && findings.front().starts_with(gpu_test::finding_of_leak(leak));
 }
 
 void require_equal(const char *what, std::size_t settled, std::size_t last) {
@@ -288,8 +274,7 @@ std::optional<Options> parse(int argc, char **argv) {
             options.use = value;
         } else if (name == "--partner") {
             options.partner = std::atoi(argv[index + 1]);
-        } else if (name == "--leak" &&
-                   (value == "descriptor" || value == "memory" || value == "allocation")) {
+        } else if (name == "--leak" && gpu_test::finding_of_leak(value) != nullptr) {
             options.leak = value;
         } else {
             return std::nullopt;
@@ -304,9 +289,8 @@ std::optional<Options> parse(int argc, char **argv) {
 int main(int argc, char **argv) {
     const std::optional<Options> options = parse(argc, argv);
     if (!options) {
-        std::fprintf(stderr,
-                     "usage: %s [--seconds N] [--use NAME] [--leak descriptor|memory|allocation]\n",
-                     argv[0]);
+        std::fprintf(stderr, "usage: %s [--seconds N] [--use NAME] [--leak %s]\n", argv[0],
+                     gpu_test::names_of_leaks().c_str());
         return 2;
     }
     if (options->partner >= 0) {
