@@ -66,6 +66,7 @@ struct Outcome {
     int uses = 0;
     bool failed = false;
     bool clear = true;
+    bool whole = true; // what was read is what one of them wrote
     bool in_time = true;
     char message[240] = "";
 
@@ -73,6 +74,7 @@ struct Outcome {
         if (!result && !failed) {
             failed = true;
             clear = is_clear(result.error());
+            whole = !api_test::is_foreign(result.error());
             in_time = result.error().status() != CUDA_ERROR_TIMEOUT;
             std::snprintf(message, sizeof message, "%s", result.error().message());
         }
@@ -227,11 +229,12 @@ class Round {
     int uses_after_ = 0;
 };
 
-// Only who has lost the maker may fail, and then says clearly what at.
+// Only who has lost the maker may fail, and then says clearly what at. Nobody may be given other memory.
 void check_outcome(const Outcome &outcome, const Plan &plan) {
     INFO("after " << outcome.uses << " uses: " << outcome.message);
     CHECK((plan.maker || !outcome.failed));
     CHECK(outcome.clear);
+    CHECK(outcome.whole);
     CHECK(outcome.in_time);
 }
 
@@ -289,6 +292,21 @@ Clock::duration run_undisturbed(const Worker &worker) {
 }
 
 } // namespace
+
+TEST_CASE("a word that nobody wrote is told from a call that fails", "[killed_processes]") {
+    api_test::restart("");
+    const Worker worker = ok(Worker::on(ok(Device::get(0))));
+    const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, api_test::goods_count));
+    ok(worker.fill(memory.span(), api_test::goods_tag | 3));
+    CHECK(api_test::check_words(worker, memory.span()));
+    ok(worker.fill(ok(memory.span().subspan(api_test::goods_count - 1, 1)), 3));
+    const auto foreign = api_test::check_words(worker, memory.span());
+    REQUIRE_FALSE(foreign);
+    CHECK(api_test::is_foreign(foreign.error()));
+    const auto refused = DeviceBuffer<int>::allocate(worker.context, ~std::size_t{0} / 8);
+    REQUIRE_FALSE(refused);
+    CHECK_FALSE(api_test::is_foreign(refused.error()));
+}
 
 TEST_CASE("what a process exported before it died is refused clearly, or there still",
           "[killed_processes][ipc][virtual_memory]") {

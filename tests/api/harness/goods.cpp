@@ -3,6 +3,7 @@
 #ifndef _WIN32
 
 #include <algorithm>
+#include <string_view>
 
 namespace api_test {
 
@@ -17,12 +18,7 @@ Result<MappedRange> map_for(const Worker &worker, const PhysicalMemory &memory) 
     return MappedRange::map(range, 0, memory, AccessGrant(worker.device, AccessFlags::read_write));
 }
 
-Result<void> check_tags(const Worker &worker, DeviceSpan<const int> memory) {
-    CUSHIM_TRY(const auto words, worker.read(memory));
-    const bool tagged = std::all_of(words.begin(), words.end(),
-                                    [](int word) { return (word & goods_tag_mask) == goods_tag; });
-    return tagged ? Result<void>() : Error::invalid_argument("memory of nobody's writing");
-}
+constexpr const char *foreign = "memory of nobody's writing";
 
 void keep_first(Result<void> &first, const Result<void> &next) {
     if (first && !next) {
@@ -31,6 +27,17 @@ void keep_first(Result<void> &first, const Result<void> &next) {
 }
 
 } // namespace
+
+Result<void> check_words(const Worker &worker, DeviceSpan<const int> memory) {
+    CUSHIM_TRY(const auto words, worker.read(memory));
+    const bool tagged = std::all_of(words.begin(), words.end(),
+                                    [](int word) { return (word & goods_tag_mask) == goods_tag; });
+    return tagged ? Result<void>() : Error::invalid_argument(foreign);
+}
+
+bool is_foreign(const Error &error) {
+    return std::string_view(error.message()).ends_with(foreign);
+}
 
 // --- on the way
 
@@ -106,7 +113,7 @@ Result<void> OpenedGoods::use(const Worker &worker, int value) const {
     const DeviceSpan<int> from_pool = from_pool_.span();
     CUSHIM_TRY(const auto memory, memory_.as<int>());
     for (const auto span : {memory, from_pool, mapped_.span<int>()}) {
-        CUSHIM_TRY_VOID(check_tags(worker, span));
+        CUSHIM_TRY_VOID(check_words(worker, span));
         CUSHIM_TRY(const auto head, span.subspan(0, 100));
         CUSHIM_TRY_VOID(fill(worker.stream, head, goods_tag | value));
     }

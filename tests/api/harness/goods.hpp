@@ -14,6 +14,10 @@ namespace api_test {
 inline constexpr int goods_tag = 0x5a000000, goods_tag_mask = 0x7f000000;
 inline constexpr std::size_t goods_count = 50'000; // words of each kind
 
+// That all words are tagged; and whether an error says that some are not.
+cushim::Result<void> check_words(const Worker &worker, cushim::DeviceSpan<const int> memory);
+bool is_foreign(const cushim::Error &error);
+
 // What the others are told.
 struct Package {
     cushim::IpcExport::Bytes memory;
