@@ -2,6 +2,7 @@
 // while the others hold sentinels, and while they are used by nobody.
 #include "../sim/child_process.hpp"
 #include "harness/devices.hpp"
+#include "harness/goods.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 #include "harness/uses.hpp"
@@ -50,6 +51,46 @@ class Sentinel {
     DeviceBuffer<std::uint32_t> memory_;
 };
 
+// One on each device but this one.
+using Sentinels = std::vector<std::unique_ptr<Sentinel>>;
+
+Sentinels sentinels_beside(Device device, const std::vector<Device> &all) {
+    Sentinels sentinels;
+    for (const Device other : all) {
+        if (other != device) {
+            sentinels.push_back(std::make_unique<Sentinel>(other));
+        }
+    }
+    return sentinels;
+}
+
+// Once, since drivers set some things up at the first use of them; and again, with what is free compared.
+template <class Work>
+void check_unharmed(const Sentinels &sentinels, const Work &work) {
+    work();
+    std::vector<std::size_t> before;
+    for (const auto &sentinel : sentinels) {
+        before.push_back(sentinel->free_memory());
+    }
+    work();
+    for (std::size_t index = 0; index < sentinels.size(); ++index) {
+        CHECK(sentinels[index]->is_untouched());
+        CHECK(sentinels[index]->free_memory() == before[index]);
+    }
+}
+
+// Device by device, each in turn current while `work` is done; and none of them current.
+template <class Work>
+void do_beside(const Sentinels &sentinels, const Work &work) {
+    for (const auto &sentinel : sentinels) {
+        const ContextScope scope = ok(sentinel->context().enter());
+        work();
+        CHECK(api_test::current_context() == sentinel->context().native());
+    }
+    work();
+    CHECK(api_test::current_context() == nullptr);
+}
+
 // Whether the machine has what it takes.
 bool run(const Use &use, const Workplace &place) {
     INFO(use.name);
@@ -80,17 +121,10 @@ std::vector<Use> uses_with_own_context() {
     return api_test::simulator() == nullptr && load_runtime().has_value();
 }
 
-// Device by device, each in turn current while `place` is worked in; and none of them current.
-void use_beside(const Workplace &place, const std::vector<std::unique_ptr<Sentinel>> &sentinels) {
+void use_all(const Workplace &place, const Sentinels &sentinels) {
     for (const Use &use : uses_with_own_context()) {
         INFO(use.name);
-        for (const auto &sentinel : sentinels) {
-            const ContextScope scope = ok(sentinel->context().enter());
-            run(use, place);
-            CHECK(api_test::current_context() == sentinel->context().native());
-        }
-        run(use, place);
-        CHECK(api_test::current_context() == nullptr);
+        do_beside(sentinels, [&] { run(use, place); });
     }
     wait_for_released_closures();
 }
@@ -104,29 +138,58 @@ TEST_CASE("wrappers leave the memory and the contexts of other devices alone", "
     for (const Device device : devices) {
         INFO("working on device " << device.native());
         const Workplace place = ok(Workplace::on(device));
-        std::vector<std::unique_ptr<Sentinel>> sentinels;
-        for (const Device other : devices) {
-            if (other != device) {
-                sentinels.push_back(std::make_unique<Sentinel>(other));
-            }
-        }
+        const Sentinels sentinels = sentinels_beside(device, devices);
         const api_test::Reports reports;
-        use_beside(place, sentinels); // drivers set some things up at the first use of them
-        std::vector<std::size_t> before;
-        for (const auto &sentinel : sentinels) {
-            before.push_back(sentinel->free_memory());
-        }
-        use_beside(place, sentinels);
-        for (std::size_t index = 0; index < sentinels.size(); ++index) {
-            CHECK(sentinels[index]->is_untouched());
-            CHECK(sentinels[index]->free_memory() == before[index]);
-        }
+        check_unharmed(sentinels, [&] { use_all(place, sentinels); });
         CHECK(reports.lines().empty());
     }
     CHECK(api_test::misuses().empty());
 }
 
 #ifndef _WIN32
+
+namespace {
+
+// New ones each time, as another process makes them on the device.
+void open_goods(sim_test::Channel &maker, Device device) {
+    const api_test::Worker worker = ok(api_test::Worker::on(device));
+    maker.send(true);
+    const auto parcel = ok(api_test::Parcel::receive(maker.socket()));
+    auto opened = ok(api_test::OpenedGoods::open(worker, parcel));
+    ok(opened.use(worker, 8));
+    ok(opened.close(worker));
+}
+
+} // namespace
+
+TEST_CASE("what another process made is opened on its device alone", "[wrong_device]") {
+    api_test::restart(three_devices);
+    const auto devices = need_devices(2);
+    for (const Device device : devices) {
+        INFO("working on device " << device.native());
+        sim_test::Child child("child: makes what is opened on one device", three_devices);
+        child.channel().send(device.native());
+        const Sentinels sentinels = sentinels_beside(device, devices);
+        const api_test::Reports reports;
+        check_unharmed(sentinels,
+                       [&] { do_beside(sentinels, [&] { open_goods(child.channel(), device); }); });
+        child.channel().send(false);
+        CHECK(child.passed());
+        CHECK(reports.lines().empty());
+    }
+    CHECK(api_test::misuses().empty());
+}
+
+TEST_CASE("child: makes what is opened on one device", "[.]") {
+    sim_test::Channel parent = sim_test::Channel::of_parent();
+    const auto ordinal = parent.receive<CUdevice>();
+    const auto worker = ok(api_test::Worker::on(ok(Device::get(ordinal))));
+    const auto goods = ok(api_test::Goods::make(worker));
+    while (parent.receive<bool>()) {
+        ok(goods.write(worker, 7));
+        ok(ok(goods.pack(worker)).send(parent.socket()));
+    }
+}
 
 // In a process of its own, in which nobody has used the other devices before.
 TEST_CASE("wrappers make no other device's context active", "[wrong_device]") {
