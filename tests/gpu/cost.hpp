@@ -136,14 +136,35 @@ Difference difference(int count, Raw &raw, Wrapped &wrapped, Between &between) {
 }
 
 // Each operation may cost 2 % or 100 ns more by a wrapper, whichever is larger.
-inline void check(const char *name, const Difference &found) {
-    print(name, found);
-    CHECK(found.more <= std::max(100.0, found.raw * 0.02));
+inline bool within_limit(const Difference &found) {
+    return found.more <= std::max(100.0, found.raw * 0.02);
+}
+
+// What `measure` returns for the operations of these names is told and held to the limit. What is beyond it is
+// measured anew, twice at most, and told each time: other work of the host can disturb more than half of the pairs
+// of one measurement, but what a wrapper itself costs shows in all of them.
+template <std::size_t count, class Measure>
+void check(const std::array<const char *, count> &names, Measure &&measure) {
+    constexpr int measurements = 3;
+    for (int nth = 1;; ++nth) {
+        const std::array<Difference, count> found = measure();
+        for (std::size_t index = 0; index < count; ++index) {
+            print(names[index], found[index]);
+        }
+        if (std::all_of(found.begin(), found.end(), within_limit)) {
+            break;
+        }
+        if (nth == measurements) {
+            FAIL_CHECK("more than 2 % and 100 ns in each of " << measurements << " measurements");
+            break;
+        }
+        std::printf("beyond the limit; measured anew:\n");
+    }
 }
 
 template <class Raw, class Wrapped, class Between>
 void compare(const char *name, int count, Raw raw, Wrapped wrapped, Between between) {
-    check(name, difference(count, raw, wrapped, between));
+    check(std::array{name}, [&] { return std::array{difference(count, raw, wrapped, between)}; });
 }
 
 // --- making and destroying
@@ -186,9 +207,8 @@ void compare_lives(const LifeNames &names, std::size_t count, Make make, Destroy
         (void)of_raw();
         (void)of_wrapped();
     });
-    const auto found = take_turns(pairs, of_raw, of_wrapped);
-    check(names.making, found[0]);
-    check(names.destroying, found[1]);
+    check(std::array{names.making, names.destroying},
+          [&] { return take_turns(pairs, of_raw, of_wrapped); });
 }
 template <class Make, class Destroy, class Wrapped>
 void compare_lives(const LifeNames &names, std::size_t count, Make make, Destroy destroy,
