@@ -138,15 +138,17 @@ TEST_CASE("a batch is one call, of all kinds, in its order", "[X8][X9]") {
     CHECK(zero_but(seen.signals.at(1), {}));
     CHECK(seen.signals.at(2).params.keyedMutex.key == 11);
 
-    // More than fit on the stack.
-    std::vector<SemaphoreWait> waits;
-    for (unsigned int i = 0; i < 100; ++i) {
-        waits.push_back(timeline.waiting(i));
+    // The last that fit on the stack, and the first that do not.
+    for (const unsigned int count : {4U, 5U, 100U}) {
+        std::vector<SemaphoreWait> waits;
+        for (unsigned int i = 0; i < count; ++i) {
+            waits.push_back(timeline.waiting(i));
+        }
+        CHECK(wait_semaphores(stream, waits));
+        REQUIRE(seen.waits.size() == count);
+        CHECK(seen.waits[count - 1].params.fence.value == count - 1);
+        CHECK(seen.semaphores[count - 1] == number(2));
     }
-    CHECK(wait_semaphores(stream, waits));
-    REQUIRE(seen.waits.size() == 100);
-    CHECK(seen.waits[99].params.fence.value == 99);
-    CHECK(seen.semaphores[99] == number(2));
 
     seen.semaphores.clear();
     CHECK(signal_semaphores(stream, {}));
@@ -216,6 +218,11 @@ TEST_CASE("a stream of another context is told apart from a wrong handle", "[X8]
     seen.answer = CUDA_ERROR_INVALID_HANDLE;
     const Stream own = Stream::create(context).value();
     check_status(semaphore.signal(own, 1), CUDA_ERROR_INVALID_HANDLE);
+    // One of a batch is enough.
+    const auto foreign =
+        BinarySemaphore::borrow(Context::borrow(reinterpret_cast<CUcontext>(16)), number(48));
+    check_refused(signal_semaphores(own, {semaphore.signaling(1), foreign.signaling()}),
+                  ErrorKind::wrong_context, "another context");
 }
 
 #endif

@@ -176,6 +176,26 @@ TEST_CASE("waiting for nothing is refused", "[host_mapped_buffer][Z5]") {
     CHECK(refusal(buffer->host_span_after(Event())) == "invalid argument: the event is empty");
 }
 
+// Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
+TEST_CASE("mapped memory is asked for as mapped", "[host_mapped_buffer][Z2]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    static unsigned int asked;
+    const ScopedOverride<entry::cuMemHostAlloc> allocation(
+        [](void **, std::size_t, unsigned int flags) {
+            asked = flags;
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        });
+    CHECK_FALSE(HostMappedBuffer<int>::allocate(*context, 10));
+    CHECK(asked == CU_MEMHOSTALLOC_DEVICEMAP);
+    CHECK_FALSE(
+        HostMappedBuffer<int>::allocate(*context, 10, {.portable = true, .write_combined = true}));
+    CHECK(asked ==
+          (CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED));
+    CHECK_FALSE(PinnedBuffer<int>::allocate(*context, 10));
+    CHECK(asked == 0);
+}
+
 // On WSL and WDDM it is not the host's.
 TEST_CASE("the device's address is always asked for", "[host_mapped_buffer][Z2][Z4]") {
     api_test::restart("");

@@ -120,6 +120,24 @@ TEST_CASE("the device's address of registered memory is asked for", "[host_regis
     CHECK(registration->host_span().data() == values.data());
 }
 
+// Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
+TEST_CASE("registering asks CUDA for what the options say", "[host_registration]") {
+    api_test::restart("");
+    const auto context = api_test::Trial::context();
+    static unsigned int asked;
+    const ScopedOverride<entry::cuMemHostRegister> registering(
+        [](void *, std::size_t, unsigned int flags) {
+            asked = flags;
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        });
+    std::vector<int> values(10);
+    CHECK_FALSE(HostRegistration<int>::create(*context, values));
+    CHECK(asked == CU_MEMHOSTREGISTER_DEVICEMAP);
+    CHECK_FALSE(
+        HostRegistration<int>::create(*context, values, {.portable = true, .mapped = false}));
+    CHECK(asked == CU_MEMHOSTREGISTER_PORTABLE);
+}
+
 TEST_CASE("memory that the device cannot have is unregistered again", "[host_registration]") {
     api_test::restart("");
     const auto context = api_test::Trial::context();
