@@ -6,6 +6,10 @@ where they are present), in three views, and writes one row for each function th
 The build runs this; run it by hand to see what it makes of other headers:
 
     generate_tables.py --output DIR [--include DIR] [--strict] -- c++ [flags]
+
+tables/introduced.txt has the CUDA version that introduced a name, for headers without cudaTypedefs.h.
+--add-versions adds the versions of these headers to it. --list-unknown prints those of their names
+that have no version, neither there nor in cudaTypedefs.h.
 """
 
 import argparse
@@ -20,7 +24,10 @@ from tables import declarations, emit_dropin, emit_headers, emit_sources, model,
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--output', required=True, help='folder to write to')
+    job = parser.add_mutually_exclusive_group(required=True)
+    job.add_argument('--output', help='folder to write to')
+    job.add_argument('--add-versions', action='store_true', help='update tables/introduced.txt')
+    job.add_argument('--list-unknown', action='store_true', help='print names of unknown version')
     parser.add_argument('--include', action='append', default=[], help='folder of the CUDA headers')
     parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
                         help="how the compiler's command line looks")
@@ -57,10 +64,16 @@ def error_codes(preprocessor):
     codes = {}
     for api, prefix, enumeration in ((model.DRIVER, 'CUDA_', r'\bCUDA_SUCCESS\s*='),
                                      (model.RUNTIME, 'cuda', r'\bcudaSuccess\s*=')):
-        text = preprocessor.run([api.header], [])
-        text = re.sub(r'^#.*$', '', text, flags=re.M)
-        start = re.search(enumeration, text).start()
-        codes[api.key] = emit_sources.error_codes(text[start:text.index('}', start)], prefix)
+        text = declarations.text_of_headers(preprocessor.run([api.header], []), lambda name: True)
+        start = re.search(enumeration, text)
+        if not start:
+            raise declarations.Damaged(f'{preprocessor.end(api.header)}: no enumeration begins with '
+                                       f'the status 0 of the {api.key} API')
+        end = text.find('}', start.start())
+        if end < 0:
+            raise declarations.Damaged(f'{text.place(start.start())}: the enumeration of statuses has '
+                                       'no end')
+        codes[api.key] = emit_sources.error_codes(text[start.start():end], prefix)
     return codes
 
 
@@ -70,17 +83,45 @@ def write(folder, name, text):
 
 
 def write_depfile(path, output, tables, preprocessor):
-    headers = [os.path.join(preprocessor.where(h), h) for t in tables for h in t.headers]
+    headers = [preprocessor.path(h) for t in tables for h in t.headers]
     target = os.path.join(output, f'{tables[0].api.key}_table.hpp')
     with open(path, 'w', encoding='utf-8') as file:
         file.write(f'{target}: ' + ' '.join(h.replace(' ', '\\ ') for h in headers) + '\n')
 
 
+def add_versions(preprocessor, packed):
+    """Exits with 1 if the headers contradict the table, which then has their versions."""
+    rows = model.read_table(model.DRIVER, preprocessor, packed).rows
+    told = versions.told_versions([row.name for row in rows], preprocessor.where('cuda.h'))
+    if not told:
+        sys.exit('generate_tables: these headers come without cudaTypedefs.h')
+    for name in versions.add_released(packed, told):
+        sys.exit(f'generate_tables: introduced.txt had another version of {name}')
+
+
+def list_unknown(preprocessor, packed):
+    for row in model.read_table(model.DRIVER, preprocessor, packed).rows:
+        if row.introduced == 0:
+            print(row.name)
+
+
 def main():
-    arguments = parse_arguments()
+    try:
+        generate(parse_arguments())
+    except declarations.Damaged as damage:
+        sys.exit(f'generate_tables: {damage}')
+
+
+def generate(arguments):
     preprocessor = model.Preprocessor(arguments.compiler, arguments.include, arguments.style)
     packed = model.cuda_version(preprocessor)
-    tables = [model.read_table(api, preprocessor) for api in (model.DRIVER, model.RUNTIME)]
+    if arguments.add_versions:
+        add_versions(preprocessor, packed)
+        return
+    if arguments.list_unknown:
+        list_unknown(preprocessor, packed)
+        return
+    tables = [model.read_table(api, preprocessor, packed) for api in (model.DRIVER, model.RUNTIME)]
     report_left_out(tables, arguments.strict)
     os.makedirs(arguments.output, exist_ok=True)
     for table in tables:

@@ -4,10 +4,12 @@
 
 #include <cushim/device.hpp>
 #include <cushim/driver_table.hpp>
+#include <cushim/text.hpp>
 
 namespace cushim {
 
 enum class AccessFlags : unsigned char { none = 0, read = 1, read_write = 3 };
+CUSHIM_API Text to_text(AccessFlags flags) noexcept;
 
 // What a device, or the host, may do with what is mapped.
 class AccessGrant {

@@ -3,6 +3,7 @@
 #define CUSHIM_CAPTURE_MODE_HPP
 
 #include <cushim/config.h>
+#include <cushim/text.hpp>
 
 namespace cushim {
 
@@ -13,12 +14,14 @@ enum class CaptureMode : unsigned char {
     per_thread = 1, // such calls of the thread that began the capture: CUDA's thread-local mode
     relaxed = 2     // none; and any thread may end it
 };
+CUSHIM_API Text to_text(CaptureMode mode) noexcept;
 
 enum class CaptureStatus : unsigned char {
     none = 0,
     active = 1,
     invalidated = 2 // ruined by an error; to be ended still
 };
+CUSHIM_API Text to_text(CaptureStatus status) noexcept;
 
 } // namespace cushim
 

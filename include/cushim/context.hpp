@@ -112,7 +112,9 @@ class Context : public detail::Shared<Context, CUcontext> {
 
     // Destroys everything in the device's primary context, whoever made it, on the spot. Destructors
     // of owners that were in it know, and do nothing; anything else that uses them is undefined: driver
-    // 580 crashes in calls on such streams. Resets by other means than this function are not known
+    // 580 crashes in calls on such streams. Graphs are not in it: their destructors destroy them, and release what
+    // they kept. Executable graphs are: they are not destroyed, as driver 580 does not return from that call, and
+    // what was set in them is released. Resets by other means than this function are not known
     // here. Owners of the context itself stay, and answer 709 until primary() makes it active again: then all of
     // them can be used. After a fault (recorded: status 719) it does not: driver 580 answers 46 then.
     // cuDevicePrimaryCtxGetState (CUDA 7.0), cuDevicePrimaryCtxReset_v2 (CUDA 11.0).
@@ -121,6 +123,10 @@ class Context : public detail::Shared<Context, CUcontext> {
   private:
     using Shared::Shared;
 };
+
+inline Text to_text(const Context &context) noexcept {
+    return detail::text_of("Context", context);
+}
 
 } // namespace cushim
 

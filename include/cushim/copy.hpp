@@ -27,6 +27,8 @@
 #define CUSHIM_COPY_HPP
 
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include <cushim/context.hpp>
 #include <cushim/device_span.hpp>
@@ -66,6 +68,33 @@ concept CopyWay = std::is_same_v<Way, Context> || std::is_same_v<Way, Stream>;
 inline unsigned long long address_of(const void *pointer) noexcept {
     return reinterpret_cast<unsigned long long>(pointer);
 }
+
+/* What copies, fills and nodes of graphs see of memory: what span() gives of a buffer, a std::span of a contiguous
+ * range. Views are left as they are. */
+template <class Memory>
+auto view_of(Memory &memory) noexcept {
+    if constexpr (requires { memory.span(); }) {
+        return memory.span();
+    } else if constexpr (requires { std::span(memory); }) {
+        return std::span(memory);
+    } else {
+        return memory;
+    }
+}
+template <class Memory>
+using ViewOf = decltype(view_of(std::declval<Memory &>()));
+
+template <class Memory>
+concept MemoryView = std::is_same_v<std::remove_cvref_t<Memory>, ViewOf<Memory>>;
+// Not a temporary that holds its elements.
+template <class Memory>
+concept LastingMemory = std::is_lvalue_reference_v<Memory> || MemoryView<Memory> ||
+    requires(Memory &memory) {
+    memory.span();
+};
+// A buffer, or a range with a name.
+template <class Memory>
+concept MemoryWithView = !MemoryView<Memory> && LastingMemory<Memory>;
 
 template <class T>
 unsigned int bits_of(const T &value) noexcept {
@@ -124,6 +153,25 @@ template <detail::CopyWay Way, FillableDeviceType T>
 Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
     return detail::fill(way, {to.address(), to.size(), static_cast<unsigned int>(sizeof(T)),
                               detail::bits_of(value)});
+}
+
+/* The same with buffers and contiguous ranges in place of their spans: copy(stream, buffer, vector). What a range
+ * holds must outlive work in a stream. */
+template <detail::CopyWay Way, detail::MemoryWithView To, class From>
+requires requires(const Way &way, detail::ViewOf<To> to, detail::ViewOf<const From> from) {
+    copy(way, to, from);
+}
+Result<void> copy(const Way &way, To &&to, const From &from) noexcept {
+    return copy(way, detail::view_of(to), detail::view_of(from));
+}
+template <detail::CopyWay Way, detail::MemoryWithView To>
+requires requires(const Way &way, detail::ViewOf<To> to,
+                  const typename detail::ViewOf<To>::element_type &value) {
+    fill(way, to, value);
+}
+Result<void> fill(const Way &way, To &&to,
+                  const typename detail::ViewOf<To>::element_type &value) noexcept {
+    return fill(way, detail::view_of(to), value);
 }
 
 } // namespace cushim

@@ -1,7 +1,12 @@
-/* All of cushim. A program that needs one thing includes the header of that thing instead: it is
- * parsed faster. */
+/* All of cushim, except for printing.hpp (operator<<, std::formatter). A program that needs one thing
+ * includes the header of that thing instead: it is parsed faster. */
 #ifndef CUSHIM_CUSHIM_HPP
 #define CUSHIM_CUSHIM_HPP
+
+// First: compilers print the way to a header with each error that concerns it.
+#include <cushim/result.hpp>
+
+#include <cushim/kernel.hpp>
 
 #include <cushim/access.hpp>
 #include <cushim/capture.hpp>
@@ -36,7 +41,6 @@
 #include <cushim/host_registration.hpp>
 #include <cushim/init.hpp>
 #include <cushim/ipc.hpp>
-#include <cushim/kernel.hpp>
 #include <cushim/launch.hpp>
 #include <cushim/library.hpp>
 #include <cushim/loader.h>
@@ -49,11 +53,12 @@
 #include <cushim/physical_memory.hpp>
 #include <cushim/pitched_buffer.hpp>
 #include <cushim/pitched_span.hpp>
-#include <cushim/result.hpp>
 #include <cushim/runtime_graph.hpp>
 #include <cushim/stream.hpp>
 #include <cushim/table.hpp>
 #include <cushim/teardown.hpp>
+#include <cushim/text.hpp>
+#include <cushim/try.hpp>
 #include <cushim/unique_fd.hpp>
 #include <cushim/version.hpp>
 #include <cushim/virtual_memory.hpp>

@@ -7,6 +7,7 @@
 
 #include <cushim/driver_table.hpp>
 #include <cushim/result.hpp>
+#include <cushim/text.hpp>
 
 namespace cushim {
 
@@ -97,6 +98,8 @@ class Device {
 
     CUdevice native_;
 };
+
+CUSHIM_API Text to_text(Device device) noexcept;
 
 } // namespace cushim
 

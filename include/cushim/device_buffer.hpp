@@ -17,6 +17,7 @@ namespace detail {
 struct Memory {
     CUdeviceptr native = 0;
     std::size_t size = 0;
+    bool zero_length = false; // allocated with no elements: valid, unlike an empty owner
 };
 
 class DeviceMemory : public Owner<Memory> {
@@ -54,7 +55,7 @@ class DeviceMemory : public Owner<Memory> {
  * itself: a failure of the teardown (status 906, or 1), after which it is still there, and the capture is
  * valid. After Context::reset_primary() memory of pools is not given back. Errors: out_of_memory;
  * invalid_argument where the bytes of `size` elements are more than a size_t holds. */
-template <DeviceType T>
+template <AllocatableType T>
 class DeviceBuffer {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
 
@@ -136,6 +137,11 @@ class DeviceBuffer {
 
     detail::DeviceMemory memory_;
 };
+
+template <AllocatableType T>
+Text to_text(const DeviceBuffer<T> &buffer) noexcept {
+    return detail::text_of("DeviceBuffer", buffer, buffer.size_bytes());
+}
 
 } // namespace cushim
 

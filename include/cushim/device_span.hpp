@@ -15,6 +15,13 @@ template <class T>
 concept DeviceType = std::is_trivially_copyable_v<std::remove_cv_t<T>> && !std::is_reference_v<T> &&
                      !std::is_volatile_v<T>;
 
+// What CUDA aligns every allocation to, in bytes.
+inline constexpr std::size_t allocation_alignment = 256;
+
+// What may be allocated.
+template <class T>
+concept AllocatableType = DeviceType<T> && alignof(T) <= allocation_alignment;
+
 namespace detail {
 
 // The sum and the product, or invalid_argument with the numbers where they do not fit.

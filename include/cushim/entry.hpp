@@ -26,10 +26,11 @@ namespace detail {
 CUSHIM_API Error missing_entry(cushim_library library, const char *name, int introduced,
                                int status) noexcept;
 
+/* The function that `slot` holds, or that it leads to: the entry point's own slot, or a copy of its earlier value. */
 template <class Entry>
-CUSHIM_LOCAL typename Entry::pfn find_entry(int &status) noexcept {
+CUSHIM_LOCAL typename Entry::pfn find_entry(typename Entry::pfn *slot, int &status) noexcept {
     return reinterpret_cast<typename Entry::pfn>(
-        cushim_resolve_entry(Entry::library, reinterpret_cast<cushim_function *>(Entry::slot()),
+        cushim_resolve_entry(Entry::library, reinterpret_cast<cushim_function *>(slot),
                              reinterpret_cast<cushim_function>(Entry::first()), Entry::name,
                              Entry::introduced, &status));
 }
@@ -37,7 +38,7 @@ CUSHIM_LOCAL typename Entry::pfn find_entry(int &status) noexcept {
 template <class Entry>
 CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
     int status = 0;
-    if (typename Entry::pfn function = find_entry<Entry>(status))
+    if (typename Entry::pfn function = find_entry<Entry>(Entry::slot(), status))
         return function;
     return missing_entry(Entry::library, Entry::name, Entry::introduced, status);
 }
@@ -60,7 +61,7 @@ Result<typename Entry::pfn> RuntimeTable::pfn() const {
 template <class Entry>
 CUSHIM_LOCAL bool is_available() noexcept {
     int status = 0;
-    return detail::find_entry<Entry>(status) != nullptr;
+    return detail::find_entry<Entry>(Entry::slot(), status) != nullptr;
 }
 
 template <class Entry>

@@ -6,6 +6,7 @@
 
 #include <cushim/config.h>
 #include <cushim/loader.h>
+#include <cushim/text.hpp>
 #include <cushim/version.hpp>
 
 namespace cushim {
@@ -27,9 +28,11 @@ enum class ErrorKind : unsigned char {
     not_permitted,           // CUDA says that it is not permitted, as within a stream capture
     status                   // any other status code of CUDA
 };
+CUSHIM_API Text to_text(ErrorKind kind) noexcept;
 
 // Who gave the answer: cushim itself, a call of the driver, or a call of the runtime library.
 enum class Api : unsigned char { loader, driver, runtime };
+CUSHIM_API Text to_text(Api api) noexcept;
 
 // "out_of_memory", the enumerator's own name; "unknown" for a value that is none.
 CUSHIM_API const char *name(ErrorKind kind) noexcept;
@@ -128,6 +131,9 @@ class Error {
     // made of it from then on.
     CUSHIM_API const char *message() const noexcept;
 
+    // Whether kind, API, status, entry point and versions are the same; messages may differ.
+    CUSHIM_API friend bool operator==(const Error &left, const Error &right) noexcept;
+
   private:
     Error(const ErrorParts &parts, const cushim_report *report) noexcept;
 
@@ -146,6 +152,9 @@ class Error {
 static_assert(sizeof(Error) <= 48, "every Result carries the room for an Error");
 
 namespace detail {
+
+// out_of_memory without a status: the host has no memory for an object of cushim.
+CUSHIM_API Error no_host_memory() noexcept;
 
 // Writes the message to stderr and aborts: Result::value() of a failure where there are no
 // exceptions.

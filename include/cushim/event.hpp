@@ -61,6 +61,10 @@ class Event : public detail::Shared<Event, CUevent> {
     using Shared::Shared;
 };
 
+inline Text to_text(const Event &event) noexcept {
+    return detail::text_of("Event", event);
+}
+
 } // namespace cushim
 
 #endif

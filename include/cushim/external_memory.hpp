@@ -159,13 +159,17 @@ class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
         return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
-    // As DeviceBuffer's: device_buffer.hpp.
+    // As DeviceBuffer::release_after.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:
     friend class ExternalMemory;
     using Owner::Owner;
 };
+
+inline Text to_text(const ExternalBuffer &buffer) noexcept {
+    return detail::text_of("ExternalBuffer", buffer, buffer.size());
+}
 
 /* A mipmapped array in an import: images of the other API's. Keeps its import alive, and is destroyed
  * before that goes. Work that uses it must be done when its owner goes, or release_after() says what to
@@ -182,13 +186,17 @@ class ExternalMipmappedArray : public detail::Owner<detail::ExternalArrayValue> 
     // a level that it has not. cuMipmappedArrayGetLevel, since CUDA 5.0.
     CUSHIM_API Result<CUarray> level(unsigned int index) const noexcept;
 
-    // As DeviceBuffer's: device_buffer.hpp.
+    // As DeviceBuffer::release_after.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:
     friend class ExternalMemory;
     using Owner::Owner;
 };
+
+inline Text to_text(const ExternalMipmappedArray &array) noexcept {
+    return detail::text_of("ExternalMipmappedArray", array);
+}
 
 /* An import. Keeps its context alive; everything mapped from it keeps the import alive.
  *
@@ -238,6 +246,10 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
   private:
     using Shared::Shared;
 };
+
+inline Text to_text(const ExternalMemory &memory) noexcept {
+    return detail::text_of("ExternalMemory", memory, memory.size());
+}
 
 } // namespace cushim
 

@@ -151,6 +151,10 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
     using Shared::Shared;
 };
 
+inline Text to_text(const BinarySemaphore &semaphore) noexcept {
+    return detail::text_of("BinarySemaphore", semaphore);
+}
+
 // A number that goes up. Vulkan's timeline semaphores (since CUDA 11.2), and the fences of Direct3D. A device
 // whose CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0 imports none of the former:
 // not_supported_by_device, and the driver is not asked to (cuDeviceGetAttribute, cuCtxGetDevice).
@@ -203,6 +207,10 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
     }
     using Shared::Shared;
 };
+
+inline Text to_text(const TimelineSemaphore &semaphore) noexcept {
+    return detail::text_of("TimelineSemaphore", semaphore);
+}
 
 // A keyed mutex of Direct3D 11: whoever releases it says with which key it can be acquired next. Windows
 // only; since CUDA 10.2.
@@ -257,6 +265,10 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
     using Shared::Shared;
 };
 
+inline Text to_text(const KeyedMutex &mutex) noexcept {
+    return detail::text_of("KeyedMutex", mutex);
+}
+
 struct NvSciOptions {
     // Leaves out that all imported NvSciBuf memory is made coherent for its other users: quicker, and wrong
     // where one of them is to see what was written.
@@ -308,6 +320,10 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
     }
     using Shared::Shared;
 };
+
+inline Text to_text(const NvSciSemaphore &semaphore) noexcept {
+    return detail::text_of("NvSciSemaphore", semaphore);
+}
 
 } // namespace cushim
 

@@ -15,8 +15,9 @@
  * speak it.
  *
  * Sockets are of the AF_UNIX family, streams (also those of socketpair) or with messages; they stay the
- * caller's. Calls wait as the socket is set to: SO_SNDTIMEO, SO_RCVTIMEO. After an error it is unknown where
- * the next message begins: close the socket.
+ * caller's. Calls wait as the socket is set to: SO_SNDTIMEO or SO_RCVTIMEO limits the time of the whole
+ * message, whatever pieces it comes in and whatever signals arrive; O_NONBLOCK never waits. After an error it
+ * is unknown where the next message begins: close the socket.
  *
  * Errors: invalid_argument with the numbers for what is no such socket, no descriptor, and for a message that
  * is not what was expected; status 909 (CUDA_ERROR_TIMEOUT) where the socket's time is up; status 304

@@ -9,6 +9,7 @@
 #define CUSHIM_FEATURE_HPP
 
 #include <cushim/config.h>
+#include <cushim/text.hpp>
 #include <cushim/version.hpp>
 
 namespace cushim {
@@ -96,6 +97,7 @@ enum class Feature : unsigned char {
     checkpoints,        // cuCheckpointProcessLock
     error_logs          // cuLogsRegisterCallback
 };
+CUSHIM_API Text to_text(Feature feature) noexcept;
 
 // Features are numbered from 0 up to this.
 inline constexpr int feature_count = static_cast<int>(Feature::error_logs) + 1;

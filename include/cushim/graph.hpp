@@ -23,8 +23,12 @@
  * of the host's (580: 208 bytes) until the process ends. A graph has none where there is nothing to keep: where its
  * nodes were given spans, and kernels, events and semaphores that are borrowed, and no closures.
  *
- * Threads: the rules of handle.hpp, and: a graph, its nodes, and the graphs inside it are used by one thread
- * at a time. Needs no current context and does not change it.
+ * Threads: the rules of handle.hpp, and: one thread at a time uses a graph, its nodes and the graphs inside it.
+ * Different threads may use different graphs at the same time, also clones of one another. This copy of
+ * cushim destroys, clones and instantiates one graph at a time, and destroys nodes and adds and sets child graphs
+ * in the same way, because driver 580 corrupts its memory otherwise: instantiating a large graph delays these calls
+ * on other threads. A program's own calls of cuGraphDestroy, cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode
+ * and cuGraphAddChildGraphNode do not take part. Needs no current context and does not change it.
  * Errors: invalid_argument for what is empty, for a node that is gone or another graph's; kinds
  * requires_newer_driver and requires_newer_headers for what came later; out_of_memory; what CUDA answers.
  * Since CUDA 10.0 where nothing else is said; what has to be kept needs CUDA 11.3. Entry points are the
@@ -119,12 +123,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
      * unsupported_platform. cuGraphAddKernelNode, _v2 for a library's kernel (CUDA 12.0),
      * cuGraphKernelNodeSetAttribute. */
     template <class... Parameters, class... Arguments>
-    requires(sizeof...(Arguments) == sizeof...(Parameters) &&
-             (detail::KernelArgument<Arguments, Parameters> &&
-              ...)) Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
-                                                      const Kernel<void(Parameters...)> &kernel,
-                                                      const LaunchConfig &config,
-                                                      const Arguments &...arguments)
+    requires(detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+        Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
+                                          const Kernel<void(Parameters...)> &kernel,
+                                          const LaunchConfig &config, const Arguments &...arguments)
     const noexcept {
         return kernel.with_arguments(
             [&](void **pointers) noexcept {
@@ -135,11 +137,12 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
             arguments...);
     }
 
-    /* A copy between spans or buffers of one element type, with rows and layers or without: as copy.hpp's
-     * and copy_2d.hpp's, but host to host. Of nothing it is an empty node. cuGraphAddMemcpyNode. */
-    template <class To, class From>
+    /* A copy between spans, buffers or contiguous ranges of one element type, with rows and layers or without: as
+     * copy.hpp's and copy_2d.hpp's, but host to host. A range is none of a temporary, and must outlive the graph. Of
+     * nothing it is an empty node. cuGraphAddMemcpyNode. */
+    template <detail::LastingMemory To, detail::LastingMemory From>
     requires detail::CopyableTo<To, From> Result<GraphNode>
-    add_memcpy_node(const GraphDependencies &dependencies, const To &to, const From &from)
+    add_memcpy_node(const GraphDependencies &dependencies, To &&to, From &&from)
     const noexcept {
         detail::State *const uses[] = {detail::state_of(&to), detail::state_of(&from)};
         return add(dependencies, detail::copy_between(detail::view_of(to), detail::view_of(from)),
@@ -304,8 +307,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // This clone's node for a node of the graph that it was cloned from. cuGraphNodeFindInClone.
     CUSHIM_API Result<GraphNode> find_in_clone(const Graph &original,
                                                const GraphNode &node) const noexcept;
-    // With the edges to and from it. What it uses is kept on. Memory nodes cannot be destroyed.
-    // cuGraphDestroyNode.
+    // Destroys the node and its edges; the graph keeps what the node used. Memory nodes cannot be destroyed. Where
+    // CUDA refuses the call (invalid_argument, not_supported_by_device, requires_newer_driver, ...) the node stays
+    // valid. After any other failure CUDA may have destroyed it: `node` is refused from then on, and nodes() has it
+    // if it still exists. cuGraphDestroyNode.
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
     // Lets the graph keep this owner's object alive (a buffer's memory, an event, ...), and so its clones and
@@ -355,6 +360,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     add_allocation(const GraphDependencies &dependencies, Device device, std::size_t count,
                    std::size_t element_size, std::span<const AccessGrant> grants) const noexcept;
 };
+
+inline Text to_text(const Graph &graph) noexcept {
+    return detail::text_of("Graph", graph);
+}
 
 } // namespace cushim
 

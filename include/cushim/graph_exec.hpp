@@ -5,6 +5,7 @@
 #include <cushim/graph_node.hpp>
 #include <cushim/graph_setters.hpp>
 #include <cushim/stream.hpp>
+#include <cushim/text.hpp>
 
 namespace cushim {
 
@@ -28,6 +29,7 @@ enum class InstantiateResult : unsigned char {
     multiple_contexts = 4,            // likewise
     conditional_handle_unused = 5
 };
+CUSHIM_API Text to_text(InstantiateResult result) noexcept;
 struct InstantiateFailure {
     InstantiateResult result = InstantiateResult::error;
     // Of the graph. None where CUDA does not tell, and where it is a node of a graph inside it that nobody has
@@ -47,6 +49,7 @@ enum class GraphUpdateResult : unsigned char {
     unsupported_function_change = 7,
     attributes_changed = 8
 };
+CUSHIM_API Text to_text(GraphUpdateResult result) noexcept;
 struct GraphUpdate {
     GraphUpdateResult result = GraphUpdateResult::success;
     // Of the graph that it was to become: the node that did not fit, and where an edge did not, the node at
@@ -130,6 +133,10 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     CUSHIM_API Result<void> set_waits(const GraphNode &node,
                                       std::span<const SemaphoreWait> waits) const noexcept;
 };
+
+inline Text to_text(const GraphExec &exec) noexcept {
+    return detail::text_of("GraphExec", exec);
+}
 
 } // namespace cushim
 

@@ -38,7 +38,7 @@ class GraphMemory {
  * know when the graph and all that was made of it are gone, and the memory with them. Nodes of the graph that run
  * after the one that allocates it and before the one that frees it use it, and where no node frees it, work in
  * streams after the launch, until free(). */
-template <DeviceType T>
+template <AllocatableType T>
 class GraphAllocation : public detail::GraphMemory {
   public:
     GraphAllocation() noexcept = default;
@@ -46,6 +46,7 @@ class GraphAllocation : public detail::GraphMemory {
 
     DeviceSpan<T> span() const noexcept { return DeviceSpan<T>(address(), size()); }
     operator DeviceSpan<T>() const noexcept { return span(); }
+    operator DeviceSpan<const T>() const noexcept { return span(); }
 };
 
 // Of a device, in bytes: what its graphs' memory takes.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <cushim/external_semaphore.hpp>
 #include <cushim/kernel.hpp>
 #include <cushim/launch.hpp>
+#include <cushim/text.hpp>
 
 namespace cushim {
 
@@ -34,6 +36,7 @@ enum class GraphNodeType : unsigned char {
     batch_mem_op = 12,    // CUDA 11.7
     conditional = 13      // CUDA 12.3
 };
+CUSHIM_API Text to_text(GraphNodeType type) noexcept;
 
 // What a conditional node does with its bodies; CUDA's own numbers.
 enum class GraphConditionalType : unsigned char {
@@ -41,6 +44,7 @@ enum class GraphConditionalType : unsigned char {
     while_ = 1,
     switch_ = 2 // CUDA 12.8
 };
+CUSHIM_API Text to_text(GraphConditionalType type) noexcept;
 
 /* A node of a graph. A name and no owner: it is the graph's, and copies name the same node. Where it is
  * used, cushim tells a node of another graph and one that is destroyed, or whose graph is, from one that
@@ -67,22 +71,79 @@ class GraphNode {
         0; // destroyed nodes of it that had the handle: CUDA gives them again
 };
 
-/* Nodes that another one waits for: {}, one node, {a, b}, or an array of them. A view. */
+CUSHIM_API Text to_text(const GraphNode &node) noexcept;
+
+namespace detail {
+
+template <class Nodes>
+concept TemporaryNodes =
+    !std::is_reference_v<Nodes> && !std::ranges::enable_borrowed_range<Nodes> &&
+    std::is_convertible_v<const Nodes &, std::span<const GraphNode>>;
+
+} // namespace detail
+
+/* Nodes that another one waits for: {}, one node, {a, b}, or an array of them. A view of a named range, which must
+ * outlive it; nodes in braces and in a temporary range are copied. */
 class GraphDependencies {
   public:
     GraphDependencies() noexcept = default;
-    GraphDependencies(const GraphNode &node) noexcept : nodes_(&node, 1) {}
-    GraphDependencies(std::initializer_list<GraphNode> nodes) noexcept
-        : nodes_(nodes.begin(), nodes.size()) {}
+    GraphDependencies(const GraphNode &node) noexcept { copy({&node, 1}); }
+    GraphDependencies(std::initializer_list<GraphNode> nodes) noexcept {
+        copy({nodes.begin(), nodes.size()});
+    }
     template <class Nodes>
-    requires std::is_convertible_v<const Nodes &, std::span<const GraphNode>>
-    GraphDependencies(const Nodes &nodes)
+    requires(std::is_convertible_v<const Nodes &, std::span<const GraphNode>>)
+        GraphDependencies(const Nodes &nodes)
     noexcept : nodes_(nodes) {}
+    template <detail::TemporaryNodes Nodes>
+    GraphDependencies(Nodes &&nodes) noexcept {
+        copy(nodes);
+    }
+
+    GraphDependencies(const GraphDependencies &other) noexcept { *this = other; }
+    GraphDependencies &operator=(const GraphDependencies &other) noexcept {
+        if (this != &other) {
+            is_complete_ = other.is_complete_;
+            other.is_copy() ? copy(other.nodes_) : refer(other.nodes_);
+        }
+        return *this;
+    }
+    ~GraphDependencies() { delete[] many_; }
 
     std::span<const GraphNode> nodes() const noexcept { return nodes_; }
+    // False where there was no memory to copy so many: graphs then refuse them.
+    bool is_complete() const noexcept { return is_complete_; }
 
   private:
+    bool is_copy() const noexcept { return many_ != nullptr || nodes_.data() == few_; }
+    void refer(std::span<const GraphNode> nodes) noexcept {
+        delete[] many_;
+        many_ = nullptr;
+        nodes_ = nodes;
+    }
+    void copy(std::span<const GraphNode> nodes) noexcept {
+        GraphNode *to = few_;
+        GraphNode *many = nullptr;
+        if (nodes.size() > most_few) {
+            many = new (std::nothrow) GraphNode[nodes.size()];
+            to = many;
+        }
+        if (to == nullptr) {
+            is_complete_ = false;
+            nodes = {};
+        }
+        for (std::size_t index = 0; index < nodes.size(); ++index) {
+            to[index] = nodes[index];
+        }
+        refer({to, nodes.size()});
+        many_ = many;
+    }
+
+    static constexpr std::size_t most_few = 4;
+    GraphNode few_[most_few];
+    GraphNode *many_ = nullptr;
     std::span<const GraphNode> nodes_;
+    bool is_complete_ = true;
 };
 
 /* How one node waits for another, where that is more than to wait for its end: for kernels that start
@@ -194,15 +255,6 @@ class NodeParameters {
 
 // --- copies and fills, from spans, or from what has a span and is kept
 
-template <class Memory>
-auto view_of(const Memory &memory) noexcept {
-    if constexpr (requires { memory.span(); }) {
-        return memory.span();
-    } else {
-        return memory;
-    }
-}
-
 inline PitchedView linear_view(unsigned long long address, std::size_t size,
                                std::size_t element_size) noexcept {
     return {address, {size, 1, 1}, {size * element_size, 1}};
@@ -247,7 +299,7 @@ PitchedCopy copy_between(const DevicePitchedSpan<T> &to,
 
 // Memory to write and memory to read with elements of one type, one of them the device's.
 template <class To, class From>
-concept CopyableTo = requires(const To &to, const From &from) {
+concept CopyableTo = requires(To &to, From &from) {
     copy_between(view_of(to), view_of(from));
 };
 

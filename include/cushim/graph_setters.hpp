@@ -32,12 +32,10 @@ template <class Derived>
 class NodeSetters {
   public:
     template <class... Parameters, class... Arguments>
-    requires(sizeof...(Arguments) == sizeof...(Parameters) &&
-             (KernelArgument<Arguments, Parameters> &&
-              ...)) Result<void> set_kernel_node(const GraphNode &node,
-                                                 const Kernel<void(Parameters...)> &kernel,
-                                                 const LaunchConfig &config,
-                                                 const Arguments &...arguments)
+    requires(arguments_fit<TypeList<Arguments...>, TypeList<Parameters...>>)
+        Result<void> set_kernel_node(const GraphNode &node,
+                                     const Kernel<void(Parameters...)> &kernel,
+                                     const LaunchConfig &config, const Arguments &...arguments)
     const noexcept {
         return kernel.with_arguments(
             [&](void **pointers) noexcept {
@@ -49,9 +47,9 @@ class NodeSetters {
     }
 
     // Of the same kind and memory types; not of nothing.
-    template <class To, class From>
-    requires CopyableTo<To, From> Result<void> set_memcpy_node(const GraphNode &node, const To &to,
-                                                               const From &from)
+    template <LastingMemory To, LastingMemory From>
+    requires CopyableTo<To, From> Result<void> set_memcpy_node(const GraphNode &node, To &&to,
+                                                               From &&from)
     const noexcept {
         State *const uses[] = {state_of(&to), state_of(&from)};
         return self().set(node, copy_between(view_of(to), view_of(from)), {uses});
@@ -68,7 +66,7 @@ class NodeSetters {
     Result<void> set_host_node(const GraphNode &node, Function &&function) const noexcept {
         const Closure closure = make_closure(static_cast<Function &&>(function));
         if (closure.object == nullptr) {
-            return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+            return no_host_memory();
         }
         return self().set(node, HostNode{closure.call, closure.object}, {{}, closure});
     }

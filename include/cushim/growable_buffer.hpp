@@ -72,7 +72,7 @@ class GrowableMemory : public Owner<Growable> {
  * Threads: the rules of handle.hpp. Neither needs nor changes a current context.
  * Errors: those of virtual_memory.hpp. CUDA entry points: those of AddressRange, PhysicalMemory and
  * MappedRange. Since CUDA 10.2. */
-template <DeviceType T>
+template <AllocatableType T>
 class GrowableBuffer {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
 
@@ -155,6 +155,11 @@ class GrowableBuffer {
 
     detail::GrowableMemory memory_;
 };
+
+template <AllocatableType T>
+Text to_text(const GrowableBuffer<T> &buffer) noexcept {
+    return detail::text_of("GrowableBuffer", buffer, buffer.size_bytes());
+}
 
 } // namespace cushim
 

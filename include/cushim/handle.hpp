@@ -15,18 +15,24 @@
  * those who must know. No destructor changes the thread's current context, nor ruins a capture of
  * streams, be it this thread's or another's (cuThreadExchangeStreamCaptureMode, where the driver has it).
  *
+ * pthread_cancel of a thread that waits in a call of cushim ends the process: cancellation unwinds the stack, and these
+ * functions are noexcept. End such a wait by what it waits for, and threads by a flag.
+ *
  * Threads: as for an int, an owner is used by one thread at a time, while different owners of one
  * object may be used, shared and destroyed by different threads at once.
  */
 #ifndef CUSHIM_HANDLE_HPP
 #define CUSHIM_HANDLE_HPP
 
+#include <cstddef>
+
 #include <cushim/result.hpp>
+#include <cushim/text.hpp>
 
 namespace cushim {
 namespace detail {
 
-// What owners share: the object, what it needs, how it is destroyed. See src/api/state.hpp.
+// What owners share: the object, what it needs, how it is destroyed. See src/api/base/state.hpp.
 struct State;
 
 CUSHIM_API void add_owner(State *state) noexcept;
@@ -129,6 +135,20 @@ struct Access {
     static auto state(const Buffer &buffer) noexcept -> decltype(state(buffer.memory_)) {
         return state(buffer.memory_);
     }
+    // Whether the buffer was allocated with no elements: it is valid, and holds no object.
+    template <class Value>
+    static bool is_zero_length(const Owner<Value> &owner) noexcept {
+        if constexpr (requires { owner.value_.zero_length; }) {
+            return owner.value_.zero_length;
+        } else {
+            return false;
+        }
+    }
+    template <class Buffer>
+    static auto is_zero_length(const Buffer &buffer) noexcept
+        -> decltype(is_zero_length(buffer.memory_)) {
+        return is_zero_length(buffer.memory_);
+    }
     template <class Value>
     static void set(Owner<Value> &owner, const Value &value, State *state) noexcept {
         owner.value_ = value;
@@ -138,6 +158,25 @@ struct Access {
 
 // The same of GraphNode and GraphCondition.
 struct GraphAccess;
+
+// What to_text() of an owner returns. The size is left out if `bytes` is no_size.
+inline constexpr std::size_t no_size = static_cast<std::size_t>(-1);
+CUSHIM_API Text owner_text(const char *type, unsigned long long handle, const State *state,
+                           std::size_t bytes) noexcept;
+
+template <class Handle>
+unsigned long long number_of(Handle handle) noexcept {
+    if constexpr (std::is_pointer_v<Handle>) {
+        return reinterpret_cast<unsigned long long>(handle);
+    } else {
+        return handle;
+    }
+}
+
+template <class Object>
+Text text_of(const char *type, const Object &owner, std::size_t bytes = no_size) noexcept {
+    return owner_text(type, number_of(owner.native()), Access::state(owner), bytes);
+}
 
 // An owner that can have a second one.
 template <class Derived, class Value>

@@ -28,7 +28,7 @@ namespace cushim {
  * Threads: the rules of handle.hpp. Needs no current context and does not change it.
  * Errors: out_of_memory; invalid_argument where the bytes of `size` elements are more than a size_t
  * holds. cuMemHostAlloc, cuMemFreeHost. Since CUDA 2.2. */
-template <DeviceType T>
+template <AllocatableType T>
 class PinnedBuffer : public detail::HostMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
 
@@ -87,6 +87,11 @@ class PinnedBuffer : public detail::HostMemory {
         return PinnedBuffer(static_cast<HostMemory &&>(memory));
     }
 };
+
+template <AllocatableType T>
+Text to_text(const PinnedBuffer<T> &buffer) noexcept {
+    return detail::text_of("PinnedBuffer", buffer, buffer.size_bytes());
+}
 
 } // namespace cushim
 

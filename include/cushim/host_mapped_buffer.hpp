@@ -27,7 +27,7 @@ namespace cushim {
  * Threads: the rules of handle.hpp. Needs no current context and does not change it.
  * Errors: out_of_memory; invalid_argument where the bytes of `size` elements are more than a size_t
  * holds. cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemFreeHost. Since CUDA 3.2. */
-template <DeviceType T>
+template <AllocatableType T>
 class HostMappedBuffer : public detail::HostMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
 
@@ -79,6 +79,11 @@ class HostMappedBuffer : public detail::HostMemory {
         return HostMappedBuffer(static_cast<HostMemory &&>(memory));
     }
 };
+
+template <AllocatableType T>
+Text to_text(const HostMappedBuffer<T> &buffer) noexcept {
+    return detail::text_of("HostMappedBuffer", buffer, buffer.size_bytes());
+}
 
 } // namespace cushim
 

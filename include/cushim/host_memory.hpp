@@ -32,9 +32,10 @@ namespace detail {
 
 // What the owners are behind their T.
 struct HostBlock {
-    void *native = nullptr; // where the host has it
-    CUdeviceptr device = 0; // where devices have it; 0 where it is not mapped
-    std::size_t size = 0;   // bytes
+    void *native = nullptr;   // where the host has it
+    CUdeviceptr device = 0;   // where devices have it; 0 where it is not mapped
+    std::size_t size = 0;     // bytes
+    bool zero_length = false; // allocated with no elements: valid, unlike an empty owner
 };
 
 enum class DeviceMapped : bool { no, yes };

@@ -79,6 +79,11 @@ class HostRegistration : public detail::HostMemory {
     }
 };
 
+template <DeviceType T>
+Text to_text(const HostRegistration<T> &registration) noexcept {
+    return detail::text_of("HostRegistration", registration, registration.size_bytes());
+}
+
 } // namespace cushim
 
 #endif

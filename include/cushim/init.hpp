@@ -12,7 +12,7 @@ namespace cushim {
  * a second on real hardware it is the expensive moment of a program's start.
  *
  * Errors: library_not_found, stub_library, no_device, or the status of cuInit. A failure is not
- * remembered. In the child of a fork the driver does not work again, and says so (status 3).
+ * remembered, and a success is forgotten when an override of cuInit begins or ends. In the child of a fork the driver does not work again, and says so (status 3).
  * Threads: any. Entry points: cuInit. Since CUDA 2.0. */
 CUSHIM_API Result<void> init() noexcept;
 

@@ -74,6 +74,11 @@ class IpcExport {
         return of(context, memory.address(), bytes);
     }
 
+    // Of a bare handle, from a program that does not use cushim: `size` bytes from `offset` on in the allocation that
+    // it is of. invalid_argument where offset and size make no range; open() checks them against the allocation.
+    CUSHIM_API static Result<IpcExport> from_handle(const IpcMemHandle &handle, std::size_t size,
+                                                    std::size_t offset = 0) noexcept;
+
     // From bytes that another process sent. invalid_argument where there are not just byte_count of
     // them, or offset and size make no range.
     CUSHIM_API static Result<IpcExport> from_bytes(std::span<const std::byte> bytes) noexcept;
@@ -91,6 +96,9 @@ class IpcExport {
   private:
     CUSHIM_API static Result<IpcExport> of(const Context &context, CUdeviceptr address,
                                            std::size_t size) noexcept;
+    CUSHIM_API static Result<IpcExport> make_export(const IpcMemHandle &handle,
+                                                    unsigned long long size,
+                                                    unsigned long long offset) noexcept;
 
     IpcMemHandle handle_;
     std::size_t offset_ = 0;
@@ -136,12 +144,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
         return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
-    /* Its owner waits for all work in this stream before it closes the memory; the stream is kept alive. A
-     * later call names another stream. Not for legacy() and per_thread(), which mean another stream
-     * wherever another context is current. If the stream is being captured then, that is a failure of the
-     * teardown (status 900), the capture stays valid and the memory is closed.
-     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode (10.1); for a
-     * borrowed stream cuStreamGetCtx. */
+    // Its owner waits for all work in this stream before it closes the memory: as
+    // DeviceBuffer::release_after. Closes it even if the stream is being captured then.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
     // There is nothing to give up: CUDA closes a whole allocation, and native() is where the part begins.
@@ -150,6 +154,10 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
   private:
     using Owner::Owner;
 };
+
+inline Text to_text(const IpcMemory &memory) noexcept {
+    return detail::text_of("IpcMemory", memory, memory.size());
+}
 
 /* The handle of an event that was made with interprocess set, in this context. The event must live until
  * the other process has opened it.

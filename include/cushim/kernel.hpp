@@ -83,6 +83,43 @@ concept KernelArgument =
     std::is_same_v<A, P> || NumberForParameter<A, P> || PointerForParameter<A, P> ||
     SpanForParameter<A, P> || MappedForParameter<A, P> || NullForParameter<A, P>;
 
+// For what compilers print: which argument it is, and why.
+template <class... Types>
+struct TypeList {};
+template <std::size_t Index>
+struct argument {
+    template <class Given, class Parameter>
+    struct does_not_fit {};
+};
+template <std::size_t Given, std::size_t Parameters>
+struct wrong_number_of_arguments {};
+
+// The first argument that does not fit; void where all of them do.
+template <std::size_t Index, class Arguments, class Parameters>
+struct FirstMisfit {
+    using type = void;
+};
+template <std::size_t Index, class A, class... As, class P, class... Ps>
+struct FirstMisfit<Index, TypeList<A, As...>, TypeList<P, Ps...>> {
+    using type = typename std::conditional_t<
+        KernelArgument<A, P>, FirstMisfit<Index + 1, TypeList<As...>, TypeList<Ps...>>,
+        std::type_identity<typename argument<Index>::template does_not_fit<A, P>>>::type;
+};
+template <class Arguments, class Parameters>
+struct MisfitOf;
+template <class... As, class... Ps>
+struct MisfitOf<TypeList<As...>, TypeList<Ps...>> {
+    using type = typename std::conditional_t<
+        sizeof...(As) == sizeof...(Ps), FirstMisfit<0, TypeList<As...>, TypeList<Ps...>>,
+        std::type_identity<wrong_number_of_arguments<sizeof...(As), sizeof...(Ps)>>>::type;
+};
+template <class Arguments, class Parameters>
+using Misfit = typename MisfitOf<Arguments, Parameters>::type;
+
+// Whether these arguments can be passed to a kernel with these parameters.
+template <class Arguments, class Parameters>
+inline constexpr bool arguments_fit = std::is_void_v<Misfit<Arguments, Parameters>>;
+
 template <class P, class A>
 P parameter_from(const A &argument) noexcept {
     if constexpr (SpanForParameter<A, P>) {
@@ -94,6 +131,18 @@ P parameter_from(const A &argument) noexcept {
         return P(argument);
     }
 }
+
+// Whether it is an owner that has nothing: closed, released, moved from, or never filled. A buffer that was made
+// with no elements is not.
+template <class A>
+bool is_empty_owner([[maybe_unused]] const A &argument) noexcept {
+    if constexpr (requires { Access::state(argument); }) {
+        return !static_cast<bool>(argument) && !Access::is_zero_length(argument);
+    } else {
+        return false;
+    }
+}
+CUSHIM_API Error empty_argument(std::size_t index) noexcept;
 
 } // namespace detail
 
@@ -199,6 +248,10 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
                                              std::size_t count) const noexcept;
 };
 
+inline Text to_text(const AnyKernel &kernel) noexcept {
+    return detail::text_of("AnyKernel", kernel);
+}
+
 template <class Signature>
 class Kernel {
     static_assert(!std::is_same_v<Signature, Signature>,
@@ -225,28 +278,43 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * memory of that type: a DeviceSpan, and every buffer. Others do not compile. What pointers lead to
      * must live until the stream has got past the launch; the arguments are copied before this returns.
      *
-     * Errors: invalid_argument, with the numbers, where the stream is empty, or the grid or the block is
-     * 0 in one direction or more than CUDA can take; what else is too much for the device is status 1;
-     * wrong_context where the stream is of another context than the kernel's module.
+     * nullptr, an empty span, and a buffer that was allocated with no elements are passed as a null address.
+     *
+     * Errors: invalid_argument, with the numbers, if the stream is empty, if a buffer was closed, released, moved
+     * from or never allocated, or if a dimension of the grid or the block is 0 or more than CUDA can take; what else
+     * is too much for the device is status 1; wrong_context if the stream is of another context than the kernel's
+     * module.
      * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx where the configuration asks. */
     template <class... Arguments>
-    requires(sizeof...(Arguments) == sizeof...(Parameters) &&
-             (detail::KernelArgument<Arguments, Parameters> &&
-              ...)) Result<void> launch(const Stream &stream, const LaunchConfig &config,
-                                        const Arguments &...arguments)
+    requires(detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+        Result<void> launch(const Stream &stream, const LaunchConfig &config,
+                            const Arguments &...arguments)
     const noexcept {
         return with_arguments(
             [&](void **pointers) noexcept { return launch_unchecked(stream, config, pointers); },
             arguments...);
     }
+    // Compilers print which argument does not fit, counted from 0: Misfit = argument<1>::does_not_fit<int, float *>.
+    template <class... Arguments, class Misfit = detail::Misfit<detail::TypeList<Arguments...>,
+                                                                detail::TypeList<Parameters...>>>
+    requires(!std::is_void_v<Misfit>) Result<void> launch(const Stream &, const LaunchConfig &,
+                                                          const Arguments &...)
+    const noexcept = delete;
 
     // Internal: calls `use` with pointers to the arguments, as parameters, and a null behind them.
     template <class Use, class... Arguments>
-    requires(sizeof...(Arguments) == sizeof...(Parameters) &&
-             (detail::KernelArgument<Arguments, Parameters> &&
-              ...)) static auto with_arguments(const Use &use,
-                                               const Arguments &...arguments) noexcept {
-        return pass(use, detail::parameter_from<Parameters>(arguments)...);
+    requires(detail::arguments_fit<
+             detail::TypeList<Arguments...>,
+             detail::TypeList<
+                 Parameters...>>) static auto with_arguments(const Use &use,
+                                                             const Arguments
+                                                                 &...arguments) noexcept {
+        using Answer = decltype(use(static_cast<void **>(nullptr)));
+        std::size_t index = 0;
+        if (((detail::is_empty_owner(arguments) || (++index, false)) || ...)) [[unlikely]] {
+            return Answer(detail::empty_argument(index));
+        }
+        return Answer(pass(use, detail::parameter_from<Parameters>(arguments)...));
     }
 
   private:
@@ -263,6 +331,11 @@ class Kernel<void(Parameters...)> : public AnyKernel {
     static constexpr std::size_t count = sizeof...(Parameters);
     static constexpr std::size_t sizes[] = {sizeof(Parameters)..., 0};
 };
+
+template <class... Parameters>
+Text to_text(const Kernel<void(Parameters...)> &kernel) noexcept {
+    return detail::text_of("Kernel", kernel);
+}
 
 } // namespace cushim
 

@@ -93,6 +93,10 @@ class Library : public detail::Shared<Library, CUlib_st *> {
                                                          const char *name) const noexcept;
 };
 
+inline Text to_text(const Library &library) noexcept {
+    return detail::text_of("Library", library);
+}
+
 } // namespace cushim
 
 #endif

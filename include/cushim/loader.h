@@ -55,16 +55,17 @@ typedef struct cushim_candidate {
 
 /* Why a library is absent. */
 typedef enum cushim_reason {
-    CUSHIM_REASON_NONE = 0,       /* it is loaded, or was not tried */
-    CUSHIM_REASON_DISABLED = 1,   /* CUSHIM_DISABLE is set */
-    CUSHIM_REASON_NOT_FOUND = 2,  /* no candidate exists */
-    CUSHIM_REASON_LINK_STUB = 3,  /* nothing but the toolkit's link stub was found */
-    CUSHIM_REASON_UNUSABLE = 4,   /* candidates exist, and none of them can be used */
-    CUSHIM_REASON_CHOSEN_PATH = 5 /* the path chosen by variable or setting cannot be used */
+    CUSHIM_REASON_NONE = 0,        /* it is loaded, or was not tried */
+    CUSHIM_REASON_DISABLED = 1,    /* CUSHIM_DISABLE is set */
+    CUSHIM_REASON_NOT_FOUND = 2,   /* no candidate exists */
+    CUSHIM_REASON_LINK_STUB = 3,   /* nothing but the toolkit's link stub was found */
+    CUSHIM_REASON_UNUSABLE = 4,    /* candidates exist, and none of them can be used */
+    CUSHIM_REASON_CHOSEN_PATH = 5, /* the path chosen by variable or setting cannot be used */
+    CUSHIM_REASON_SWITCHED_OFF = 6 /* the settings leave no place to search */
 } cushim_reason;
 
 typedef struct cushim_report {
-    cushim_state state;
+    cushim_state state; /* of the file: a libcudart that is loaded is not used without a driver */
     cushim_reason reason;
     const char *path; /* of the library in use, absolute where the system tells; NULL if none */
     int version; /* CUDA version of the library in use, as CUDA packs it: 12060 is 12.6; 0: unknown */
@@ -102,12 +103,15 @@ typedef enum cushim_configure_result {
 CUSHIM_CORE_API cushim_configure_result cushim_configure(const cushim_settings *settings)
     CUSHIM_NOEXCEPT;
 
-/* Loads a library if that was not tried before; says how it stands then. Loading the runtime
- * searches for the driver first. */
+/* Loads a library if that was not tried before. CUSHIM_STATE_LOADED if its functions can be called,
+ * else CUSHIM_STATE_ABSENT: exactly where cushim_absent_status is not 0. Loading the runtime searches
+ * for the driver first. Called from .preinit_array, before the C library is initialised, it returns
+ * CUSHIM_STATE_ABSENT without a search, as cushim_reload does; later calls search. */
 CUSHIM_CORE_API cushim_state cushim_load(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* Searches again for a library that was absent. A loaded one stays as it is. The runtime's reload
- * searches again for an absent driver first. */
+/* Searches again for a library that was absent, and returns what cushim_load returns then. A loaded one
+ * stays as it is. The runtime's reload searches again for an absent driver first, and for a libcudart
+ * again that was not used for want of a driver. */
 CUSHIM_CORE_API cushim_state cushim_reload(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* Never loads; never NULL. */
@@ -162,8 +166,10 @@ CUSHIM_CORE_API int cushim_find_entry_point(cushim_library library, const char *
 
 /* Replaces what the slot of the entry point with this exported name points at, and returns what it
  * pointed at before; NULL where the headers have no such name. The function must have the entry
- * point's exact type. Never loads. C++ programs use ScopedOverride (override.hpp), which checks the
- * type and puts back what was there. */
+ * point's exact type. Only calls through this copy of cushim are affected. Never loads. If the entry point was never
+ * called, the returned function resolves it and then calls what the slot points at: a replacement that calls the
+ * returned function then calls itself. To avoid that, call cushim_resolve_all() before. C++ programs use
+ * ScopedOverride (override.hpp), which checks the type and puts back what was there. */
 CUSHIM_CORE_API cushim_function cushim_exchange_by_name(cushim_library library, const char *name,
                                                         cushim_function function) CUSHIM_NOEXCEPT;
 

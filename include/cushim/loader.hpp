@@ -43,7 +43,8 @@ CUSHIM_LOCAL inline LoadReport load_report() noexcept {
 }
 
 /* Loads a library now, if that was not tried before. The error says why there is none
- * (library_not_found, stub_library), in a sentence for the user of the program. */
+ * (library_not_found, stub_library), in a sentence for the user of the program. Without a driver
+ * load_runtime() fails, too: a libcudart alone is of no use. */
 CUSHIM_API Result<void> load_driver() noexcept;
 CUSHIM_API Result<void> load_runtime() noexcept;
 

@@ -10,6 +10,7 @@
 #include <cushim/event.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/stream.hpp>
+#include <cushim/text.hpp>
 
 namespace cushim {
 
@@ -20,6 +21,7 @@ enum class ManagedAttachment : unsigned int {
     host = 2,   // the host, and no stream
     single = 4, // one stream; the host while nothing is queued there
 };
+CUSHIM_API Text to_text(ManagedAttachment attachment) noexcept;
 
 // Where managed memory may be: at a device, or with the host. A device is one by itself.
 class ManagedLocation {
@@ -45,7 +47,8 @@ namespace detail {
 // What buffers are behind their T.
 struct ManagedBlock {
     CUdeviceptr native = 0;
-    std::size_t size = 0; // bytes
+    std::size_t size = 0;     // bytes
+    bool zero_length = false; // allocated with no elements: valid, unlike an empty owner
 };
 
 // In bytes.
@@ -99,7 +102,7 @@ class ManagedMemory : public Owner<ManagedBlock> {
  * not_supported_by_device; invalid_argument where the bytes of `size` elements are more than a
  * size_t holds, and for parts that are not in the buffer. Since CUDA 8.0 where nothing else is
  * said. */
-template <DeviceType T>
+template <AllocatableType T>
 class ManagedBuffer : public detail::ManagedMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
 
@@ -176,6 +179,11 @@ class ManagedBuffer : public detail::ManagedMemory {
         return detail::ManagedPart{offset * sizeof(T), count * sizeof(T)};
     }
 };
+
+template <AllocatableType T>
+Text to_text(const ManagedBuffer<T> &buffer) noexcept {
+    return detail::text_of("ManagedBuffer", buffer, buffer.size_bytes());
+}
 
 } // namespace cushim
 

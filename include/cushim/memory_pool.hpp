@@ -126,6 +126,10 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     using Shared::Shared;
 };
 
+inline Text to_text(const MemoryPool &pool) noexcept {
+    return detail::text_of("MemoryPool", pool);
+}
+
 namespace detail {
 
 class PoolMemory : public Owner<Memory> {
@@ -150,7 +154,7 @@ class PoolMemory : public Owner<Memory> {
  *
  * Keeps its pool and its stream alive; of the streams legacy() and per_thread() the same is true as for
  * DeviceBuffer. Threads: the rules of handle.hpp. */
-template <DeviceType T>
+template <AllocatableType T>
 class PoolBuffer {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
 
@@ -208,6 +212,11 @@ class PoolBuffer {
 
     detail::PoolMemory memory_;
 };
+
+template <AllocatableType T>
+Text to_text(const PoolBuffer<T> &buffer) noexcept {
+    return detail::text_of("PoolBuffer", buffer, buffer.size_bytes());
+}
 
 } // namespace cushim
 

@@ -85,6 +85,10 @@ class Module : public detail::Shared<Module, CUmodule> {
     CUSHIM_API Result<detail::Variable> variable(const char *name) const noexcept;
 };
 
+inline Text to_text(const Module &module) noexcept {
+    return detail::text_of("Module", module);
+}
+
 } // namespace cushim
 
 #endif

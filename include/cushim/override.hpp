@@ -7,6 +7,11 @@
  * Calls through the table, of every thread, reach the replacement as long as the object lives; no
  * library is needed for it. Calls of other entry points cost what they cost without.
  *
+ * An override belongs to the copy of cushim that this code is linked to. The shared libraries are one
+ * copy for the whole process. A program or plugin that contains the static library has its own copy:
+ * an override in it changes no call of another copy, and overrides in other copies change none of its
+ * calls.
+ *
  * Overrides of one entry point end in the reverse order of their beginning. Threads: a call that is
  * under way on another thread when the override ends may still be inside the replacement.
  */
@@ -29,8 +34,15 @@ class [[nodiscard]] ScopedOverride {
 
     CUSHIM_LOCAL ~ScopedOverride() { exchange(before_); }
 
-    /* What stood there before: to call the original from a replacement. */
-    typename Entry::pfn original() const noexcept { return before_; }
+    /* The function that the override replaced; call it from the replacement. If the entry point was never called,
+     * this loads the library. If the library or the entry point is missing, the returned function returns the status
+     * that a call without the override returns. */
+    CUSHIM_LOCAL typename Entry::pfn original() const noexcept {
+        // If before_ is the first-call function, it is resolved here: that function would call the replacement.
+        int status = 0;
+        const auto function = detail::find_entry<Entry>(&before_, status);
+        return function != nullptr ? function : before_;
+    }
 
   private:
     CUSHIM_LOCAL static typename Entry::pfn exchange(typename Entry::pfn function) noexcept {
@@ -39,7 +51,7 @@ class [[nodiscard]] ScopedOverride {
                                  reinterpret_cast<cushim_function>(function)));
     }
 
-    typename Entry::pfn before_;
+    mutable typename Entry::pfn before_;
 };
 
 } // namespace cushim

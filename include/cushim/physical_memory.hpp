@@ -135,6 +135,10 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     using Shared::Shared;
 };
 
+inline Text to_text(const PhysicalMemory &memory) noexcept {
+    return detail::text_of("PhysicalMemory", memory, memory.size());
+}
+
 } // namespace cushim
 
 #endif

@@ -87,6 +87,11 @@ class PitchedBuffer : public detail::PitchedMemory {
         : PitchedMemory(static_cast<PitchedMemory &&>(memory)) {}
 };
 
+template <DeviceType T>
+Text to_text(const PitchedBuffer<T> &buffer) noexcept {
+    return detail::text_of("PitchedBuffer", buffer, buffer.size_bytes());
+}
+
 } // namespace cushim
 
 #endif

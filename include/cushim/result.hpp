@@ -27,6 +27,12 @@ namespace cushim {
 template <class T>
 class Result;
 
+// As std::in_place, without <utility>: Result<T>(in_place, arguments of T's constructor).
+struct in_place_t {
+    explicit in_place_t() = default;
+};
+inline constexpr in_place_t in_place{};
+
 namespace detail {
 
 template <class T>
@@ -40,6 +46,7 @@ inline constexpr bool is_other_result = is_result<U> && !std::is_same_v<T, U>;
 
 template <class T, class U>
 concept makes_value = !std::is_same_v<std::remove_cvref_t<U>, Error> &&
+                      !std::is_same_v<std::remove_cvref_t<U>, in_place_t> &&
                       !is_other_result<T, std::remove_cvref_t<U>> && std::is_constructible_v<T, U>;
 
 template <class T, class U, class From>
@@ -93,6 +100,18 @@ auto transform(Self &&self, F &&function) {
 }
 
 template <class Self, class F>
+auto transform_error(Self &&self, F &&function) {
+    using Same = std::remove_cvref_t<Self>;
+    using Next = std::invoke_result_t<F, decltype(static_cast<Self &&>(self).error())>;
+    static_assert(std::is_same_v<std::remove_cvref_t<Next>, Error>,
+                  "transform_error needs a function that returns an Error");
+    if (self.has_value()) {
+        return Same(static_cast<Self &&>(self));
+    }
+    return Same(static_cast<F &&>(function)(static_cast<Self &&>(self).error()));
+}
+
+template <class Self, class F>
 auto or_else(Self &&self, F &&function) {
     using Same = std::remove_cvref_t<Self>;
     using Next = std::invoke_result_t<F, decltype(static_cast<Self &&>(self).error())>;
@@ -129,6 +148,13 @@ class [[nodiscard]] Result {
     // Failure.
     Result(const Error &error) noexcept : error_(error), has_value_(false) {}
     Result(Error &&error) noexcept : error_(static_cast<Error &&>(error)), has_value_(false) {}
+
+    // Success, with a value made from these.
+    template <class... Arguments>
+    requires std::is_constructible_v<T, Arguments...>
+    explicit Result(in_place_t, Arguments &&...arguments) noexcept(
+        std::is_nothrow_constructible_v<T, Arguments...>)
+        : value_(static_cast<Arguments &&>(arguments)...), has_value_(true) {}
 
     // From the Result of a type that T can be made from.
     template <class U>
@@ -175,6 +201,21 @@ class [[nodiscard]] Result {
         } else {
             error_.~Error();
         }
+    }
+
+    // Makes a value from these in place of what was there, and returns it. Only where that cannot throw, as
+    // std::expected has it.
+    template <class... Arguments>
+    requires std::is_nothrow_constructible_v<T, Arguments...> T &
+    emplace(Arguments &&...arguments) noexcept {
+        if (has_value_) {
+            value_.~T();
+        } else {
+            error_.~Error();
+            has_value_ = true;
+        }
+        return *::new (static_cast<void *>(__builtin_addressof(value_)))
+            T(static_cast<Arguments &&>(arguments)...);
     }
 
     [[nodiscard]] bool has_value() const noexcept { return has_value_; }
@@ -287,6 +328,34 @@ class [[nodiscard]] Result {
         return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
+    // What the function makes of the error, an Error itself; the value stays as it is.
+    template <class F>
+    auto transform_error(F &&function) const & {
+        return detail::transform_error(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto transform_error(F &&function) && {
+        return detail::transform_error(static_cast<Result &&>(*this), static_cast<F &&>(function));
+    }
+
+    // Whether both hold equal values, or errors that Error's == takes for the same.
+    template <class U>
+    requires(!std::is_void_v<U>) friend bool operator==(const Result &left,
+                                                        const Result<U> &right) {
+        if (left.has_value() != right.has_value()) {
+            return false;
+        }
+        return left.has_value() ? *left == *right : left.error() == right.error();
+    }
+    template <class U>
+    requires(!detail::is_result<U> && !std::is_same_v<U, Error>) friend bool
+    operator==(const Result &left, const U &value) {
+        return left.has_value() && *left == value;
+    }
+    friend bool operator==(const Result &left, const Error &error) noexcept {
+        return !left.has_value() && left.error() == error;
+    }
+
   private:
     template <detail::OnFailure Then>
     void require() const {
@@ -363,6 +432,7 @@ class [[nodiscard]] Result<void> {
     using error_type = Error;
 
     Result() noexcept : nothing_(), has_value_(true) {}
+    explicit Result(in_place_t) noexcept : Result() {}
     Result(const Error &error) noexcept : error_(error), has_value_(false) {}
     Result(Error &&error) noexcept : error_(static_cast<Error &&>(error)), has_value_(false) {}
 
@@ -390,6 +460,8 @@ class [[nodiscard]] Result<void> {
     explicit operator bool() const noexcept { return has_value_; }
 
     void operator*() const noexcept {}
+    // Success in place of what was there.
+    void emplace() noexcept { *this = Result(); }
 
     // The error. There must be one: this is not checked.
     Error &error() &noexcept { return error_; }
@@ -454,6 +526,24 @@ class [[nodiscard]] Result<void> {
         return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
+    // What the function makes of the error, an Error itself.
+    template <class F>
+    auto transform_error(F &&function) const & {
+        return detail::transform_error(*this, static_cast<F &&>(function));
+    }
+    template <class F>
+    auto transform_error(F &&function) && {
+        return detail::transform_error(static_cast<Result &&>(*this), static_cast<F &&>(function));
+    }
+
+    friend bool operator==(const Result &left, const Result &right) noexcept {
+        return left.has_value() == right.has_value() &&
+               (left.has_value() || left.error() == right.error());
+    }
+    friend bool operator==(const Result &left, const Error &error) noexcept {
+        return !left.has_value() && left.error() == error;
+    }
+
   private:
     template <class Other>
     void construct(Other &&other) noexcept {
@@ -485,32 +575,6 @@ class [[nodiscard]] Result<void> {
 
 } // namespace cushim
 
-#define CUSHIM_DETAIL_JOIN_NOW(a, b) a##b
-#define CUSHIM_DETAIL_JOIN(a, b) CUSHIM_DETAIL_JOIN_NOW(a, b)
-#define CUSHIM_DETAIL_TRY(result, declaration, ...)                                                \
-    auto &&result = (__VA_ARGS__);                                                                 \
-    if (!result.has_value()) [[unlikely]] {                                                        \
-        return static_cast<decltype(result) &&>(result).error();                                   \
-    }                                                                                              \
-    declaration = *static_cast<decltype(result) &&>(result)
-#define CUSHIM_DETAIL_TRY_VOID(result, ...)                                                        \
-    do {                                                                                           \
-        auto &&result = (__VA_ARGS__);                                                             \
-        if (!result.has_value()) [[unlikely]] {                                                    \
-            return static_cast<decltype(result) &&>(result).error();                               \
-        }                                                                                          \
-    } while (false)
-
-// CUSHIM_TRY(auto buffer, allocate(1 << 20)); declares buffer with the value of the Result, or
-// returns its error from the function around it, which itself returns a Result of any type. A
-// temporary is moved from, a named Result is copied from unless it is moved. In place of a
-// declaration anything may stand that can be left of `=`, and has no comma of its own. It is more
-// than one statement, so it needs braces after an `if`; at most one stands on a line.
-#define CUSHIM_TRY(declaration, ...)                                                               \
-    CUSHIM_DETAIL_TRY(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), declaration, __VA_ARGS__)
-
-// The same where the value does not matter, or is void. One statement.
-#define CUSHIM_TRY_VOID(...)                                                                       \
-    CUSHIM_DETAIL_TRY_VOID(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), __VA_ARGS__)
+#include <cushim/try.hpp>
 
 #endif

@@ -126,8 +126,10 @@ class Stream : public detail::Shared<Stream, CUstream> {
     CUSHIM_API Result<void> launch_closure(detail::Closure closure) const noexcept;
 };
 
+CUSHIM_API Text to_text(const Stream &stream) noexcept;
+
 /* Waits until closures of launch_host_function() that were done with before this call are destroyed.
- * Not from such a closure's destructor. Threads: any. */
+ * Not from such a closure's destructor. The exit of the process does the same (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim

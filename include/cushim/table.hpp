@@ -19,7 +19,8 @@
  *     missing otherwise                               cu*: 302        cuda*: 302
  *
  * and leaves its outputs untouched, except that cudaGetDeviceCount writes 0. The functions that give
- * names and texts of errors then answer from built-in names; cudaGetLastError and
+ * names and texts of errors then ask a libcudart that is there, and else take built-in ones; with a
+ * driver they also name the statuses above that it does not know itself. cudaGetLastError and
  * cudaPeekAtLastError know the last failed call of their thread. Without a libcudart the two versions
  * are told as a program with a static libcudart in it tells them: cudaDriverGetVersion answers 0
  * (success) and writes the driver's, 0 where there is none; cudaRuntimeGetVersion that of the headers

@@ -24,6 +24,10 @@ struct TeardownSinkSetting {
  * driver that is being torn down (status 4), or a context that has been destroyed or reset (709) with
  * everything in it, is no failure: there is nothing left to destroy.
  *
+ * When the process exits, closures and what graphs kept are destroyed before the driver's teardown. The exit waits
+ * two seconds for that; if something is left then, the sink receives entry point "wait_for_released_closures" with
+ * status CUDA_ERROR_TIMEOUT.
+ *
  * Threads: any; the sink is called on the thread whose destructor failed, on several at once if need
  * be, and may still be running when this returns on another thread. */
 CUSHIM_API TeardownSinkSetting set_teardown_sink(TeardownSinkSetting setting) noexcept;

@@ -3,6 +3,7 @@
 #define CUSHIM_UNIQUE_FD_HPP
 
 #include <cushim/result.hpp>
+#include <cushim/text.hpp>
 
 namespace cushim {
 
@@ -57,6 +58,8 @@ class UniqueFd {
 
     int descriptor_ = -1;
 };
+
+CUSHIM_API Text to_text(const UniqueFd &descriptor) noexcept;
 
 } // namespace cushim
 

@@ -92,6 +92,10 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
     using Shared::Shared;
 };
 
+inline Text to_text(const AddressRange &range) noexcept {
+    return detail::text_of("AddressRange", range, range.size());
+}
+
 /* Physical memory at an address: all of it, in a part of a range.
  *
  * A new mapping is accessible to nobody, not even to the device that the memory lies on: give map()
@@ -146,17 +150,17 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
     // As AddressRange::get_access.
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 
-    /* The last owner waits for all work in this stream before it unmaps; the stream is kept alive.
-     * A later call names another stream instead. Not for legacy() and per_thread(), which mean
-     * another stream wherever another context is current. If the stream is being captured then, that
-     * is a failure of the teardown (status 900), the capture stays valid and the memory is unmapped.
-     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode (10.1); for a
-     * borrowed stream cuStreamGetCtx. */
+    // The last owner waits for all work in this stream before it unmaps: as DeviceBuffer::release_after.
+    // Unmaps even if the stream is being captured then.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:
     using Shared::Shared;
 };
+
+inline Text to_text(const MappedRange &range) noexcept {
+    return detail::text_of("MappedRange", range, range.size());
+}
 
 } // namespace cushim
 

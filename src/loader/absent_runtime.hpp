@@ -10,17 +10,24 @@
 
 #include "error_codes.hpp"
 #include "platform.hpp"
+#include "resolve.hpp"
 
 namespace cushim::absent {
 
+/* In the words of a libcudart that is there: for its texts it needs no driver. */
+inline const char *ask_unused_runtime(const char *function, cudaError_t error, const char *own) {
+    using TextQuery = const char *(CUDARTAPI *)(cudaError_t);
+    if (cushim_function found = find_in_unused_runtime(function))
+        return reinterpret_cast<TextQuery>(found)(error);
+    return own != nullptr ? own : "unrecognized error code";
+}
+
 inline const char *cudaGetErrorName(int, cudaError_t error) {
-    const char *name = runtime_code(error).name;
-    return name != nullptr ? name : "unrecognized error code";
+    return ask_unused_runtime("cudaGetErrorName", error, runtime_code(error).name);
 }
 
 inline const char *cudaGetErrorString(int, cudaError_t error) {
-    const char *words = runtime_code(error).words;
-    return words != nullptr ? words : "unrecognized error code";
+    return ask_unused_runtime("cudaGetErrorString", error, runtime_code(error).words);
 }
 
 /* The last error of this thread: without a runtime, the loader keeps it. */

@@ -9,11 +9,7 @@ namespace cushim {
 
 namespace {
 
-#if defined(_WIN32)
-using VersionQuery = int(__stdcall *)(int *);
-#else
-using VersionQuery = int (*)(int *);
-#endif
+using VersionQuery = int(CUSHIM_CUDA_CALL *)(int *);
 
 /* --- is this library what we look for? --- */
 

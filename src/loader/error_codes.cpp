@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "resolve.hpp"
+#include "own_codes.hpp"
 
 namespace cushim {
 
@@ -16,29 +16,11 @@ struct Code {
 
 #include "error_codes.inc"
 
-/* What these mean when it is cushim that answers them. */
-const char *own_words(int status) {
-    switch (status) {
-    case status_stub_library:
-        return "the CUDA driver found is the toolkit's link stub, not a driver";
-    case status_insufficient_driver:
-        return "no CUDA driver is installed, or it is older than the CUDA runtime needs";
-    case status_requires_newer_driver:
-        return "the CUDA driver is older than this function needs";
-    case status_symbol_not_found:
-        return "the CUDA library does not have this function";
-    case status_library_not_found:
-        return "the CUDA library was not found or cannot be loaded";
-    default:
-        return nullptr;
-    }
-}
-
 template <size_t count>
 CodeTexts find(const Code (&codes)[count], const char *texts, int status) {
     for (const Code &code : codes)
         if (code.status == status) {
-            const char *own = own_words(status);
+            const char *own = own_code(status).words;
             return {texts + code.name, own != nullptr ? own : texts + code.words};
         }
     return {nullptr, nullptr};
@@ -47,7 +29,8 @@ CodeTexts find(const Code (&codes)[count], const char *texts, int status) {
 } // namespace
 
 CodeTexts driver_code(int status) {
-    return find(driver_codes, driver_texts, status);
+    const CodeTexts own = own_code(status); // the headers may be older than the status
+    return own.name != nullptr ? own : find(driver_codes, driver_texts, status);
 }
 CodeTexts runtime_code(int status) {
     return find(runtime_codes, runtime_texts, status);

@@ -60,6 +60,15 @@ const char *hint_for(cushim_reason reason, const SearchSummary &summary) {
                    ? "install the NVIDIA driver, or start the container with its GPUs"
                    : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime, or name its "
                                                                         "library in CUSHIM_RUNTIME";
+    case CUSHIM_REASON_SWITCHED_OFF:
+        if (!summary.environment)
+            return driver ? "name the driver in the program's settings, or let them search"
+                          : "name the runtime in the program's settings, or let them search";
+        return driver
+                   ? "name the driver in CUSHIM_DRIVER or in the program's settings, or let them "
+                     "search"
+                   : "name the runtime in CUSHIM_RUNTIME or in the program's settings, or let "
+                     "them search";
     case CUSHIM_REASON_NONE:
         break;
     }
@@ -71,6 +80,8 @@ cushim_reason reason_of(const cushim_report &report, const SearchSummary &summar
         return CUSHIM_REASON_NONE;
     if (summary.disabled)
         return CUSHIM_REASON_DISABLED;
+    if (summary.switched_off)
+        return CUSHIM_REASON_SWITCHED_OFF;
     const cushim_candidate *unusable = unusable_candidate(report);
     const bool only_stubs = unusable != nullptr && unusable->outcome == CUSHIM_OUTCOME_LINK_STUB;
     if (only_stubs)
@@ -105,6 +116,9 @@ char *explanation_of(const cushim_report &report, const SearchSummary &summary) 
         return explain_loaded(report, summary);
     case CUSHIM_REASON_DISABLED:
         return join_text({"CUSHIM_DISABLE is set: no ", what(summary), " was searched for"});
+    case CUSHIM_REASON_SWITCHED_OFF:
+        return join_text(
+            {"no ", what(summary), ": the program's settings switch off every place to search"});
     case CUSHIM_REASON_LINK_STUB:
         return join_text({"no ", what(summary), ": ",
                           stub != nullptr ? stub->path : file_name(summary),

@@ -7,9 +7,11 @@ namespace cushim {
 
 struct SearchSummary {
     cushim_library library;
-    bool disabled; // by CUSHIM_DISABLE
-    bool chosen;   // by variable or settings: nothing else was tried
-    bool beside;   // then: it follows from the path that was chosen for the driver
+    bool disabled;     // by CUSHIM_DISABLE
+    bool chosen;       // by variable or settings: nothing else was tried
+    bool beside;       // then: it follows from the path that was chosen for the driver
+    bool switched_off; // the settings leave no place to search
+    bool environment;  // the settings let variables choose
 };
 
 /* Fills in reason, explanation (on the heap) and hint (static) from state, path and candidates. */

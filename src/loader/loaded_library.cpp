@@ -8,8 +8,16 @@ LoadedLibrary *records[2] = {nullptr, nullptr};
 
 namespace {
 
-/* Searches, and publishes what was found in place of `before`. */
+/* Whether the reason why a record is provisional is gone. */
+bool is_outdated(const LoadedLibrary &record) {
+    return record.lacks_driver && is_used(ensure_loaded(CUSHIM_LIBRARY_DRIVER));
+}
+
+/* Searches, and publishes what was found in place of `before`. Another thread may publish meanwhile: a
+ * library that is found replaces what is not one, and nothing replaces a library in use. */
 const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *before) {
+    if (!platform::is_initialized())
+        return before;
     freeze_settings();
     // Always in this order: a libcudart binds to whatever libcuda.so.1 is loaded.
     if (library == CUSHIM_LIBRARY_RUNTIME)
@@ -17,21 +25,29 @@ const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *b
     LoadedLibrary *found = search(library);
     if (found == nullptr)
         return before;
-    found->previous = before;
     LoadedLibrary *expected = before;
-    if (atomics::replace(&records[library], expected, found)) {
-        // Slots point into the library, and threads keep state here: both are for ever.
-        platform::pin_own_module();
-        return found;
-    }
+    do {
+        found->previous = expected;
+        if (atomics::replace(&records[library], expected, found)) {
+            // Slots point into the library, and threads keep state here: both stay permanently.
+            platform::pin_own_module();
+            return found;
+        }
+    } while (is_used(found) && !is_used(expected));
     discard(found);
     return expected;
+}
+
+cushim_state state_of(const LoadedLibrary *record) {
+    return is_used(record) ? CUSHIM_STATE_LOADED : CUSHIM_STATE_ABSENT;
 }
 
 } // namespace
 
 const LoadedLibrary *load_now(cushim_library library) {
-    return search_and_publish(library, nullptr);
+    LoadedLibrary *record = atomics::load(&records[library]);
+    return record != nullptr && !is_outdated(*record) ? record
+                                                      : search_and_publish(library, record);
 }
 
 } // namespace cushim
@@ -39,18 +55,14 @@ const LoadedLibrary *load_now(cushim_library library) {
 using namespace cushim;
 
 extern "C" cushim_state cushim_load(cushim_library library) noexcept {
-    const LoadedLibrary *record = ensure_loaded(library);
-    return record != nullptr ? record->report.state : CUSHIM_STATE_ABSENT;
+    return state_of(ensure_loaded(library));
 }
 
 extern "C" cushim_state cushim_reload(cushim_library library) noexcept {
     if (library == CUSHIM_LIBRARY_RUNTIME)
         cushim_reload(CUSHIM_LIBRARY_DRIVER);
     LoadedLibrary *record = atomics::load(&records[library]);
-    if (record != nullptr && record->report.state == CUSHIM_STATE_LOADED)
-        return CUSHIM_STATE_LOADED;
-    const LoadedLibrary *found = search_and_publish(library, record);
-    return found != nullptr ? found->report.state : CUSHIM_STATE_ABSENT;
+    return state_of(is_used(record) ? record : search_and_publish(library, record));
 }
 
 extern "C" int cushim_library_version(cushim_library library) noexcept {

@@ -11,6 +11,13 @@
 #define CUSHIM_TEXT_(token) #token
 #define CUSHIM_TEXT(token) CUSHIM_TEXT_(token)
 
+/* How CUDA's functions are called. */
+#if defined(_WIN32)
+#define CUSHIM_CUDA_CALL __stdcall
+#else
+#define CUSHIM_CUDA_CALL
+#endif
+
 namespace cushim::platform {
 
 /* A shared library as the system hands it out. */
@@ -62,6 +69,17 @@ bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user
 /* An environment variable; nullptr if it is unset or empty, and, on POSIX systems, always in a process
  * that runs with more rights than the user who started it. */
 const char *environment(const char *name);
+
+/* Whether the C library is initialised. On Linux that happens after the functions of .preinit_array have run.
+ * Until then no library may be opened: dlopen initialises the libraries that the opened one needs, and passes
+ * the C library a null environment, which the process then keeps. */
+#if defined(__linux__)
+bool is_initialized();
+#else
+constexpr bool is_initialized() {
+    return true;
+}
+#endif
 
 /* Calls visit for each entry of a folder whose name starts with prefix. */
 void list_folder(const char *folder, const char *prefix, void (*visit)(const char *name, void *),

@@ -47,11 +47,18 @@ struct LoadedName {
     size_t length;
 };
 
-int is_loaded(dl_phdr_info *info, size_t, void *user) {
+/* Read byte by byte: another thread may have written the name in dlopen, under a lock of the dynamic
+ * linker that ThreadSanitizer does not see, and the checked functions of the C library would report it. */
+__attribute__((no_sanitize("thread"))) int is_loaded(dl_phdr_info *info, size_t, void *user) {
     const LoadedName &wanted = *static_cast<LoadedName *>(user);
-    const char *slash = strrchr(info->dlpi_name, '/');
-    const char *file = slash != nullptr ? slash + 1 : info->dlpi_name;
-    return strncmp(file, wanted.start, wanted.length) == 0 ? 1 : 0;
+    const volatile char *file = info->dlpi_name;
+    for (const volatile char *end = file; *end != '\0'; ++end)
+        if (*end == '/')
+            file = end + 1;
+    size_t same = 0;
+    while (same < wanted.length && file[same] == wanted.start[same])
+        ++same;
+    return same == wanted.length ? 1 : 0;
 }
 
 /* Whether RTLD_NOLOAD can find anything: where it does not, it goes and searches the disk. Looks for
@@ -164,6 +171,13 @@ const char *environment(const char *name) {
     const char *value = secure_getenv(name);
     return value != nullptr && *value != '\0' ? value : nullptr;
 }
+
+#if defined(__linux__)
+bool is_initialized() {
+    // clearenv() makes environ null again, and argv[0] may be empty.
+    return environ != nullptr || *program_invocation_name != '\0';
+}
+#endif
 
 void list_folder(const char *folder, const char *prefix, void (*visit)(const char *name, void *),
                  void *user) {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "compiler_calls.hpp"
+#include "fork_lock.hpp"
 
 namespace cushim {
 
@@ -26,22 +27,20 @@ enum Entry {
     register_fat_binary,
     register_fat_binary_end,
     unregister_fat_binary,
-    register_function,
-    register_variable,
-    register_managed_variable,
-    register_host_variable,
-    register_texture,
-    register_surface,
-    register_unified_table,
+#define CUSHIM_REGISTRATION(cuda_name, name, declared, passed) name,
+#include "compiler_calls.inc"
     init_module,
     entry_count,
 };
 
 /* Of one form: "__cuda" and this. */
 constexpr const char *entry_names[entry_count] = {
-    "RegisterFatBinary", "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterFunction",
-    "RegisterVar",       "RegisterManagedVar",   "RegisterHostVar",     "RegisterTexture",
-    "RegisterSurface",   "RegisterUnifiedTable", "InitModule",
+    "RegisterFatBinary",
+    "RegisterFatBinaryEnd",
+    "UnregisterFatBinary",
+#define CUSHIM_REGISTRATION(cuda_name, name, declared, passed) #cuda_name,
+#include "compiler_calls.inc"
+    "InitModule",
 };
 
 cushim_function found[entry_count];
@@ -140,26 +139,17 @@ size_t last_number;
 int exit_watched;
 int exiting;
 
-/* Holds the number of forks before, plus one. A child of a fork that finds an older number takes the
- * lock over: its thread is not in this process. */
-size_t lock_holder;
+ForkLock lists_lock;
 
 class Lock {
   public:
-    Lock() {
-        const size_t own = size_t(platform::fork_generation()) + 1;
-        size_t holder = 0;
-        while (!atomics::replace(&lock_holder, holder, own)) {
-            if (holder == own) {
-                platform::yield();
-                holder = 0;
-            }
-        }
-        if (holder != 0)
+    Lock() : guard_(lists_lock) {
+        if (guard_.took_over())
             fat_binaries.mend();
     }
-    ~Lock() { atomics::store(&lock_holder, size_t(0)); }
-    Lock(const Lock &) = delete;
+
+  private:
+    const ForkGuard<platform::yield> guard_;
 };
 
 FatBinary *fat_binary_of(void **handle) {
@@ -197,7 +187,7 @@ bool anything_waits() {
 
 const LoadedLibrary *loaded_runtime() {
     const LoadedLibrary *record = current_record(CUSHIM_LIBRARY_RUNTIME);
-    return record != nullptr && record->module != nullptr ? record : nullptr;
+    return is_used(record) ? record : nullptr;
 }
 
 void pass_on_all(const LoadedLibrary &runtime) {
@@ -288,76 +278,17 @@ extern "C" void cushim_register_fat_binary_end(void **handle) noexcept {
     submit(handle, [](void **real) { call<void(void **)>(register_fat_binary_end, real); });
 }
 
-extern "C" void cushim_register_function(void **handle, const char *host_function,
-                                         char *device_function, const char *device_name,
-                                         int thread_limit, uint3 *thread_id, uint3 *block_id,
-                                         dim3 *block, dim3 *grid, int *warp_size) noexcept {
-    submit(handle, [=](void **real) {
-        call<decltype(cushim_register_function)>(register_function, real, host_function,
-                                                 device_function, device_name, thread_limit,
-                                                 thread_id, block_id, block, grid, warp_size);
-    });
-}
-
-extern "C" void cushim_register_variable(void **handle, char *host_variable, char *device_address,
-                                         const char *device_name, int external, size_t size,
-                                         int constant, int global) noexcept {
-    submit(handle, [=](void **real) {
-        call<decltype(cushim_register_variable)>(register_variable, real, host_variable,
-                                                 device_address, device_name, external, size,
-                                                 constant, global);
-    });
-}
-
-extern "C" void cushim_register_managed_variable(void **handle, void **host_variable,
-                                                 char *device_address, const char *device_name,
-                                                 int external, size_t size, int constant,
-                                                 int global) noexcept {
-    submit(handle, [=](void **real) {
-        call<decltype(cushim_register_managed_variable)>(register_managed_variable, real,
-                                                         host_variable, device_address, device_name,
-                                                         external, size, constant, global);
-    });
-}
-
-extern "C" void cushim_register_host_variable(void **handle, const char *device_name,
-                                              void *host_variable, size_t size) noexcept {
-    submit(handle, [=](void **real) {
-        call<decltype(cushim_register_host_variable)>(register_host_variable, real, device_name,
-                                                      host_variable, size);
-    });
-}
-
-extern "C" void cushim_register_texture(void **handle, const textureReference *host_variable,
-                                        const void **device_address, const char *device_name,
-                                        int dimensions, int normalized, int external) noexcept {
-    submit(handle, [=](void **real) {
-        call<decltype(cushim_register_texture)>(register_texture, real, host_variable,
-                                                device_address, device_name, dimensions, normalized,
-                                                external);
-    });
-}
-
-extern "C" void cushim_register_surface(void **handle, const surfaceReference *host_variable,
-                                        const void **device_address, const char *device_name,
-                                        int dimensions, int external) noexcept {
-    submit(handle, [=](void **real) {
-        call<decltype(cushim_register_surface)>(register_surface, real, host_variable,
-                                                device_address, device_name, dimensions, external);
-    });
-}
-
-extern "C" void cushim_register_unified_table(void **handle, void *first, void *second, void *third,
-                                              void *fourth) noexcept {
-    submit(handle, [=](void **real) {
-        call<decltype(cushim_register_unified_table)>(register_unified_table, real, first, second,
-                                                      third, fourth);
-    });
-}
+#define CUSHIM_REGISTRATION(cuda_name, name, declared, passed)                                     \
+    extern "C" void cushim_##name(void **handle, CUSHIM_LIST declared) noexcept {                  \
+        submit(handle, [=](void **real) {                                                          \
+            call<decltype(cushim_##name)>(name, real, CUSHIM_LIST passed);                         \
+        });                                                                                        \
+    }
+#include "compiler_calls.inc"
 
 extern "C" char cushim_init_module(void **handle) noexcept {
     const LoadedLibrary *runtime = ensure_loaded(CUSHIM_LIBRARY_RUNTIME);
-    if (handle == nullptr || runtime == nullptr || runtime->module == nullptr)
+    if (handle == nullptr || !is_used(runtime))
         return 0;
     pass_on_all(*runtime);
     void **real = fat_binary_of(handle)->handle;

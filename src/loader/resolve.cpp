@@ -4,6 +4,7 @@
 
 #include "atomics.hpp"
 #include "first_call.hpp"
+#include "own_codes.hpp"
 #include "registration.hpp"
 
 namespace cushim {
@@ -41,11 +42,8 @@ BaseName base_name(const char *exported) {
 
 /* Its types are spelled out, so that this file needs no CUDA header: a CUresult and a
  * CUdriverProcAddressQueryResult are ints. */
-#if defined(_WIN32)
-using GetProcAddress = int(__stdcall *)(const char *, void **, int, unsigned long long, int *);
-#else
-using GetProcAddress = int (*)(const char *, void **, int, unsigned long long, int *);
-#endif
+using GetProcAddress = int(CUSHIM_CUDA_CALL *)(const char *, void **, int, unsigned long long,
+                                               int *);
 
 /* Asks the driver for the ABI that the row declares: its base name at the version that introduced
  * this very ABI, never at the installed version. */
@@ -72,22 +70,11 @@ int missing_status(const LoadedLibrary &library, int introduced) {
                : status_symbol_not_found;
 }
 
-bool is_loaded(const LoadedLibrary *record) {
-    return record != nullptr && record->module != nullptr;
-}
-
-/* Without a driver a libcudart answers no call but with an error, and leaves to chance what ours does
- * not: the number of devices, and whose the last error is. One that was chosen by its path is asked. */
-bool is_used(cushim_library library, const LoadedLibrary *record) {
-    return is_loaded(record) && (library == CUSHIM_LIBRARY_DRIVER || record->chosen ||
-                                 is_loaded(current_record(CUSHIM_LIBRARY_DRIVER)));
-}
-
 /* What the functions of an absent library answer. */
 int absent_status(cushim_library library, const LoadedLibrary *record) {
     if (library == CUSHIM_LIBRARY_RUNTIME)
-        return is_loaded(ensure_loaded(CUSHIM_LIBRARY_DRIVER)) ? status_library_not_found
-                                                               : status_insufficient_driver;
+        return is_used(ensure_loaded(CUSHIM_LIBRARY_DRIVER)) ? status_library_not_found
+                                                             : status_insufficient_driver;
     return record != nullptr && record->report.reason == CUSHIM_REASON_LINK_STUB
                ? status_stub_library
                : status_library_not_found;
@@ -99,17 +86,26 @@ PassOnRegistrations *pass_on_registrations;
 
 Resolved resolve(cushim_library library, const char *name, int introduced) {
     const LoadedLibrary *record = ensure_loaded(library);
-    if (!is_used(library, record))
+    if (!is_used(record))
         return {nullptr, absent_status(library, record)};
     if (library == CUSHIM_LIBRARY_RUNTIME) {
         if (PassOnRegistrations *pass_on = atomics::load(&pass_on_registrations))
             pass_on(*record);
     }
-    if (void *symbol = platform::find_symbol(record->module, name))
-        return {reinterpret_cast<cushim_function>(symbol), 0};
-    if (cushim_function function = ask_driver(*record, name, introduced))
-        return {function, 0};
-    return {nullptr, missing_status(*record, introduced)};
+    cushim_function function =
+        reinterpret_cast<cushim_function>(platform::find_symbol(record->module, name));
+    if (function == nullptr)
+        function = ask_driver(*record, name, introduced);
+    if (function == nullptr)
+        return {nullptr, missing_status(*record, introduced)};
+    return {library == CUSHIM_LIBRARY_DRIVER ? with_own_codes(name, function) : function, 0};
+}
+
+cushim_function find_in_unused_runtime(const char *name) {
+    const LoadedLibrary *record = current_record(CUSHIM_LIBRARY_RUNTIME);
+    return record != nullptr && record->module != nullptr
+               ? reinterpret_cast<cushim_function>(platform::find_symbol(record->module, name))
+               : nullptr;
 }
 
 int resolve_slot(cushim_library library, cushim_function *slot, cushim_function first,
@@ -128,7 +124,7 @@ using namespace cushim;
 
 extern "C" int cushim_absent_status(cushim_library library) noexcept {
     const LoadedLibrary *record = ensure_loaded(library);
-    return is_used(library, record) ? 0 : absent_status(library, record);
+    return is_used(record) ? 0 : absent_status(library, record);
 }
 
 extern "C" int cushim_first_call_driver(cushim_function *slot, cushim_function first,
@@ -146,7 +142,7 @@ extern "C" int cushim_first_call_runtime_quiet(cushim_function *slot, cushim_fun
 extern "C" int cushim_first_call_runtime(cushim_function *slot, cushim_function first,
                                          const char *row) noexcept {
     const int status = cushim_first_call_runtime_quiet(slot, first, row);
-    if (status != 0 && !is_used(CUSHIM_LIBRARY_RUNTIME, current_record(CUSHIM_LIBRARY_RUNTIME)))
+    if (status != 0 && !is_used(current_record(CUSHIM_LIBRARY_RUNTIME)))
         platform::set_thread_error(status);
     return status;
 }

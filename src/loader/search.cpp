@@ -192,7 +192,23 @@ bool disabled() {
     return value != nullptr && strcmp(value, "0") != 0;
 }
 
+/* Where variables alone choose the driver, and none does, nothing is searched. */
+bool switched_off(const Search &search) {
+    const unsigned int places = CUSHIM_SEARCH_ALREADY_LOADED | CUSHIM_SEARCH_SYSTEM |
+                                CUSHIM_SEARCH_KNOWN_PLACES |
+                                (search.driver() ? 0u : unsigned{CUSHIM_SEARCH_ENVIRONMENT});
+    return !search.chosen && !looks_in(places);
+}
+
 /* --- the record --- */
+
+/* Without a driver a libcudart answers no call but with an error, and leaves to chance what ours does
+ * not: the number of devices, and whose the last error is. It is not used, unless it was chosen by its
+ * own path. `has_driver`: before the search. */
+bool lacks_driver(const Search &search, bool has_driver) {
+    const bool chosen_by_path = search.chosen && !search.beside;
+    return !search.driver() && search.module != nullptr && !has_driver && !chosen_by_path;
+}
 
 LoadedLibrary *record_of(Search &search, bool is_disabled) {
     LoadedLibrary *record = static_cast<LoadedLibrary *>(calloc(1, sizeof(LoadedLibrary)));
@@ -213,7 +229,8 @@ LoadedLibrary *record_of(Search &search, bool is_disabled) {
     } else {
         report.state = CUSHIM_STATE_ABSENT;
     }
-    explain(report, {search.library, is_disabled, search.chosen, search.beside});
+    explain(report, {search.library, is_disabled, search.chosen, search.beside,
+                     switched_off(search), looks_in(CUSHIM_SEARCH_ENVIRONMENT)});
     return record;
 }
 
@@ -223,9 +240,13 @@ LoadedLibrary *search(cushim_library library) {
     Search search = {};
     search.library = library;
     const bool is_disabled = disabled();
+    const bool has_driver = is_used(current_record(CUSHIM_LIBRARY_DRIVER));
     if (!is_disabled)
         library == CUSHIM_LIBRARY_DRIVER ? search_driver(search) : search_runtime(search);
-    return record_of(search, is_disabled);
+    LoadedLibrary *record = record_of(search, is_disabled);
+    if (record != nullptr)
+        record->lacks_driver = lacks_driver(search, has_driver);
+    return record;
 }
 
 void discard(LoadedLibrary *record) {

@@ -313,6 +313,8 @@ GRAPH_SCENARIO_TEST("nor after a capture that CUDA's own call has begun", "[grap
     const CUresult begun = driver().cuStreamBeginCaptureToGraph(
         stream.native(), graph.native(), nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
     if (begun != CUDA_SUCCESS) {
+        CUgraph captured = nullptr; // it may have begun all the same
+        (void)driver().cuStreamEndCapture(stream.native(), &captured);
         return begun == 36 ? Error::requires_newer_driver("cuStreamBeginCaptureToGraph",
                                                           Version::of(12, 3), driver_version())
                            : Error::status(Api::driver, begun, "cuStreamBeginCaptureToGraph");

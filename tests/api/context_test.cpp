@@ -71,7 +71,7 @@ SCENARIO_TEST("limits and priorities of a context", "[context]") {
 SCENARIO_TEST("peers are let in and shut out", "[context]", "devices=2") {
     CUSHIM_TRY(const int count, Device::count());
     if (count < 2) {
-        trial.skip("one device alone has no peer");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));

@@ -234,7 +234,7 @@ SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") {
 SCENARIO_TEST("images go from device to device", "[copy_2d]", "devices=2") {
     CUSHIM_TRY(const int count, Device::count());
     if (count < 2) {
-        trial.skip("one device alone has no other");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());

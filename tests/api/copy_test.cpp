@@ -1,8 +1,10 @@
 #include "harness/memory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
+#include <vector>
 
 using namespace cushim;
 using api_test::numbers;
@@ -140,7 +142,7 @@ SCENARIO_TEST("elements of every size are filled", "[copy]") {
 SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
     CUSHIM_TRY(const int count, Device::count());
     if (count < 2) {
-        trial.skip("one device alone has no other");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
@@ -173,7 +175,7 @@ SCENARIO_TEST("copies go from context to context", "[copy]") {
 
 TEST_CASE("a stream's copy waits for its turn", "[copy]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("when queued work runs is the simulator's to decide");
+        SKIP("needs the simulator, which decides when enqueued work runs");
     }
     api_test::restart("mode=adversarial");
     const auto context = api_test::Trial::context();
@@ -250,3 +252,52 @@ TEST_CASE("fills begin at multiples of their elements", "[copy]") {
     const DeviceSpan<Bytes> straight(buffer->native() + 4, 1);
     CHECK(fill(*context, straight, Bytes{}).has_value());
 }
+
+SCENARIO_TEST("copies and fills take buffers and ranges in place of their spans", "[copy]") {
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
+    const std::vector<int> values = numbers(100);
+    CUSHIM_TRY_VOID(copy(context, first, values));
+    CUSHIM_TRY_VOID(copy(stream, second, first));
+    std::vector<int> seen(100);
+    CUSHIM_TRY_VOID(copy(stream, seen, second));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(seen == values);
+    CUSHIM_TRY_VOID(fill(context, first, 7));
+    std::array<int, 100> sevens{};
+    CUSHIM_TRY_VOID(copy(context, sevens, first));
+    CHECK(std::count(sevens.begin(), sevens.end(), 7) == 100);
+    CUSHIM_TRY(auto pinned, PinnedBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY_VOID(copy(context, pinned, second));
+    CHECK(std::equal(values.begin(), values.end(), pinned.span().begin()));
+    return {};
+}
+
+namespace {
+
+template <class To, class From>
+concept Copies = requires(const Stream &stream, To &&to, From &&from) {
+    copy(stream, std::forward<To>(to), std::forward<From>(from));
+};
+static_assert(Copies<std::vector<int> &, DeviceBuffer<int> &>);
+static_assert(Copies<DeviceBuffer<int> &, const std::vector<int> &>);
+static_assert(!Copies<std::vector<int>, DeviceBuffer<int> &>);
+static_assert(!Copies<const std::vector<int> &, DeviceBuffer<int> &>);
+static_assert(!Copies<std::vector<short> &, DeviceBuffer<int> &>);
+static_assert(!Copies<std::vector<int> &, std::vector<int> &>);
+
+struct alignas(512) Wide {
+    char bytes[512];
+};
+template <template <class> class Buffer, class T>
+concept Exists = requires {
+    typename Buffer<T>;
+};
+static_assert(Exists<DeviceBuffer, int> && !Exists<DeviceBuffer, Wide>);
+static_assert(!Exists<PoolBuffer, Wide> && !Exists<ManagedBuffer, Wide>);
+static_assert(!Exists<PinnedBuffer, Wide> && !Exists<HostMappedBuffer, Wide>);
+static_assert(!Exists<GrowableBuffer, Wide> && !Exists<GraphAllocation, Wide>);
+
+} // namespace

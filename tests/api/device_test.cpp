@@ -49,7 +49,7 @@ SCENARIO_TEST("the memory of a device is its own", "[device]", "devices=2;memory
 SCENARIO_TEST("devices tell who can access whom", "[device]", "devices=2") {
     CUSHIM_TRY(const int count, Device::count());
     if (count < 2) {
-        trial.skip("one device alone has no peer");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));

@@ -52,7 +52,7 @@ SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
 
 TEST_CASE("an image is described to the driver as it was to cushim", "[X12]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a real driver is not given descriptions of what is not there");
+        SKIP("needs the simulator, which accepts descriptions of images that do not exist");
     }
     api_test::restart("");
     const Context context = primary();
@@ -78,7 +78,7 @@ TEST_CASE("an image is described to the driver as it was to cushim", "[X12]") {
 
 TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("what is called in which order is looked at on the simulator");
+        SKIP("needs the simulator, which records the calls");
     }
     api_test::restart("");
     const Context context = primary();

@@ -1,7 +1,7 @@
 // What CUDA is told of handles of memory and of semaphores, in its own structures.
 #include "harness/external.hpp"
 
-#include "../../src/api/external_descriptions.hpp"
+#include "../../src/api/interop/external_descriptions.hpp"
 #include "exported_memory.hpp"
 
 #include <utility>

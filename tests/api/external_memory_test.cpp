@@ -23,7 +23,7 @@ using api_test::primary;
 SCENARIO_TEST("a handle of Windows is imported, and stays the caller's", "[X1][X2][X3][X13]") {
     constexpr std::size_t size = 4096;
     if (api_test::simulator() == nullptr) {
-        trial.skip("memory of another API needs such an API");
+        trial.skip("needs memory of another API");
     }
     CUSHIM_TRY(const Context context, trial.context());
     const std::intptr_t number = api_test::simulator()->make_memory_fd(size);
@@ -250,7 +250,7 @@ TEST_CASE("a buffer is freed before its import, and that before its context", "[
     STATIC_REQUIRE(std::is_nothrow_destructible_v<ExternalMemory>);
     STATIC_REQUIRE(std::is_nothrow_destructible_v<ExternalBuffer>);
     if (api_test::simulator() == nullptr) {
-        SKIP("the order of calls can be seen on the simulator only");
+        SKIP("needs the simulator, which records the calls");
     }
     api_test::restart("");
     {
@@ -317,7 +317,7 @@ TEST_CASE("closing an import says what failed", "[external_memory]") {
 TEST_CASE("kinds that the driver knows are its to refuse", "[X12]") {
     api_test::restart("");
     if (api_test::simulator() == nullptr) {
-        SKIP("a real driver is not given handles that are none");
+        SKIP("needs the simulator, which checks invalid handles");
     }
     const Context context = primary();
     auto dma_buf = ExternalMemorySource::dma_buf(api_test::null_device());

@@ -1,7 +1,7 @@
 // Signals and waits of semaphores: what CUDA is told, and what it answers.
 #include "harness/external.hpp"
 
-#include "../../src/api/external_descriptions.hpp"
+#include "../../src/api/interop/external_descriptions.hpp"
 
 #include <cstdint>
 #include <cstring>

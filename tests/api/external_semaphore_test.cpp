@@ -20,7 +20,7 @@ using namespace cushim;
 SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the caller's",
               "[X7][X8][X9]") {
     if (api_test::simulator() == nullptr) {
-        trial.skip("a semaphore of another API needs such an API");
+        trial.skip("needs a semaphore of another API");
     }
     CUSHIM_TRY(const Context context, trial.context());
     const std::intptr_t number = api_test::simulator()->make_semaphore_fd(0);
@@ -39,7 +39,7 @@ SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the call
 
 TEST_CASE("a device without timelines says so of a handle of Windows", "[X7][X12]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("the device of this machine has what it has");
+        SKIP("needs the simulator, whose devices can lack a feature");
     }
     api_test::restart(
         "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
@@ -171,7 +171,7 @@ SCENARIO_TEST("a semaphore is shared, given up and taken over", "[X6][X10]") {
 
 TEST_CASE("a device without timelines says so", "[X12]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("the device of this machine has what it has");
+        SKIP("needs the simulator, whose devices can lack a feature");
     }
     api_test::restart(
         "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED

@@ -2,6 +2,9 @@
 // The simulator has no Vulkan; it shows the same in external_semaphore_test.cpp.
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
+#ifndef _WIN32
+#include "../support/vulkan_device.hpp"
+#endif
 
 #include <cushim/cushim.hpp>
 
@@ -12,7 +15,6 @@ TEST_CASE("memory and semaphores of Vulkan's on Windows", "[vulkan]") {
 }
 
 #else
-#include "vulkan_device.hpp"
 
 using namespace cushim;
 using api_test::VulkanDevice;

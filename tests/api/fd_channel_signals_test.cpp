@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -14,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 using namespace cushim;
 
@@ -102,6 +105,98 @@ TEST_CASE("a signal does not end the sending of what is larger than the socket's
     CHECK(done.has_value());
     CHECK(has_arrived);
     CHECK(received == sent);
+}
+
+namespace {
+
+constexpr auto limit = std::chrono::milliseconds(300);
+// With room for a busy machine.
+constexpr auto longest = std::chrono::seconds(3);
+
+void limit_time(const UniqueFd &socket, int option) {
+    const timeval value = {0, std::chrono::microseconds(limit).count()};
+    REQUIRE(setsockopt(socket.get(), SOL_SOCKET, option, &value, sizeof value) == 0);
+}
+
+// Runs `waits`, which must end with the socket's time, while `disturb` is called every 10 ms.
+template <class Waits, class Disturb>
+void check_limit(const Waits &waits, const Disturb &disturb) {
+    const Handler handler;
+    const auto begun = std::chrono::steady_clock::now();
+    std::atomic<bool> done = false;
+    const pthread_t waiter = pthread_self();
+    std::thread other([&] {
+        while (!done && std::chrono::steady_clock::now() - begun < 4 * longest) {
+            disturb(waiter);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    });
+    const auto result = waits();
+    const auto taken = std::chrono::steady_clock::now() - begun;
+    done = true;
+    other.join();
+    REQUIRE_FALSE(result.has_value());
+    CHECK(result.error().status() == CUDA_ERROR_TIMEOUT);
+    CHECK(taken >= limit);
+    CHECK(taken < longest);
+}
+
+void signal_it(pthread_t waiter) {
+    pthread_kill(waiter, SIGUSR1);
+}
+
+} // namespace
+
+TEST_CASE("signals do not prolong the wait for a descriptor", "[fd_channel]") {
+    const Ends ends;
+    limit_time(ends.there, SO_RCVTIMEO);
+    check_limit([&] { return receive_fd(ends.there.get()); }, signal_it);
+}
+
+TEST_CASE("signals do not prolong the sending of what does not fit", "[fd_channel]") {
+    const Ends ends;
+    const UniqueFd file(open("/dev/null", O_RDWR | O_CLOEXEC));
+    const std::vector<std::byte> sent(8 << 20);
+    limit_time(ends.here, SO_SNDTIMEO);
+    check_limit([&] { return send_fd(ends.here.get(), file.get(), sent); }, signal_it);
+}
+
+TEST_CASE("a message that comes byte by byte has one time limit", "[fd_channel]") {
+    const Ends ends;
+    limit_time(ends.there, SO_RCVTIMEO);
+    std::vector<std::byte> payload(1 << 16);
+    std::vector<std::byte> message(16 + payload.size());
+    const std::uint64_t size = payload.size();
+    std::memcpy(message.data(), "cushimfd", 8);
+    std::memcpy(message.data() + 8, &size, sizeof size);
+    std::size_t next = 0;
+    int turn = 0;
+    check_limit([&] { return receive_fd(ends.there.get(), payload); },
+                [&](pthread_t) {
+                    if (turn++ % 10 == 0) { // every 100 ms
+                        (void)send(ends.here.get(), &message[next++], 1, MSG_NOSIGNAL);
+                    }
+                });
+    CHECK(next > 1);
+}
+
+TEST_CASE("a message that is read byte by byte has one time limit", "[fd_channel]") {
+    const Ends ends;
+    const UniqueFd file(open("/dev/null", O_RDWR | O_CLOEXEC));
+    const std::vector<std::byte> sent(8 << 20);
+    limit_time(ends.here, SO_SNDTIMEO);
+    std::vector<char> some(1 << 16);
+    check_limit(
+        [&] { return send_fd(ends.here.get(), file.get(), sent); },
+        [&](pthread_t) { (void)recv(ends.there.get(), some.data(), some.size(), MSG_DONTWAIT); });
+}
+
+TEST_CASE("a socket that is not to block never waits", "[fd_channel]") {
+    const Ends ends;
+    REQUIRE(fcntl(ends.there.get(), F_SETFL, O_NONBLOCK) == 0);
+    const auto result = receive_fd(ends.there.get());
+    REQUIRE_FALSE(result);
+    CHECK(result.error().status() == CUDA_ERROR_TIMEOUT);
 }
 
 #else

@@ -297,7 +297,7 @@ GRAPH_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G
 TEST_CASE("a node with which an instantiation fails has the name of its own graph's",
           "[graph][current][G8]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a driver need not tell the node");
+        SKIP("needs the simulator, which always reports the node that failed");
     }
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto [context, graph] = api_test::make_graph(api, "");
@@ -324,7 +324,7 @@ TEST_CASE("a node with which an instantiation fails has the name of its own grap
 TEST_CASE("an instantiation that does not begin tells nothing but the error",
           "[graph][current][G8]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     api_test::restart("fault=cuGraphInstantiateWithParams:1:999:instead");
     auto context = api_test::Trial::context();

@@ -5,6 +5,7 @@
 #include <cushim/cushim.hpp>
 
 #include "../support/graph_chains.hpp"
+#include "../support/sanitizers.h"
 
 #if CUDA_VERSION >= 12000
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 Context restarted() {
     if (api_test::simulator() == nullptr) {
-        SKIP("it is measured on the simulator");
+        SKIP("needs the simulator, on which the growth of host memory is measured");
     }
     api_test::restart("");
     return ok(Context::primary(ok(Device::get(0))));
@@ -154,6 +155,9 @@ Cost cost_of(std::size_t nodes, int rounds, const Stream &stream, const Parts &p
 
 template <class RawCalls>
 void check_times() {
+#ifdef TEST_ADDRESS_SANITIZER
+    SKIP("times with AddressSanitizer tell nothing");
+#endif
     const Context context = restarted();
     const ContextScope scope = ok(context.enter());
     const Stream stream = ok(Stream::create(context));

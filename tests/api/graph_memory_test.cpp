@@ -59,7 +59,7 @@ GRAPH_TEST_CASE("memory of a graph is pinned, of its device, and nobody else's",
 GRAPH_TEST_CASE("memory of a graph is of the device that is named", "[graph][memory][G16]") {
     const auto [context, graph] = make_graph(api, "devices=2");
     if (ok(Device::count()) < 2) {
-        SKIP("one device alone has no other");
+        SKIP("needs 2 devices");
     }
     const Device second = ok(Device::get(1));
     const ToldAllocation told;
@@ -221,3 +221,6 @@ TEST_CASE("a node that allocates nothing, or too much", "[graph][memory]") {
     CHECK(api_test::refusal(GraphAllocation<int>().free(*stream)) ==
           "invalid argument: the allocation is none");
 }
+
+static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);
+static_assert(detail::KernelArgument<GraphAllocation<int>, const int *>);

@@ -444,7 +444,7 @@ GRAPH_SCENARIO_TEST("a node is in clusters as long as the configuration says so"
 
 GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][current][G11]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs calls that fail");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     api_test::need_cuda(12, 0);
     const bool is_runtime = api == Api::runtime;

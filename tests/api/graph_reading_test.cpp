@@ -328,7 +328,7 @@ SCENARIO_TEST("memory operations are told in their order", "[graph][G22]") {
 #if CUDA_VERSION >= 11070
 TEST_CASE("the runtime API tells no memory operations", "[graph][current][G22]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("libcudart may not even tell the node's type");
+        SKIP("needs the simulator, whose runtime reports the types of all nodes");
     }
     const auto [context, graph] = make_graph(Api::driver);
     const auto memory = ok(DeviceBuffer<unsigned int>::allocate(context, 2));

@@ -99,7 +99,7 @@ TEST_CASE("an executable graph of somebody else's is updated by a graph of the r
 TEST_CASE("an instantiation that does not begin says no more than the error",
           "[graph][current][G8]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
 #if CUDART_VERSION >= 12000
     const auto [context, graph] =
@@ -125,7 +125,7 @@ TEST_CASE("an update that is refused is not the thread's last error", "[graph][c
 
 TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const api_test::Reports reports;
     SECTION("a graph") {
@@ -151,7 +151,7 @@ TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") 
 TEST_CASE("destructors tell the sink, but not of a runtime that is gone",
           "[graph][current][G6][G23]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const api_test::Reports reports;
     SECTION("any failure") {

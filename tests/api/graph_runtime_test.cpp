@@ -195,7 +195,7 @@ GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][
                     "devices=2") {
     CUSHIM_TRY(const int count, Device::count());
     if (count < 2) {
-        trial.skip("one device alone has no other");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
@@ -253,7 +253,7 @@ GRAPH_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[g
 TEST_CASE("a kernel that a compiler has registered is read as the driver has it",
           "[graph][current][G11][G22]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("registers what no compiler has made");
+        SKIP("needs the simulator, which accepts kernels that no compiler registered");
     }
     const auto [context, graph] = make_graph(Api::runtime);
     const Registered idle("idle");

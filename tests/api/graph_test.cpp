@@ -278,7 +278,7 @@ GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
 
 GRAPH_TEST_CASE("for no edges CUDA is not asked", "[graph][G20]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs calls that fail");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const auto [context, graph] = make_graph(api);
     const GraphNode a = ok(graph.add_empty_node({}));

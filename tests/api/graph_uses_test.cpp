@@ -134,7 +134,7 @@ TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
 TEST_CASE("a launch whose end could not be learned is through when a later one is",
           "[graph][G23][current]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs calls that fail");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto [context, graph] = api_test::make_graph(
@@ -183,14 +183,14 @@ TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23]
     ok(stream.synchronize());
 }
 
-TEST_CASE("a node that could not be set leaves launches as they were", "[graph][G23][current]") {
+TEST_CASE("a refusal to set a node leaves launches as they were", "[graph][G23][current]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Api api = GENERATE(Api::driver, Api::runtime);
     const std::string set =
         api == Api::driver ? "cuGraphExecHostNodeSetParams" : "cudaGraphExecHostNodeSetParams";
-    const auto [context, graph] = api_test::make_graph(api, "fault=" + set + ":1:999:instead");
+    const auto [context, graph] = api_test::make_graph(api, "fault=" + set + ":1:1:instead");
     const Stream stream = ok(Stream::create(context));
     const GraphNode call = ok(graph.add_host_node({}, [] {}));
     const GraphExec exec = ok(graph.instantiate());
@@ -204,7 +204,7 @@ TEST_CASE("a node that could not be set leaves launches as they were", "[graph][
 
 TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][current]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("only the simulator counts the calls");
+        SKIP("needs the simulator, which records the calls");
     }
     const Api api = GENERATE(Api::driver, Api::runtime);
     auto [context, graph] = api_test::make_graph(api, "");
@@ -324,7 +324,7 @@ GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
 TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][current]") {
     api_test::restart("");
     if (api_test::simulator() == nullptr) {
-        SKIP("only the simulator counts the calls");
+        SKIP("needs the simulator, which records the calls");
     }
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto context = api_test::Trial::context();
@@ -347,7 +347,7 @@ TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][curren
 TEST_CASE("a graph that has nothing to keep has no user object", "[graph][current]") {
     api_test::restart("");
     if (api_test::simulator() == nullptr) {
-        SKIP("only the simulator counts the calls");
+        SKIP("needs the simulator, which records the calls");
     }
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto context = api_test::Trial::context();

@@ -186,7 +186,7 @@ SCENARIO_TEST("several devices have access to a buffer, however it grows", "[gro
               "devices=3;granularity=192KiB") {
     CUSHIM_TRY(const int devices, Device::count());
     if (devices < 3) {
-        trial.skip("fewer than three devices");
+        trial.skip("needs 3 devices");
     }
     CUSHIM_TRY(const Place place, Place::make());
     CUSHIM_TRY(const Device second, Device::get(1));
@@ -280,7 +280,7 @@ SCENARIO_TEST("elements that do not divide the granularity", "[growable_buffer]"
 
 TEST_CASE("a buffer that memory does not suffice for stays as it is", "[growable_buffer]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("takes all memory of a real device");
+        SKIP("would use all memory of the device");
     }
     const Place place = place_now("memory=64MiB");
     const std::size_t unit = words_of(place);
@@ -320,7 +320,7 @@ TEST_CASE("a buffer that was moved from is empty", "[growable_buffer]") {
 
 TEST_CASE("every failure of a buffer's end shows", "[growable_buffer]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a real driver does not fail at will");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Place place = place_now(small);
     auto buffer = Words::create(place.device, 3 * words_of(place));
@@ -350,7 +350,7 @@ TEST_CASE("what cannot be asked of a buffer is refused", "[growable_buffer]") {
 TEST_CASE("a device without virtual memory management has no such buffer",
           "[growable_buffer][V13]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a device cannot be told what it lacks");
+        SKIP("needs the simulator, whose devices can lack a feature");
     }
     api_test::restart("attribute.102=0");
     const auto device = Device::get(0);

@@ -154,7 +154,7 @@ SCENARIO_TEST("what was before an event is there after it", "[host_mapped_buffer
 
 TEST_CASE("host_span() waits for nobody", "[host_mapped_buffer][Z5]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("when queued work runs is the simulator's to decide");
+        SKIP("needs the simulator, which decides when enqueued work runs");
     }
     api_test::restart("mode=adversarial");
     const auto context = api_test::Trial::context();
@@ -350,7 +350,7 @@ SCENARIO_TEST("a mapped buffer that is given up is the caller's", "[host_mapped_
     if (!adopted) {
         // Nobody's yet: what failed took nothing over.
         CUSHIM_TRY(const ContextScope scope, context.enter());
-        CHECK(driver().cuMemFreeHost(data) == CUDA_SUCCESS);
+        driver().cuMemFreeHost(data);
         return adopted.error();
     }
     CHECK(adopted->size() == 10);
@@ -379,7 +379,7 @@ SCENARIO_TEST("a mapped buffer waits for its stream before it goes", "[host_mapp
 SCENARIO_TEST("mapped memory is that of every context", "[host_mapped_buffer]", "devices=2") {
     CUSHIM_TRY(const int count, Device::count());
     if (count < 2) {
-        trial.skip("one device alone has no other");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());

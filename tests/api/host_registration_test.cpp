@@ -94,7 +94,7 @@ SCENARIO_TEST("a registration keeps its context", "[host_registration]") {
 
 TEST_CASE("read-only registration where the device has none", "[host_registration]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("what a device can do is the simulator's to decide");
+        SKIP("needs the simulator, whose devices can lack a feature");
     }
     api_test::restart("attribute.113=0");
     const auto context = api_test::Trial::context();

@@ -104,6 +104,24 @@ TEST_CASE("a part of an allocation travels as bytes", "[ipc]") {
           ErrorKind::invalid_argument);
 }
 
+TEST_CASE("a bare handle of a program without cushim is an export with its size", "[ipc]") {
+    std::array<std::byte, 64> bytes{};
+    bytes[5] = std::byte{7};
+    const IpcMemHandle handle = IpcMemHandle::from_bytes(bytes);
+    const IpcExport whole = IpcExport::from_handle(handle, 4096).value();
+    CHECK(whole.handle() == handle);
+    CHECK(whole.offset() == 0);
+    CHECK(whole.size() == 4096);
+    const IpcExport part = IpcExport::from_handle(handle, 16, 256).value();
+    CHECK(part.offset() == 256);
+    CHECK(part.size() == 16);
+    CHECK(IpcExport::from_bytes(part.bytes()).value().handle() == handle);
+    CHECK(refusal(IpcExport::from_handle(handle, 0)) ==
+          "invalid argument: 0 bytes from 0 on are no memory");
+    CHECK(refusal(IpcExport::from_handle(handle, SIZE_MAX, 1)).find("no memory") !=
+          std::string::npos);
+}
+
 TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]") {
     const Context context = context_now();
     const auto check_says = [&](DeviceSpan<int> memory, std::string_view instead) {

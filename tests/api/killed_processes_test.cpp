@@ -3,12 +3,12 @@
 //
 // API_TEST_ROUNDS sets how often that is done, API_TEST_SEED repeats a run.
 #include "harness/exported_mapping.hpp"
-#include "harness/goods.hpp"
+#include "harness/ipc_resources.hpp"
 #include "harness/scenario.hpp"
 
 #ifndef _WIN32
 
-#include "../sim/child_process.hpp"
+#include "../support/child_process.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -26,9 +26,9 @@
 #include <sys/time.h>
 
 using namespace cushim;
-using api_test::Goods;
-using api_test::OpenedGoods;
-using api_test::Parcel;
+using api_test::IpcResources;
+using api_test::OpenedIpcResources;
+using api_test::ResourceMessage;
 using api_test::Worker;
 using sim_test::Channel;
 using sim_test::Child;
@@ -83,9 +83,9 @@ struct Outcome {
 
 // Opens what arrives at the socket, uses it until `done()`, closes it.
 template <class Done>
-Outcome open_and_use(const Worker &worker, const Parcel &parcel, const Done &done) {
+Outcome open_and_use(const Worker &worker, const ResourceMessage &message, const Done &done) {
     Outcome outcome;
-    auto opened = OpenedGoods::open(worker, parcel);
+    auto opened = OpenedIpcResources::open(worker, message);
     if (!opened) {
         outcome.note(opened.error());
         return outcome;
@@ -106,13 +106,13 @@ Outcome open_and_use(const Worker &worker, const Parcel &parcel, const Done &don
 TEST_CASE("child: makes what others open", "[.]") {
     const Channel parent = Channel::of_parent();
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
-    const Goods goods = ok(Goods::make(worker));
+    const IpcResources resources = ok(IpcResources::make(worker));
     {
-        const Parcel parcel = ok(goods.pack(worker));
-        ok(parcel.send(parent.socket()));
+        const ResourceMessage message = ok(resources.to_message(worker));
+        ok(message.send(parent.socket()));
     }
     for (int value = 0; !is_told(parent.socket()); value = (value + 1) % 1000) {
-        ok(goods.write(worker, value));
+        ok(resources.write(worker, value));
     }
 }
 
@@ -120,12 +120,12 @@ TEST_CASE("child: opens what another makes", "[.]") {
     Channel parent = Channel::of_parent();
     set_patience(parent.socket());
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
-    const auto parcel = Parcel::receive(parent.socket());
+    const auto message = ResourceMessage::receive(parent.socket());
     Outcome outcome;
-    if (parcel) {
-        outcome = open_and_use(worker, *parcel, [&] { return is_told(parent.socket()); });
+    if (message) {
+        outcome = open_and_use(worker, *message, [&] { return is_told(parent.socket()); });
     } else {
-        outcome.note(parcel.error());
+        outcome.note(message.error());
     }
     parent.send(outcome);
 }
@@ -172,15 +172,15 @@ class Round {
     RoundResult run() {
         RoundResult result;
         std::thread killer([this] { kill(); });
-        const auto parcel = Parcel::receive(maker_.channel().socket());
+        const auto message = ResourceMessage::receive(maker_.channel().socket());
         result.until_arrival = Clock::now() - begin_;
-        if (parcel) {
+        if (message) {
             for (Child &opener : openers_) {
-                (void)parcel->send(opener.channel().socket()); // it may be dead
+                (void)message->send(opener.channel().socket()); // it may be dead
             }
-            result.survivor = open_and_use(worker_, *parcel, [this] { return is_over(); });
+            result.survivor = open_and_use(worker_, *message, [this] { return is_over(); });
         } else {
-            result.survivor.note(parcel.error());
+            result.survivor.note(message.error());
         }
         killer.join();
         for (int index : {0, 1}) {
@@ -296,10 +296,10 @@ Clock::duration run_undisturbed(const Worker &worker) {
 TEST_CASE("a word that nobody wrote is told from a call that fails", "[killed_processes]") {
     api_test::restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
-    const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, api_test::goods_count));
-    ok(worker.fill(memory.span(), api_test::goods_tag | 3));
+    const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, api_test::resource_words));
+    ok(worker.fill(memory.span(), api_test::resource_tag | 3));
     CHECK(api_test::check_words(worker, memory.span()));
-    ok(worker.fill(ok(memory.span().subspan(api_test::goods_count - 1, 1)), 3));
+    ok(worker.fill(ok(memory.span().subspan(api_test::resource_words - 1, 1)), 3));
     const auto foreign = api_test::check_words(worker, memory.span());
     REQUIRE_FALSE(foreign);
     CHECK(api_test::is_foreign(foreign.error()));
@@ -315,20 +315,20 @@ TEST_CASE("what a process exported before it died is refused clearly, or there s
     const auto open_after_death = [&] {
         Child maker("child: makes what others open");
         set_patience(maker.channel().socket());
-        const Parcel parcel = ok(Parcel::receive(maker.channel().socket()));
+        const ResourceMessage message = ok(ResourceMessage::receive(maker.channel().socket()));
         maker.kill();
-        const auto opened = OpenedGoods::open(worker, parcel); // by IPC handles, too
+        const auto opened = OpenedIpcResources::open(worker, message); // by IPC handles, too
         REQUIRE_FALSE(opened.has_value());
         INFO(opened.error().message());
         CHECK(is_clear(opened.error()));
         // A descriptor keeps its memory, whoever made it.
-        const std::size_t size = parcel.package.mapped_size;
-        const auto memory = ok(PhysicalMemory::import_fd(parcel.mapped.get(), size));
+        const std::size_t size = message.handles.mapped_size;
+        const auto memory = ok(PhysicalMemory::import_fd(message.mapped.get(), size));
         const auto mapped = ok(api_test::map_own(memory));
-        const auto span = ok(mapped.span<int>().subspan(0, api_test::goods_count));
+        const auto span = ok(mapped.span<int>().subspan(0, api_test::resource_words));
         const auto words = ok(worker.read(span));
         CHECK(std::all_of(words.begin(), words.end(), [](int word) {
-            return (word & api_test::goods_tag_mask) == api_test::goods_tag;
+            return (word & api_test::resource_tag_mask) == api_test::resource_tag;
         }));
     };
     open_after_death();

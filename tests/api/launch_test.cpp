@@ -312,7 +312,7 @@ TEST_CASE("what is too much for the device is CUDA's answer", "[launch]") {
 
 TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a driver that lists its calls");
+        SKIP("needs the simulator, which records the calls");
     }
     const Loaded loaded = load_or_fail();
     const auto idle = loaded.module.kernel<void()>("idle");
@@ -332,11 +332,103 @@ TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
 
 TEST_CASE("what fails in a kernel shows where it is waited for", "[launch]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("ruins the context");
+        SKIP("leaves a context that no other test can use");
     }
     const Loaded loaded = load_or_fail();
     const auto fill_kernel = loaded.module.kernel<api_test::Fill>("fill");
     REQUIRE(fill_kernel.has_value());
     REQUIRE(fill_kernel->launch(loaded.stream, {}, nullptr, 1, 1U).has_value());
     CHECK(loaded.stream.synchronize().error().status() == CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+namespace {
+
+// Each kind of memory that a kernel takes, as its owner.
+template <class Buffer, class Make>
+void check_closed_is_refused(const Loaded &loaded, const Make &make) {
+    const auto fill = loaded.module.kernel<api_test::Fill>("fill");
+    REQUIRE(fill.has_value());
+    const auto config = LaunchConfig::covering(count);
+    auto buffer = make();
+    REQUIRE(buffer.has_value());
+    CHECK(fill->launch(loaded.stream, config, *buffer, 7, count).has_value());
+    REQUIRE(loaded.stream.synchronize().has_value());
+    const std::string why = "invalid argument: kernel argument 0 is an empty buffer: closed, "
+                            "released, moved from, or never allocated";
+    const Buffer moved = *std::move(buffer);
+    CHECK(api_test::refusal(fill->launch(loaded.stream, config, *buffer, 7, count)) == why);
+    REQUIRE(buffer->close().has_value());
+    CHECK(api_test::refusal(fill->launch(loaded.stream, config, *buffer, 7, count)) == why);
+    CHECK(api_test::refusal(fill->launch(loaded.stream, config, Buffer(), 7, count)) == why);
+    const auto graph = Graph::create(loaded.context);
+    REQUIRE(graph.has_value());
+    CHECK(api_test::refusal(graph->add_kernel_node({}, *fill, config, *buffer, 7, count)) == why);
+    CHECK(fill->launch(loaded.stream, config, moved, 7, count).has_value());
+    CHECK(loaded.stream.synchronize().has_value());
+}
+
+} // namespace
+
+TEST_CASE("a launch with a closed or moved-from buffer is refused", "[launch]") {
+    const Loaded loaded = load_or_fail();
+    check_closed_is_refused<DeviceBuffer<int>>(
+        loaded, [&] { return DeviceBuffer<int>::allocate(loaded.context, count); });
+    check_closed_is_refused<HostMappedBuffer<int>>(
+        loaded, [&] { return HostMappedBuffer<int>::allocate(loaded.context, count); });
+    check_closed_is_refused<ManagedBuffer<int>>(
+        loaded, [&] { return ManagedBuffer<int>::allocate(loaded.context, count); });
+    const auto pool = MemoryPool::create(Device::from_native(0));
+    REQUIRE(pool.has_value());
+    check_closed_is_refused<PoolBuffer<int>>(
+        loaded, [&] { return PoolBuffer<int>::allocate(*pool, loaded.stream, count); });
+}
+
+TEST_CASE("a null address is passed to a kernel as nullptr or as an empty span", "[launch]") {
+    const Loaded loaded = load_or_fail();
+    const auto fill = loaded.module.kernel<api_test::Fill>("fill");
+    REQUIRE(fill.has_value());
+    CHECK(fill->launch(loaded.stream, {}, nullptr, 7, 0u).has_value());
+    CHECK(fill->launch(loaded.stream, {}, DeviceSpan<int>(), 7, 0u).has_value());
+    CHECK(fill->launch(loaded.stream, {}, DeviceBuffer<int>().span(), 7, 0u).has_value());
+    CHECK(loaded.stream.synchronize().has_value());
+}
+
+namespace {
+
+// Moved, it is still one; what it was moved from, and what was closed, is not.
+template <class Buffer>
+void check_zero_length_is_passed(const Loaded &loaded, Result<Buffer> made) {
+    const auto fill = loaded.module.kernel<api_test::Fill>("fill");
+    REQUIRE(fill.has_value());
+    REQUIRE(made.has_value());
+    CHECK(made->empty());
+    CHECK(fill->launch(loaded.stream, {}, *made, 7, 0u).has_value());
+    Buffer moved = *std::move(made);
+    CHECK_FALSE(fill->launch(loaded.stream, {}, *made, 7, 0u).has_value());
+    CHECK(fill->launch(loaded.stream, {}, moved, 7, 0u).has_value());
+    const auto graph = Graph::create(loaded.context);
+    REQUIRE(graph.has_value());
+    CHECK(graph->add_kernel_node({}, *fill, {}, moved, 7, 0u).has_value());
+    CHECK(loaded.stream.synchronize().has_value());
+    REQUIRE(moved.close().has_value());
+    CHECK_FALSE(fill->launch(loaded.stream, {}, moved, 7, 0u).has_value());
+}
+
+} // namespace
+
+TEST_CASE("a buffer that was made with no elements is passed to a kernel as a null address",
+          "[launch]") {
+    const Loaded loaded = load_or_fail();
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::allocate(loaded.context, 0));
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::allocate_async(loaded.stream, 0));
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::copy_of(loaded.context, {}));
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::adopt(loaded.context, 0, 0));
+    check_zero_length_is_passed(loaded, ManagedBuffer<int>::allocate(loaded.context, 0));
+    check_zero_length_is_passed(loaded, ManagedBuffer<int>::adopt(loaded.context, 0, 0));
+    check_zero_length_is_passed(loaded, HostMappedBuffer<int>::allocate(loaded.context, 0));
+    check_zero_length_is_passed(loaded, HostMappedBuffer<int>::adopt(loaded.context, nullptr, 0));
+    check_zero_length_is_passed(loaded, HostRegistration<int>::create(loaded.context, {}));
+    const auto pool = MemoryPool::create(Device::from_native(0));
+    REQUIRE(pool.has_value());
+    check_zero_length_is_passed(loaded, PoolBuffer<int>::allocate(*pool, loaded.stream, 0));
 }

@@ -1,5 +1,5 @@
+#include "../support/failing_allocation.hpp"
 #include "harness/device_code.hpp"
-#include "harness/failing_allocation.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 #include "harness/temporary_file.hpp"

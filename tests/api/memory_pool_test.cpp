@@ -107,7 +107,7 @@ SCENARIO_TEST("what a pool is told it does", "[pool]") {
 SCENARIO_TEST("a pool lets another device in", "[pool]", "devices=2") {
     CUSHIM_TRY(const int count, Device::count());
     if (count < 2) {
-        trial.skip("one device alone has no peer");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const Device other, Device::get(1));
@@ -151,7 +151,7 @@ TEST_CASE("no memory out of a pool", "[pool]") {
 TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
     api_test::restart("devices=2");
     if (Device::count().value() < 2) {
-        SKIP("one device alone has no peer");
+        SKIP("needs 2 devices");
     }
     const Device other = Device::get(1).value();
     const auto pool = MemoryPool::create(Device::get(0).value()).value();
@@ -166,7 +166,7 @@ TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
 
 TEST_CASE("how a pool reuses memory is changed as a whole, or not at all", "[pool]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     for (const std::uint64_t failing : {1u, 2u, 3u}) {
         INFO("call " << failing);

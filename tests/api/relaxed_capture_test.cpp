@@ -265,7 +265,7 @@ TEST_CASE("the mode is changed for the one call, and as it was afterwards", "[re
 
 TEST_CASE("what is safe in captures needs no change of the mode", "[relaxed_capture]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("calls can be seen on the simulator only");
+        SKIP("needs the simulator, which records the calls");
     }
     const Scene scene = scene_now();
     auto event = Event::create(scene.context()).value();

@@ -67,7 +67,7 @@ SCENARIO_TEST("the default streams are named", "[stream]") {
 
 TEST_CASE("a host function that does not run is destroyed all the same", "[stream]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs work that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     api_test::restart("fault=cuMemsetD8Async:1:719:async");
     const auto context = Context::primary(Device::from_native(0));

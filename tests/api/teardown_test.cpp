@@ -17,7 +17,7 @@ Context context_with(const char *settings) {
 
 TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
     const api_test::Reports reports;
@@ -35,7 +35,7 @@ TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
 
 TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
     const api_test::Reports reports;
@@ -50,7 +50,7 @@ TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
 
 TEST_CASE("a driver that is gone is no failure", "[teardown]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Context context = context_with("fault=cuEventDestroy_v2:1:4:after");
     const api_test::Reports reports;
@@ -83,7 +83,7 @@ TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
 
 TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Context context = context_with("");
     const Stream stream = Stream::create(context).value();
@@ -105,7 +105,7 @@ TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") 
 TEST_CASE("what the default stream frees goes even where its context cannot be entered",
           "[teardown]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Context context = context_with("");
     auto buffer = [&] {
@@ -123,7 +123,7 @@ TEST_CASE("what the default stream frees goes even where its context cannot be e
 
 TEST_CASE("nothing is tried in a context that is gone", "[teardown]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("needs a call that fails");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Context context = context_with("");
     auto buffer = DeviceBuffer<int>::allocate(context, 100).value();

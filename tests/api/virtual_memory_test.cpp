@@ -241,7 +241,7 @@ SCENARIO_TEST("where access cannot be given, nothing stays mapped", "[virtual_me
 SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "devices=2") {
     CUSHIM_TRY(const int devices, Device::count());
     if (devices < 2) {
-        trial.skip("one device only");
+        trial.skip("needs 2 devices");
     }
     CUSHIM_TRY(const Place place, Place::make());
     CUSHIM_TRY(const Device other, Device::get(1));
@@ -294,7 +294,7 @@ SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
 
 TEST_CASE("all grants go to CUDA in one call", "[virtual_memory][V10]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a real driver does not list its calls");
+        SKIP("needs the simulator, which records the calls");
     }
     const Place place = place_now("devices=4");
     const auto range = AddressRange::reserve(place.device, 2 * place.unit);
@@ -357,7 +357,7 @@ TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_me
 
 TEST_CASE("the last mapping takes its range down, then its memory", "[virtual_memory][V12]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a real driver does not list its calls");
+        SKIP("needs the simulator, which records the calls");
     }
     const Place place = place_now();
     auto mapped = map_new(place, place.unit);
@@ -384,7 +384,7 @@ SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_memory]
 
 TEST_CASE("without that, memory is unmapped under the work that uses it", "[virtual_memory][V12]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("would destroy the context");
+        SKIP("leaves a context that no other test can use");
     }
     const Place place = place_now("mode=adversarial");
     {
@@ -437,7 +437,7 @@ TEST_CASE("a stream that is being captured is not waited for", "[virtual_memory]
 
 TEST_CASE("waiting and unmapping may both fail, and both failures show", "[virtual_memory][V12]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a real driver does not fail at will");
+        SKIP("needs the simulator, whose calls can be made to fail");
     }
     const Place place = place_now();
     const auto stream = Stream::create(place.context);
@@ -539,7 +539,7 @@ TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memo
 
 TEST_CASE("a device without virtual memory management says so", "[virtual_memory][V13]") {
     if (api_test::simulator() == nullptr) {
-        SKIP("a device cannot be told what it lacks");
+        SKIP("needs the simulator, whose devices can lack a feature");
     }
     api_test::restart("attribute.102=0");
     const auto device = Device::get(0);

@@ -59,7 +59,7 @@ TEST_CASE("an invalid handle that is none of another context stays one", "[wrong
 TEST_CASE("time is not measured between devices", "[wrong_context][event]") {
     api_test::restart("devices=2");
     if (Device::count().value() < 2) {
-        SKIP("needs two devices");
+        SKIP("needs 2 devices");
     }
     Event events[2];
     for (int index = 0; index < 2; ++index) {

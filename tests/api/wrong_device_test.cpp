@@ -1,8 +1,8 @@
 // Wrappers work on the device that they were told, whatever is current: every kind of them is used on one device
 // while the others hold sentinels, and while they are used by nobody.
-#include "../sim/child_process.hpp"
+#include "../support/child_process.hpp"
 #include "harness/devices.hpp"
-#include "harness/goods.hpp"
+#include "harness/ipc_resources.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 #include "harness/uses.hpp"
@@ -154,8 +154,8 @@ namespace {
 void open_goods(sim_test::Channel &maker, Device device) {
     const api_test::Worker worker = ok(api_test::Worker::on(device));
     maker.send(true);
-    const auto parcel = ok(api_test::Parcel::receive(maker.socket()));
-    auto opened = ok(api_test::OpenedGoods::open(worker, parcel));
+    const auto message = ok(api_test::ResourceMessage::receive(maker.socket()));
+    auto opened = ok(api_test::OpenedIpcResources::open(worker, message));
     ok(opened.use(worker, 8));
     ok(opened.close(worker));
 }
@@ -184,10 +184,10 @@ TEST_CASE("child: makes what is opened on one device", "[.]") {
     sim_test::Channel parent = sim_test::Channel::of_parent();
     const auto ordinal = parent.receive<CUdevice>();
     const auto worker = ok(api_test::Worker::on(ok(Device::get(ordinal))));
-    const auto goods = ok(api_test::Goods::make(worker));
+    const auto resources = ok(api_test::IpcResources::make(worker));
     while (parent.receive<bool>()) {
-        ok(goods.write(worker, 7));
-        ok(ok(goods.pack(worker)).send(parent.socket()));
+        ok(resources.write(worker, 7));
+        ok(ok(resources.to_message(worker)).send(parent.socket()));
     }
 }
 

@@ -17,6 +17,7 @@ import parsing
 import simulator
 import size
 import startup
+import topics
 from figures import table, write_json
 from measure import stay_on_one_core
 from workshop import Workshop
@@ -28,6 +29,7 @@ GROUPS = {
     "startup": ("a C program that never calls the loader", startup.measure),
     "size-gcc": ("size, g++", size.measure_gcc),
     "size-clang": ("size, clang++", size.measure_clang),
+    "topics": ("size of programs that use one topic of the wrappers", topics.measure),
     "drop-in": ("the drop-in", drop_in.measure),
     "parsing": ("parsing", parsing.measure),
     "simulator": ("the simulator, in immediate mode", simulator.measure),

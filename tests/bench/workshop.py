@@ -96,6 +96,10 @@ class Kit:
         build(self.folder, self.compiler, self.options, ["cushim-dropin"])
         return [self.folder / "src/dropin/libcushim-dropin.a", *self.link_flags]
 
+    def wrapper_link_flags(self):
+        build(self.folder, self.compiler, self.options, ["cushim"])
+        return [self.folder / "src/api/libcushim.a", *self.link_flags]
+
     def row_names(self):
         tables = json.loads(self.rows.read_text())["tables"]
         return [row["export"] for table in tables.values() for row in table["rows"]]

@@ -39,7 +39,8 @@ def runtime():
     if named := os.environ.get('CUSHIM_RUNTIME_REAL'):
         return pathlib.Path(named)
     return next((library for name in ('lib64', 'lib')
-                 for library in sorted((headers().parent / name).glob('libcudart.so.[0-9]*'))), None)
+                 for library in sorted((headers().parent / name).glob('libcudart.so.[0-9]*'))
+                 if library.exists()), None)
 
 
 @functools.cache

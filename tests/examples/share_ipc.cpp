@@ -64,8 +64,8 @@ cushim::Result<bool> share(const char *program) {
     CUSHIM_TRY(const auto buffer, cushim::DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY_VOID(cushim::fill(context, buffer.span(), 1));
     CUSHIM_TRY(const auto exported, cushim::IpcExport::of(context, buffer.span()));
-    const std::string command =
-        "\"" + std::string(program) + "\" --open " + to_hex(exported.bytes());
+    std::string command = "\"";
+    command.append(program).append("\" --open ").append(to_hex(exported.bytes()));
     // The buffer lives until the other process is done with it.
     const bool opened = std::system(command.c_str()) == 0;
     CUSHIM_TRY(const bool answered, all_are(context, buffer.span(), 2));

@@ -1,10 +1,12 @@
 """Holds rows.json against what is known of the headers that it was generated from.
 
 usage: check_rows.py counts ROWS_JSON
+       check_rows.py versions ROWS_JSON
        check_rows.py stub ROWS_JSON
 
-counts: as many rows as the headers of that version declare. stub: the driver's names are those that
-NVIDIA's link stub exports, name by name. Exits 77 where there is nothing to hold against.
+counts: as many rows as the headers of that version declare. versions: every name has a version, and
+cudaTypedefs.h, where it is there, agrees with the table of released ones. stub: the driver's names
+are those that NVIDIA's link stub exports, name by name. Exits 77 where there is nothing to hold against.
 """
 
 import json
@@ -13,15 +15,21 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "support"), str(HERE.parent.parent / "tools")]
 import binaries  # noqa: E402
+from tables import versions  # noqa: E402
 
 SKIPPED = 77
-# (driver, runtime), without the rows of the profiler headers, which not every package has. Given to
-# the generator, and found independently of it: 11.8, 12.4, 13.0. Measured with it: the others.
+# (driver, runtime), without the rows of the profiler headers. Given to the generator, and found
+# independently of it: 11.8, 12.4, 13.0. Measured with it: the others.
 KNOWN = {11080: (508, 353), 12000: (535, 349), 12040: (588, 373), 12090: (616, 392),
          13000: (634, 378), 13050: (685, 411)}
-PROFILER = {"driver": ("cuProfiler", 3), "runtime": ("cudaProfiler", 2)}
+# Those of the profiler headers, whether or not the headers come with them. Since 12.0 the runtime has
+# no cudaProfilerInitialize.
+PROFILER = {"driver": {"cuProfilerInitialize", "cuProfilerStart", "cuProfilerStop"},
+            "runtime": {"cudaProfilerStart", "cudaProfilerStop"}}
+PROFILER_11 = {"cudaProfilerInitialize"}
 
 
 def names(description, library):
@@ -33,21 +41,51 @@ def check_counts(description):
     faults = [f"{library}: left out: {text}" for library, table in description["tables"].items()
               for text in table["left_out"]]
     known = KNOWN.get(description["cuda_version"])
-    for number, (library, (prefix, profiler_count)) in enumerate(PROFILER.items()):
+    for number, library in enumerate(PROFILER):
         exports = names(description, library)
-        profiler = [name for name in exports if name.startswith(prefix)]
+        profiler = {name for name in exports if re.match("cu(da)?Profiler", name)}
         others = len(exports) - len(profiler)
         print(f"{library}: {others} rows, {len(profiler)} of the profiler header")
+        expected = PROFILER[library]
+        if library == "runtime" and description["cuda_version"] < 12000:
+            expected = expected | PROFILER_11
         if len(set(exports)) != len(exports):
             faults.append(f"{library}: a name has two rows")
-        if len(profiler) not in (0, profiler_count):
-            faults.append(f"{library}: {len(profiler)} rows of the profiler, not {profiler_count}")
+        if profiler != expected:
+            faults.append(f"{library}: rows of the profiler: {sorted(profiler)}")
         if known and others != known[number]:
             faults.append(f"{library}: {others} rows, not {known[number]}")
     if known is None and not faults:
         print(f"SKIP: no counts are known of the headers of {description['cuda_version']}")
         return SKIPPED
     return report(faults)
+
+
+def check_versions(description):
+    """Exit status of the test versions."""
+    folder = description["headers_folder"]
+    told = versions.told_versions(names(description, "driver"), folder)
+    up_to, released = versions.released_versions()
+    introduced = {row["export"]: row["introduced"]
+                  for row in description["tables"]["driver"]["rows"]}
+    faults = [f"{name}: {version} in cudaTypedefs.h, {introduced[name]} in the row"
+              for name, version in told.items() if version != introduced[name]]
+    faults += [f"{name}: {version} in cudaTypedefs.h, {released[name]} in the table"
+               for name, version in told.items() if version != released.get(name, version)]
+    unknown = [name for name, version in introduced.items() if version == 0]
+    newer = [name for name in introduced if name not in released]
+    print(f"{len(introduced)} rows: cudaTypedefs.h has the version of {len(told)}, the table that of "
+          f"{len(introduced) - len(newer)}")
+    if description["cuda_version"] <= up_to:
+        faults += [f"{name} has no version" for name in unknown]
+        faults += [f"{name} is not in the table" for name in newer]
+    if faults:
+        return report(faults)
+    if newer:
+        print(f"SKIP: these headers are newer than the table, which lacks {', '.join(newer)}: update "
+              "it with generate_tables.py --add-versions")
+        return SKIPPED
+    return 0
 
 
 def stub_beside(folder):
@@ -92,7 +130,8 @@ def main():
     test, rows_json = sys.argv[1:]
     with open(rows_json, encoding="utf-8") as file:
         description = json.load(file)
-    sys.exit(check_counts(description) if test == "counts" else check_stub(description))
+    sys.exit({"counts": check_counts, "versions": check_versions,
+              "stub": check_stub}[test](description))
 
 
 if __name__ == "__main__":

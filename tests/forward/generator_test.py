@@ -8,6 +8,7 @@ run, and is listed by another.
 
 import json
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -31,24 +32,41 @@ typedef enum cudaError cudaError_t;
 extern "C" { extern cudaError_t cudaFree(void *memory); }
 '''
 
+# As CUDA's.
+PROFILER = '''
+#include <cuda.h>
+extern "C" {
+typedef enum CUoutput_mode_enum { CU_OUT_KEY_VALUE_PAIR = 0, CU_OUT_CSV = 1 } CUoutput_mode;
+__attribute__((deprecated)) CUresult cuProfilerInitialize(
+    const char *configFile, const char *outputFile, CUoutput_mode outputMode);
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
+}
+'''
+
 
 class Generated:
-    """What the generator makes of a cuda.h with some more declarations in it."""
+    """What the generator makes of a cuda.h with some more declarations in it, and of more headers."""
 
-    def __init__(self, declarations, *options):
+    def __init__(self, declarations, *options, driver=None, runtime=RUNTIME, **headers):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            (root / 'cuda.h').write_text(DRIVER % declarations)
-            (root / 'cuda_runtime_api.h').write_text(RUNTIME)
+            (root / 'cuda.h').write_text(DRIVER % declarations if driver is None else driver)
+            (root / 'cuda_runtime_api.h').write_text(runtime)
             (root / 'cuda_more.h').write_text('extern "C" CUresult cuElsewhere(int);\n')
+            for name, text in headers.items():
+                (root / f'{name}.h').write_text(text)
             done = subprocess.run(
                 [sys.executable, GENERATOR, '--output', str(root / 'out'), '--include', folder,
                  *options, '--', *COMPILER, '-nostdinc'],
                 capture_output=True, text=True, check=False)
-            self.status, self.messages = done.returncode, done.stderr
+            self.status = done.returncode
+            self.messages = done.stderr.replace(folder + '/', '')
             rows = root / 'out' / 'rows.json'
-            table = json.loads(rows.read_text())['tables']['driver'] if rows.exists() else None
-        if table:
+            written = json.loads(rows.read_text()) if rows.exists() else None
+        if written:
+            table = written['tables']['driver']
+            self.version = written['cuda_version']
             self.left_out = table['left_out']
             self.rows = {row['export']: row for row in table['rows']}
 
@@ -104,6 +122,44 @@ class Understood(unittest.TestCase):
         self.assertEqual(len(generated.left_out), 1)
 
 
+class Profiler(unittest.TestCase):
+    def test_rows_are_there_without_its_header(self):
+        generated = Generated('', '--strict')
+        self.assertEqual(generated.status, 0, generated.messages)
+        self.assertEqual(generated.types('cuProfilerInitialize'),
+                         ['const char *', 'const char *', 'unsigned int'])
+        self.assertEqual(generated.types('cuProfilerStart'), [])
+        self.assertEqual(generated.types('cuProfilerStop'), [])
+
+    def test_rows_are_the_same_with_its_header(self):
+        with_header = Generated('', '--strict', cudaProfiler=PROFILER)
+        self.assertEqual(with_header.status, 0, with_header.messages)
+        self.assertEqual(with_header.rows, Generated('', '--strict').rows)
+
+    def test_rows_follow_its_header(self):
+        newer = PROFILER + 'extern "C" CUresult cuProfilerPause(CUoutput_mode mode);\n'
+        generated = Generated('', '--strict', cudaProfiler=newer)
+        self.assertEqual(generated.types('cuProfilerPause'), ['unsigned int'])
+
+
+class Versions(unittest.TestCase):
+    def check(self, init, later, **headers):
+        generated = Generated('CUresult cuLater(void);', '--strict', **headers)
+        self.assertEqual(generated.status, 0, generated.messages)
+        self.assertEqual(generated.rows['cuInit']['introduced'], init)
+        self.assertEqual(generated.rows['cuLater']['introduced'], later)
+        self.assertEqual(generated.rows['cuProfilerStart']['introduced'], 4000)
+
+    def test_released_names_have_theirs_without_cudaTypedefs_h(self):
+        self.check(2000, 0)
+
+    def test_the_header_wins_where_it_is_there(self):
+        self.check(9990, 99990, cudaTypedefs='PFN_cuInit_v9990 PFN_cuLater_v99990')
+
+    def test_the_table_has_what_the_header_does_not_tell(self):
+        self.check(2000, 99990, cudaTypedefs='PFN_cuLater_v99990')
+
+
 class NotUnderstood(unittest.TestCase):
     def check(self, declaration):
         strict = Generated(declaration, '--strict')
@@ -139,6 +195,63 @@ class NotUnderstood(unittest.TestCase):
 
     def test_a_declaration_in_a_header_that_is_not_read(self):
         self.check('}\n#include "cuda_more.h"\nextern "C" {')
+
+
+class Damaged(unittest.TestCase):
+    """What no table can be made of stops the generator with one line, which names file and line."""
+
+    def check(self, place, words, **headers):
+        generated = Generated('', **headers)
+        self.assertEqual(generated.status, 1)
+        [line] = generated.messages.splitlines()
+        self.assertRegex(line, rf'^generate_tables: {place}: ')
+        self.assertIn(words, line)
+
+    def version(self, text):
+        return (DRIVER % '').replace('#define CUDA_VERSION 13000', text)
+
+    def test_a_bracket_that_is_never_closed(self):
+        for bracket in '([':
+            declaration = f'CUresult cuThing(int);\nCUresult cuOther{bracket}int;'
+            self.check(r'cuda\.h:8', f'{bracket} is never closed', driver=DRIVER % declaration)
+        self.check(r'cuda_runtime_api\.h:6', '{ is never closed',
+                   runtime=RUNTIME + 'struct cudaThing {')
+
+    def test_what_the_compiler_refuses(self):
+        self.check(r'cuda\.h:8(:\d+)?', 'error', driver=DRIVER % '\n#if (\n#endif')
+        self.check(r'cuda\.h:8(:\d+)?', 'unterminated', driver=DRIVER % '\n#if 1')
+
+    def test_no_version(self):
+        self.check(r'cuda\.h:8', 'nothing here defines CUDA_VERSION', driver=self.version(''))
+
+    def test_versions_that_are_none(self):
+        for value in ('0', '7', 'thirteen', '"13"', '0x', '99999999', ''):
+            self.check(r'cuda\.h:3', 'not a version of CUDA',
+                       driver=self.version(f'\n#define CUDA_VERSION {value}'))
+
+    def test_versions_in_other_spellings(self):
+        for value in ('13000', '0x32C8', '0X32c8', '13000u', '(13000)', '13000 /* 13.0 */'):
+            generated = Generated('', driver=self.version(f'#define  CUDA_VERSION\t{value}'))
+            self.assertEqual((generated.status, generated.messages), (0, ''))
+            self.assertEqual(generated.version, 13000, value)
+
+    def test_no_statuses(self):
+        self.check(r'cuda\.h:8', 'no enumeration',
+                   driver=(DRIVER % '').replace('CUDA_SUCCESS', 'CUDA_FAILURE'))
+        self.check(r'cuda_runtime_api\.h:5', 'no enumeration',
+                   runtime=RUNTIME.replace('cudaSuccess', 'cudaFailure'))
+
+    def test_mutations(self):
+        """None ends with a traceback, whatever is missing, doubled or out of place."""
+        source = DRIVER % 'CUresult cuThing(void (*callback)(void *), const char names[]);'
+        random_numbers = random.Random(20)
+        for number in range(40):
+            at, length = random_numbers.randrange(len(source)), random_numbers.choice((1, 2, 5, 30))
+            with self.subTest(number=number, at=at, length=length):
+                piece = random_numbers.choice(('', '', '(', '}', '{', ';', 'typedef', '#', '0x32C8'))
+                generated = Generated('', driver=source[:at] + piece + source[at + length:])
+                self.assertIn(generated.status, (0, 1))
+                self.assertNotIn('Traceback', generated.messages)
 
 
 if __name__ == '__main__':

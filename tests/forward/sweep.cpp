@@ -151,6 +151,11 @@ bool decides_what_it_is(const Row &row) {
     return row.name == std::string("cuInit");
 }
 
+// Without these, statuses have their built-in names: tests/loader has a driver that lacks them.
+bool names_statuses(const Row &row) {
+    return row.name == std::string("cuGetErrorName") || row.name == std::string("cuGetErrorString");
+}
+
 // Takes out one name after the other; a driver tells the version that version_for gives, and the
 // missing name answers status. 0: there is nothing to check for this row.
 void sweep(const Rows &rows, Swept &library, int status, int (*version_for)(const Row &)) {
@@ -159,7 +164,7 @@ void sweep(const Rows &rows, Swept &library, int status, int (*version_for)(cons
     for (std::size_t number = 0; number < rows.count; number += stride) {
         const Row &row = rows[number];
         const int version = version_for(row);
-        if (version == 0) {
+        if (version == 0 || names_statuses(row)) {
             continue;
         }
         INFO(row.name << " with version " << version);

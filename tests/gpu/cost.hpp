@@ -66,8 +66,9 @@ struct Difference {
     }
 };
 
+// tools/ci/gpu_report.py reads this line.
 inline void print(const char *name, const Difference &found) {
-    std::printf("%-34s raw %10.1f ns   wrapper %+8.1f ns, %+.2f %%   (half of the pairs: %+.1f to "
+    std::printf("%-64s raw %10.1f ns   wrapper %+8.1f ns, %+.2f %%   (half of the pairs: %+.1f to "
                 "%+.1f ns)\n",
                 name, found.raw, found.more, found.more / found.raw * 100, found.more_low,
                 found.more_high);

@@ -2,7 +2,7 @@
 // it goes on to 2 n + 1, and who takes it to 2 n + 2.
 #pragma once
 
-#include "image_shape.hpp"
+#include "../support/image_shape.hpp"
 #include "noise.hpp"
 
 #include <cushim/cushim.hpp>

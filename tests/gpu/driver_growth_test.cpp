@@ -100,11 +100,15 @@ void wrapped_round(const Gpu &gpu, Api api) {
     wait_for_released_closures();
 }
 
+void report(const std::string &graph, double bytes) {
+    gpu_test::figure("host memory that the driver keeps per launched graph, " + graph, bytes,
+                     "bytes");
+}
+
 void compare(const Gpu &gpu, Api api, double raw) {
     const double wrapped = growth([&] { wrapped_round(gpu, api); });
-    gpu_test::figure(std::string("kept by the driver of a graph launched by the wrapper, ") +
-                         (api == Api::runtime ? "runtime" : "driver"),
-                     wrapped, "bytes");
+    report(std::string("wrapper, ") + (api == Api::runtime ? "runtime API" : "driver API"),
+           wrapped);
     CHECK(wrapped <= raw + 16);
 }
 
@@ -113,10 +117,9 @@ void compare(const Gpu &gpu, Api api, double raw) {
 TEST_CASE("what the driver keeps of launched graphs is its own", "[gpu]") {
     const Gpu gpu;
     const double bare = growth([&] { raw_round(gpu, false); });
-    gpu_test::figure("kept by the driver of a launched graph, raw", bare, "bytes");
+    report("raw calls", bare);
     const double raw = growth([&] { raw_round(gpu, true); });
-    gpu_test::figure("kept by the driver of a launched graph with a user object, raw", raw,
-                     "bytes");
+    report("raw calls, with a user object", raw);
     compare(gpu, Api::driver, raw);
     if (load_runtime()) {
         compare(gpu, Api::runtime, raw);

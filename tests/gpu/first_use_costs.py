@@ -69,8 +69,8 @@ class Table:
         self.broken += not right
         print(f"{what:34} raw {raw_us:12,.1f} us   cushim {cushim_us:12,.1f} us   "
               f"ratio {ratio:5.2f}   {verdict}{note}")
-        print(f"figure: {what}, raw = {raw_us:.1f} us")
-        print(f"figure: {what}, cushim = {cushim_us:.1f} us")
+        print(f"figure: {what}, without cushim = {raw_us:.1f} us")
+        print(f"figure: {what}, with cushim = {cushim_us:.1f} us")
 
 
 def measure_uses(given, table, names_file):
@@ -103,7 +103,7 @@ def measure_start(given, table):
                            capture_output=True, text=True).stdout.splitlines()
     columns = [statistics.median(column)
                for column in zip(*(map(float, line.split()) for line in lines))]
-    table.compare("process start without CUDA use", columns[0], columns[2])
+    table.compare("process start with no CUDA call", columns[0], columns[2])
 
 
 def has_peer(python):

@@ -3,6 +3,7 @@
 // the wrapper's graphs keep what their nodes use. That it grows with the number of nodes as the calls themselves
 // do. And what a graph is good for: the gain of a launch as one.
 #include "cost.hpp"
+#include "figure.hpp"
 
 #include <string>
 
@@ -20,8 +21,9 @@ using support::ok;
 
 namespace {
 
-std::string row_name(Api api, NodeKind kind, const std::string &what) {
-    return std::string(chains::name(api)) + " " + chains::name(kind) + " " + what;
+std::string row_name(Api api, NodeKind kind, std::size_t nodes, const char *what) {
+    return std::string(chains::name(api)) + " API, graph of " + std::to_string(nodes) + " " +
+           chains::name(kind) + " nodes, " + what;
 }
 
 void need(Api api) {
@@ -43,20 +45,21 @@ void compare_launches() {
     const auto raw_launch = [&] { Calls::launch(exec.native(), gpu.stream.native()); };
     const auto launch = [&] { ok(exec.launch(gpu.stream)); };
     const auto wait = [&] { gpu.wait(); };
-    cost::compare(row_name(Calls::api, NodeKind::kernel, "launch").c_str(), 50, raw_launch, launch,
-                  wait);
+    cost::compare(row_name(Calls::api, NodeKind::kernel, nodes, "launch").c_str(), 50, raw_launch,
+                  launch, wait);
     // Then each launch is followed by an event, for what the nodes use by now: told, and not limited.
     const auto node = ok(graph.nodes()).front();
     ok(exec.set_kernel_node(node, parts.kernel, {.grid = 1, .block = 32}, parts.memory, 2u));
-    cost::print(row_name(Calls::api, NodeKind::kernel, "launch, changed").c_str(),
-                cost::difference(50, raw_launch, launch, wait));
+    cost::print(
+        row_name(Calls::api, NodeKind::kernel, nodes, "launch after a node changed").c_str(),
+        cost::difference(50, raw_launch, launch, wait));
     // What it costs the driver that the graph has something to keep: told, too.
     const CUgraph bare = chains::build_raw<Calls>(NodeKind::kernel, nodes, parts);
     const CUgraphExec bare_exec = Calls::instantiate(bare);
     const GraphExec kept = ok(graph.instantiate());
     const auto bare_launch = [&] { Calls::launch(bare_exec, gpu.stream.native()); };
     const auto kept_launch = [&] { Calls::launch(kept.native(), gpu.stream.native()); };
-    cost::print(row_name(Calls::api, NodeKind::kernel, "launch, user object").c_str(),
+    cost::print(row_name(Calls::api, NodeKind::kernel, nodes, "launch, user object added").c_str(),
                 cost::difference(50, bare_launch, kept_launch, wait));
     Calls::destroy(bare_exec);
     Calls::destroy(bare);
@@ -67,7 +70,8 @@ void compare_launches() {
 // The times of one graph's life, for each node. Where the wrapper's go, what they kept is let go on
 // another thread, which is waited for, but not measured.
 enum Phase { building, instantiating, destroying, phases };
-constexpr const char *phase_names[] = {"build", "instantiate", "destroy"};
+constexpr const char *phase_names[] = {"build per node", "instantiate per node",
+                                       "destroy per node"};
 using Times = std::array<double, phases>;
 
 template <class Calls>
@@ -106,8 +110,7 @@ std::array<Difference, phases> compare_lives(NodeKind kind, std::size_t nodes, i
         [&] { return wrapped_life(Calls::api, kind, nodes, parts); });
     for (int phase = 0; phase < phases; ++phase) {
         found[phase] = found[phase].per(static_cast<double>(nodes));
-        const std::string what = std::string(phase_names[phase]) + " " + std::to_string(nodes);
-        cost::print(row_name(Calls::api, kind, what).c_str(), found[phase]);
+        cost::print(row_name(Calls::api, kind, nodes, phase_names[phase]).c_str(), found[phase]);
     }
     return found;
 }
@@ -191,8 +194,9 @@ TEST_CASE("a thousand small kernels as one graph, and one by one") {
         replayed.push_back(time([&] { return exec.launch(gpu.stream); }));
     }
     const double before = cost::quantile(single, 0.5), after = cost::quantile(replayed, 0.5);
-    std::printf("%d small kernels: one by one %.1f us, as a graph %.1f us, gain %.2f\n", kernels,
-                before / 1000, after / 1000, before / after);
+    const std::string what = std::to_string(kernels) + " small kernels, launched ";
+    gpu_test::figure(what + "one by one", before / 1000, "us");
+    gpu_test::figure(what + "as one graph", after / 1000, "us");
     CHECK(after < before);
 }
 #else

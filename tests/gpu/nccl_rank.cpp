@@ -5,6 +5,8 @@
 //        gpu_nccl_rank LIBRARY reduce FILE COUNT
 //                                            takes part, as one of so many; rank 0 writes NCCL's unique id to the
 //                                            file
+//        gpu_nccl_rank LIBRARY measure FILE COUNT
+//                                            does the same, and rank 0 prints the bandwidth
 //
 // Rank and number of ranks come from the environment: RANK and WORLD_SIZE, else those of MPI launchers or Slurm.
 #include "nccl.hpp"
@@ -183,12 +185,12 @@ void measure(const char *what, Communicator &all, const Stream &stream,
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (rank.number == 0) {
         gpu_test::figure(
-            "NCCL all-reduce over " + std::to_string(rank.count) + " GPUs, " + what + ", 64 MiB",
+            "NCCL all-reduce over " + std::to_string(rank.count) + " GPUs, " + what + " of 64 MiB",
             static_cast<double>(span.size_bytes()) * times / passed.count() / 1e9, "GB/s");
     }
 }
 
-void reduce(const nccl::Functions &call, const std::string &id_file, Rank rank) {
+void reduce(const nccl::Functions &call, const std::string &id_file, Rank rank, bool measures) {
     const Device device = ok(Device::get(rank.number));
     const Context context = ok(Context::primary(device));
     const ContextScope scope = ok(context.enter());
@@ -218,9 +220,11 @@ void reduce(const nccl::Functions &call, const std::string &id_file, Rank rank) 
     for (const auto span : spans) {
         check_sum("all three in a group", stream, span, rank);
     }
-    measure("DeviceBuffer", all, stream, plain, rank);
-    measure("PoolBuffer", all, stream, pooled, rank);
-    measure("GrowableBuffer", all, stream, growing, rank);
+    if (measures) {
+        measure("DeviceBuffer", all, stream, plain, rank);
+        measure("PoolBuffer", all, stream, pooled, rank);
+        measure("GrowableBuffer", all, stream, growing, rank);
+    }
     std::printf("rank %d of %d: every sum is right\n", rank.number, rank.count);
 }
 
@@ -229,7 +233,8 @@ int run(const std::vector<std::string> &arguments) {
         std::printf("%d\n", ok(Device::count()));
         return 0;
     }
-    const bool reduces = arguments.size() >= 4 && arguments[1] == "reduce";
+    const bool measures = arguments.size() >= 4 && arguments[1] == "measure";
+    const bool reduces = measures || (arguments.size() >= 4 && arguments[1] == "reduce");
     const Rank rank = reduces ? own_rank(std::stoi(arguments[3])) : Rank{};
     nccl::Functions call;
     if (arguments.size() < 2 || !nccl::load(arguments[0].c_str(), call)) {
@@ -244,7 +249,7 @@ int run(const std::vector<std::string> &arguments) {
     if (!reduces) {
         throw std::runtime_error("no such command, or too few arguments");
     }
-    reduce(call, arguments[2], rank);
+    reduce(call, arguments[2], rank, measures);
     return 0;
 }
 

@@ -128,13 +128,15 @@ def main():
               "in a Python environment; GPU_TEST_NCCL and GPU_TEST_PYTHON name others")
         return SKIPPED
     command = [program, library, "reduce"]
+    # Measured once, and not over one GPU: that has no bandwidth between GPUs.
+    first = [program, library, "measure"] if count > 1 else command
     skips = 0
     if count == 1:
-        print("SKIPPED: there is one GPU, and sums over several are not shown")
+        print("SKIPPED: needs 2 devices")
         skips += 1
     with tempfile.TemporaryDirectory() as folder:
         results = [verdict(f"{count} processes, started one by one",
-                           start_ourselves(command, count, f"{folder}/first"))]
+                           start_ourselves(first, count, f"{folder}/first"))]
         launcher, why_not = find_launcher()
         if launcher:
             results.append(verdict(f"{count} processes, started by {launcher[0]}",

@@ -4,7 +4,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include "../sim/child_process.hpp"
+#include "../support/child_process.hpp"
 #include "../support/ok.hpp"
 #include "vulkan_session.hpp"
 

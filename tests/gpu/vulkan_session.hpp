@@ -1,8 +1,8 @@
 // Vulkan and CUDA on one GPU, and frames that go from one to the other.
 #pragma once
 
+#include "../support/vulkan_transfers.hpp"
 #include "cuda_partner.hpp"
-#include "vulkan_transfers.hpp"
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include "../sim/child_process.hpp"
+#include "../support/child_process.hpp"
 #include "figure.hpp"
 #include "vulkan_session.hpp"
 

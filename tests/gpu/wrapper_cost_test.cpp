@@ -1,6 +1,7 @@
 // What a wrapper costs beyond the calls that it makes, on a real GPU: at most 2 % or 100 ns an operation, whichever
 // is larger.
 #include "cost.hpp"
+#include "figure.hpp"
 
 #include <limits>
 
@@ -91,7 +92,7 @@ TEST_CASE("what queueing by wrappers costs") {
     const auto to = ok(DeviceBuffer<int>::allocate(gpu.context, 1000));
 
     compare(
-        "copy, queued", 50,
+        "copy, enqueue", 50,
         [&] { ok(driver().cuMemcpyAsync(to.native(), from.native(), 4000, stream)); },
         [&] { ok(copy(gpu.stream, to.span(), from.span())); }, [&] { gpu.wait(); });
 
@@ -99,7 +100,7 @@ TEST_CASE("what queueing by wrappers costs") {
     const auto kernel = ok(module.kernel<Nothing>("nothing"));
     const CUfunction function = kernel.native();
     compare(
-        "launch", 50,
+        "kernel, launch", 50,
         [&] {
             int *address = to.data();
             unsigned int number = 1;
@@ -141,8 +142,8 @@ TEST_CASE("growing in place against copying") {
         best_copying = std::min(
             best_copying, std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
     }
-    std::printf("growing 1 GiB to 2 GiB in 16 steps: in place %.2f ms, by copying %.2f ms, ratio "
-                "%.1f\n",
-                best_growing, best_copying, best_copying / best_growing);
+    gpu_test::figure("growing 1 GiB to 2 GiB in 16 steps, in place", best_growing, "ms");
+    gpu_test::figure("growing 1 GiB to 2 GiB in 16 steps, by allocating and copying", best_copying,
+                     "ms");
     CHECK(best_growing < best_copying);
 }

@@ -6,6 +6,15 @@ import subprocess
 import sys
 import tempfile
 
+C_HEADERS = {'config.h', 'loader.h'}
+# These have nothing to do with CUDA's own headers, and so with the modes of those.
+PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'text.hpp', 'try.hpp',
+                             'loader.hpp', 'init.hpp', 'feature.hpp'}
+
+
+def include(name):
+    return f'#include <cushim/{name}>\n'
+
 
 class Compiler:
     """The build's compilers with its include folders. Looks at the code only: makes no objects."""

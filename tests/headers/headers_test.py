@@ -1,28 +1,20 @@
 #!/usr/bin/env python3
-"""Each public header compiles alone, without a warning, in every mode that a user may be in; and the
-ones that many files include bring no heavy header of the standard library along."""
+"""Each public header has a guard, says what it is for, and refuses an older language in words; the ones that
+many files include bring no heavy header of the standard library along."""
 
-import concurrent.futures
 import os
+import pathlib
 import re
+import sys
+import tempfile
 import unittest
 
 import compiler as compiler_module
+from compiler import PLAIN_HEADERS, include
 
-WARNINGS = ['-Werror', '-Wall', '-Wextra', '-Wpedantic']
-MODES = {
-    'plain': [],
-    'per thread': ['-DCUDA_API_PER_THREAD_DEFAULT_STREAM'],
-    'internal': ['-D__CUDA_API_VERSION_INTERNAL'],
-    'per thread and internal': ['-DCUDA_API_PER_THREAD_DEFAULT_STREAM', '-D__CUDA_API_VERSION_INTERNAL'],
-    'static': ['-DCUSHIM_STATIC'],
-    'without exceptions and RTTI': ['-fno-exceptions', '-fno-rtti'],
-}
-C_HEADERS = {'config.h', 'loader.h'}
-# These have nothing to do with CUDA's own headers, and so with the modes of those.
-PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'loader.hpp',
-                             'init.hpp', 'feature.hpp'}
-CUDA_MODES = {'per thread', 'internal', 'per thread and internal'}
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
+import public_types  # noqa: E402
+
 HEAVY = {
     'algorithm', 'array', 'atomic', 'chrono', 'compare', 'concepts', 'deque', 'expected', 'format',
     'functional', 'iostream', 'istream', 'iterator', 'list', 'locale', 'map', 'memory', 'mutex',
@@ -30,7 +22,8 @@ HEAVY = {
     'thread', 'tuple', 'unordered_map', 'utility', 'variant', 'vector',
 }
 LIGHT_HEADERS = {'loader.h', 'loader.hpp', 'table.hpp', 'entry.hpp', 'override.hpp', 'result.hpp',
-                 'error.hpp', 'version.hpp', 'init.hpp', 'driver_table.hpp', 'runtime_table.hpp',
+                 'text.hpp', 'try.hpp', 'error.hpp', 'version.hpp', 'init.hpp', 'driver_table.hpp',
+                 'runtime_table.hpp',
                  'driver_entries.hpp', 'runtime_entries.hpp'}
 
 arguments = compiler_module.parse_arguments()
@@ -38,38 +31,7 @@ compiler = arguments.compiler
 headers = {os.path.basename(path): path for path in arguments.files}
 
 
-def include(name):
-    return f'#include <cushim/{name}>\n'
-
-
 class EachHeader(unittest.TestCase):
-    def compile_all(self, jobs):
-        """jobs: what it is, code, options, language."""
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = pool.map(lambda job: compiler.run(job[1], *job[2], language=job[3]), jobs)
-            for (what, *_), result in zip(jobs, results):
-                with self.subTest(what):
-                    self.assertEqual(result.returncode, 0, result.stderr[:4000])
-
-    def test_compiles_alone_in_every_mode(self):
-        # Twice, which a header without a guard does not survive.
-        self.compile_all([(f'{name}, {mode}', include(name) * 2, WARNINGS + options, 'c++20')
-                          for name in headers for mode, options in MODES.items()
-                          if name not in PLAIN_HEADERS or mode not in CUDA_MODES])
-
-    def test_compiles_with_newer_language(self):
-        if compiler.run('', language='c++2b').returncode != 0:
-            self.skipTest('the compiler knows no later language')
-        self.compile_all([('all', include('cushim.hpp'), WARNINGS, 'c++2b')])
-
-    def test_c_headers_compile_as_c(self):
-        self.compile_all([(name, include(name) * 2 + 'typedef int not_empty;\n', WARNINGS, 'c11')
-                          for name in C_HEADERS])
-
-    def test_compiles_after_the_cuda_headers(self):
-        code = '#include <cuda_runtime_api.h>\n#include <cuda.h>\n' + include('cushim.hpp')
-        self.compile_all([('all', code, WARNINGS, 'c++20')])
-
     def test_has_an_include_guard(self):
         """One of its own, named after the file: two headers that share one would hide each other."""
         for name, path in headers.items():
@@ -119,6 +81,76 @@ class Weight(unittest.TestCase):
             with self.subTest(name):
                 included = {os.path.basename(path) for path in compiler.dependencies(include(name))}
                 self.assertFalse(included & {'cuda.h', 'cuda_runtime_api.h'})
+
+
+# As much of <format> as printing.hpp uses, for compilers that have none.
+FORMAT = '''
+#pragma once
+#include <string_view>
+namespace std {
+template <class T, class Char>
+struct formatter {
+    formatter() = delete;
+};
+template <class Char>
+struct formatter<string_view, Char> {
+    template <class Context>
+    auto format(string_view, Context &context) const { return context.out(); }
+};
+}
+'''
+
+FORMATTED = '''
+#include <cushim/printing.hpp>
+#include <cushim/capture_mode.hpp>
+#include <cushim/stream.hpp>
+struct Context { int out() { return 0; } };
+template <class T>
+int formatted(const T &object) {
+    Context context;
+    return std::formatter<T, char>().format(object, context);
+}
+int all(const cushim::Error &error, const cushim::Stream &stream) {
+    return formatted(error) + formatted(stream) + formatted(cushim::Version()) + formatted(cushim::CaptureMode::global);
+}
+'''
+
+
+class Printing(unittest.TestCase):
+    def test_every_enum_and_owner_has_a_text(self):
+        """Declared in its own header: one that is inherited would have another type's name."""
+        lacking = []
+        known = set()
+        for name, path in headers.items():
+            if name.endswith('_table.hpp'):
+                continue  # generated: no owners
+            types = set(public_types.enums([path])) | set(public_types.owners([path]))
+            known |= types
+            text = public_types.public_text(path)
+            lacking += [f'{name}: {each}' for each in sorted(types - public_types.NO_OWNERS)
+                        if not re.search(rf'\bText to_text\((const )?{each}(<.*?>)?\)* &?\w+\)', text)]
+        self.assertEqual(lacking, [])
+        # The instrument sees them, and no exception outlives its class.
+        self.assertLessEqual({'Stream', 'DeviceBuffer', 'Kernel', 'UniqueFd', 'GraphUpdateResult'}, known)
+        self.assertEqual(public_types.NO_OWNERS - known, set())
+
+    def test_programs_that_do_not_print_include_nothing_for_it(self):
+        for name in headers.keys() - {'printing.hpp'} - compiler_module.C_HEADERS:
+            with self.subTest(name):
+                included = {os.path.basename(path) for path in compiler.dependencies(include(name))}
+                self.assertEqual(included & {'format', 'iostream', 'ostream', 'printing.hpp', 'sstream'}, set())
+
+    def test_formatters_compile(self):
+        """With the compiler's own <format>, tests/values/text_test.cpp formats."""
+        if compiler.run('#include <version>\n#ifndef __cpp_lib_format\n#error none\n#endif\n').returncode == 0:
+            self.skipTest('this compiler has <format>')
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, 'format').write_text(FORMAT, encoding='utf-8')
+            options = ['-D__cpp_lib_format=1', f'-I{folder}', '-Wall', '-Wextra', '-Werror']
+            result = compiler.run(FORMATTED, *options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            result = compiler.run(FORMATTED + 'int no() { return formatted(cushim::StreamOptions()); }', *options)
+            self.assertNotEqual(result.returncode, 0)
 
 
 if __name__ == '__main__':

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Misuse that the compiler must refuse, each in a file of its own.
 
-The first line of a file is `// refused: PATTERN`, which the compiler's words must match. The misuse
+The first line of a file is `// refused: PATTERN`, which the compiler's words must match; a second one may be
+`// lines: NUMBER`, which they must not exceed. The misuse
 stands where MISUSE is defined; without it the same file must compile, without a warning: the positive
 control.
 """
@@ -30,6 +31,9 @@ class Misuse(unittest.TestCase):
                 refused = arguments.compiler.run(code, *OPTIONS, '-DMISUSE')
                 self.assertNotEqual(refused.returncode, 0, 'it compiles')
                 self.assertRegex(refused.stderr, pattern)
+                if most := re.match(r'.*\n// lines: (\d+)\n', code):
+                    lines = refused.stderr.splitlines()
+                    self.assertLessEqual(len(lines), int(most.group(1)), refused.stderr)
 
 
 if __name__ == '__main__':

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import pathlib
 import sys
 import tempfile
 import unittest
@@ -39,6 +40,8 @@ class AuditCase(unittest.TestCase):
     def write(self, name, data):
         path = os.path.join(self.folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        # A new file each time: ext4 waits for the disk when a file is emptied and written again.
+        pathlib.Path(path).unlink(missing_ok=True)
         with open(path, 'wb') as file:
             file.write(data)
         return path

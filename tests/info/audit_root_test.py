@@ -4,7 +4,7 @@ lead there."""
 
 import os
 
-from audit_case import AuditCase, Given, main
+from audit_case import NOT_AUDITED, AuditCase, Given, main
 
 
 class Links(AuditCase):
@@ -92,6 +92,80 @@ class Links(AuditCase):
         self.link('usr/lib64', '/usr/lib64')
         found = self.audit_in_root(self.place('bin/app', needed=['libfoo.so']))
         self.assertEqual([library['library'] for library in found['not_found']], ['libfoo.so'])
+
+
+class Hostile(AuditCase):
+    """A made-up system does not keep the audit busy: the tool has two minutes, of which it needs a
+    fraction of one."""
+
+    def setUp(self):
+        super().setUp()
+        if Given.tool.windows:
+            self.skipTest('no such configuration there')
+        self.app = self.place('bin/app', needed=['libfoo.so'])
+
+    def check_unfound(self):
+        found = self.audit_in_root(self.app)
+        self.assertEqual([library['library'] for library in found['not_found']], ['libfoo.so'])
+
+    def check_refused(self, words):
+        """Before any program is looked at."""
+        done = self.run_tool('--audit', '--root', Given.tool.path(self.folder),
+                             Given.tool.path(self.app))
+        self.assertEqual((done.returncode, done.stdout), (NOT_AUDITED, b''))
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn(words.encode(), done.stderr)
+
+    def test_configuration_that_is_no_file(self):
+        path = os.path.join(self.folder, 'etc/ld.so.conf')
+        os.mkdir(os.path.dirname(path))
+        os.mkfifo(path)
+        self.check_unfound()
+        os.unlink(path)
+        os.mkdir(path)
+        self.check_unfound()
+
+    def test_files_that_include_each_other(self):
+        self.place('srv/libs/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.write('etc/ld.so.conf', b'include conf/*\n')
+        for number in range(10):
+            self.write(f'etc/conf/{number}', b'include *\n' * 10 + b'/srv/libs\n')
+        found = self.audit_in_root(self.app)
+        self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libcuda.so.1']])
+
+    def test_pattern_of_many_stars(self):
+        self.write('etc/ld.so.conf', b'include conf/' + b'*a' * 60 + b'b\n')
+        self.write('etc/conf/' + 'a' * 200, b'/srv\n')
+        self.check_unfound()
+
+    def test_patterns_that_fit(self):
+        self.place('srv/libs/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.write('etc/conf/10-ab.conf', b'/srv/libs\n')
+        for pattern, fits in (('*', 1), ('*.conf', 1), ('1?-*b.c*f', 1), ('??-*', 1),
+                              ('10-ab.conf*', 1), ('*.con', 0), ('?', 0), ('1?-b*', 0),
+                              ('*c*b*', 0), ('', 0)):
+            self.write('etc/ld.so.conf', f'include /etc/conf/{pattern}\n'.encode())
+            self.assertEqual(len(self.audit_in_root(self.app)['needed']), fits, pattern)
+
+    def test_configuration_without_end(self):
+        path = self.write('etc/ld.so.conf', b'')
+        os.truncate(path, 1 << 40)
+        self.check_refused('larger than any such file')
+
+    def test_too_many_configuration_files(self):
+        self.write('etc/ld.so.conf', b'include conf/*\n')
+        for number in range(1200):
+            self.write(f'etc/conf/{number}', b'/srv\n')
+        self.check_refused('includes more files')
+
+    def test_too_many_folders(self):
+        self.write('etc/ld.so.conf', b''.join(b'/%d\n' % number for number in range(9999)))
+        self.check_refused('more folders than any system has')
+
+    def test_too_many_places(self):
+        app = self.place('bin/many', needed=[f'lib{number}.so' for number in range(1000)],
+                         runpath=':'.join(f'/{number}' for number in range(100, 900)))
+        self.assertIn('more places', self.audit_in_root(app)['problem'])
 
 
 if __name__ == '__main__':

@@ -41,7 +41,8 @@ class Shape(unittest.TestCase):
             self.assertIsInstance(candidate['outcome'], str)
         entries = library['entry_points']
         self.assertGreater(entries['total'], 300)
-        self.assertEqual(entries['total'], entries['resolved'] + len(entries['missing']))
+        if entries['asked']:
+            self.assertEqual(entries['total'], entries['resolved'] + len(entries['missing']))
         self.assertEqual(len(set(entries['missing'])), len(entries['missing']))
 
     def check_object(self, found):
@@ -97,6 +98,34 @@ class NoLibrary(unittest.TestCase):
         self.assertEqual(done.stdout, b'')
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertIn(b'no CUDA driver', done.stderr)
+
+
+class RuntimeAlone(unittest.TestCase):
+    """A libcudart without a driver may be healthy: what nobody asked for is not missing."""
+
+    def variables(self):
+        if TOOL.windows or not sys.platform.startswith('linux'):
+            self.skipTest('the search looks elsewhere there')
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        major = '11.0' if HEADERS < 12000 else HEADERS // 1000
+        os.symlink(FAKE, os.path.join(holder.name, f'libcudart.so.{major}'))
+        return {'LD_LIBRARY_PATH': holder.name}
+
+    def test_is_not_asked(self):
+        variables = self.variables()
+        found = TOOL.json('--symbols', **variables)
+        if found['driver']['state'] == 'loaded':
+            self.skipTest('this machine has a driver')
+        self.assertEqual(found['runtime']['state'], 'loaded')
+        entries = found['runtime']['entry_points']
+        self.assertFalse(entries['asked'])
+        self.assertEqual((entries['resolved'], entries['missing']), (0, []))
+        self.assertEqual({entry['state'] for entry in entries['symbols']}, {'not_asked'})
+        text = TOOL.text(**variables)
+        self.assertIn(f"{entries['total']}, not asked for: without a driver", text)
+        self.assertNotIn(f"{entries['total']} missing", text)
+        self.assertIn('not asked for', TOOL.text('--symbols', **variables))
 
 
 class ChosenPath(unittest.TestCase):

@@ -13,7 +13,7 @@ Info with_driver() {
     Info info;
     info.cushim = "1.2.3";
     info.headers = 13000;
-    info.driver.loaded = true;
+    info.driver.loaded = info.driver.used = true;
     info.driver.path = "/lib/libcuda.so.1";
     info.driver.version = 12040;
     info.driver.candidates = {{"/a", CUSHIM_OUTCOME_WRONG_ARCHITECTURE, "for aarch64"},
@@ -52,6 +52,18 @@ TEST_CASE("Declarations that were left out are listed") {
     info.driver.left_out = {"CUresult cuStrange(...)"};
     CHECK_THAT(report_as_text(info), ContainsSubstring("CUresult cuStrange(...)"));
     CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"CUresult cuStrange(...)\""));
+}
+
+TEST_CASE("Names without a known version are listed once") {
+    Info info = with_driver();
+    CHECK_THAT(report_as_text(info), !ContainsSubstring("no version"));
+    CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"unknown_version\": []"));
+    info.driver.unknown_version = {"cuLater"};
+    const std::string text = report_as_text(info);
+    CHECK_THAT(text, ContainsSubstring("knows, 1 entry points in all:\n"));
+    CHECK_THAT(text, ContainsSubstring("cuLater"));
+    CHECK(text.find("cuLater") == text.rfind("cuLater"));
+    CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"cuLater\""));
 }
 
 TEST_CASE("Symbols stand in columns") {

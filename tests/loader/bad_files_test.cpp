@@ -2,6 +2,10 @@
 // report that tells the truth.
 #include <catch2/catch_test_macros.hpp>
 
+#ifndef _WIN32
+#include <sys/stat.h>
+#endif
+
 #include <algorithm>
 
 #include "machine.hpp"
@@ -103,7 +107,6 @@ TEST_CASE("a path longer than any path", "[long]") {
 }
 
 #if !defined(_WIN32)
-#include <sys/stat.h>
 
 TEST_CASE("a library of the other word size", "[class]") {
     const Folder folder;

@@ -1,5 +1,6 @@
 // Entry points one by one and all together: resolved exactly, never by a wrong ABI.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <vector>
 
@@ -66,6 +67,49 @@ TEST_CASE("a name that dlsym lacks is asked of the driver, at its own version", 
     CHECK(missing.error().installed() == cushim::Version::of(12, 2));
     CHECK(std::string(missing.error().entry_point()) == "cuGreenCtxDestroy");
 #endif
+}
+
+TEST_CASE("an old driver's table names what cushim itself returns", "[own_codes]") {
+    set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_OLD_CODES"));
+    const auto cuda = cushim::driver();
+    const auto name_of = [&](int status) {
+        const char *text = nullptr;
+        const CUresult result = cuda.cuGetErrorName(static_cast<CUresult>(status), &text);
+        return result == CUDA_SUCCESS ? std::string(text) : "error " + std::to_string(result);
+    };
+    const auto words_of = [&](int status) {
+        const char *text = nullptr;
+        const CUresult result = cuda.cuGetErrorString(static_cast<CUresult>(status), &text);
+        return result == CUDA_SUCCESS ? std::string(text) : "error " + std::to_string(result);
+    };
+    const bool all_at_once = GENERATE(false, true); // the second time with slots that are resolved
+    if (all_at_once)
+        cushim::resolve_all();
+    CHECK(name_of(36) == "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER");
+    CHECK(words_of(36) == "the CUDA driver is older than this function needs");
+    CHECK(name_of(302) == "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND");
+    CHECK(words_of(302) == "the CUDA library does not have this function");
+    CHECK(name_of(303) == "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED");
+    CHECK(name_of(34) == "CUDA_ERROR_STUB_LIBRARY");
+    // Everything else is the driver's own.
+    CHECK(name_of(1) == "old driver: 1");
+    CHECK(words_of(1) == "old driver: 1");
+    CHECK(name_of(35) == "error 1");
+    CHECK(name_of(98765) == "error 1");
+    CHECK(cuda.cuGetErrorName(static_cast<CUresult>(36), nullptr) == CUDA_ERROR_INVALID_VALUE);
+    const auto pointer = cuda.pfn<entry::cuGetErrorName>();
+    REQUIRE(pointer);
+    const char *text = nullptr;
+    CHECK((*pointer)(static_cast<CUresult>(36), &text) == CUDA_SUCCESS);
+}
+
+TEST_CASE("a driver without cuGetErrorName has built-in names", "[no_error_names]") {
+    set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_NO_CODES"));
+    const char *text = nullptr;
+    CHECK(cushim::driver().cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &text) == CUDA_SUCCESS);
+    CHECK(std::string(text) == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK(cushim::driver().cuGetErrorString(static_cast<CUresult>(36), &text) == CUDA_SUCCESS);
+    CHECK(std::string(text) == "the CUDA driver is older than this function needs");
 }
 
 TEST_CASE("resolve_all resolves what is there", "[resolve_all]") {

@@ -71,6 +71,13 @@ inline std::string driver_file_name() {
     return std::filesystem::path(good_driver()).filename().string();
 }
 
+// Where a toolkit has its runtime.
+#if defined(_WIN32)
+inline const std::string toolkit_folder = "bin/";
+#else
+inline const std::string toolkit_folder = "lib64/";
+#endif
+
 inline const cushim_report &driver_report() {
     return cushim::load_report().driver;
 }

@@ -52,6 +52,45 @@ TEST_CASE("overrides nest, and give back what was there", "[override_nested]") {
     CHECK(cushim::driver().cuInit(0) == real);
 }
 
+// The replacement calls what it replaces, which nobody has called before.
+template <class Entry>
+struct PassedOn {
+    static inline const cushim::ScopedOverride<Entry> *scope = nullptr;
+    static inline int depth = 0;
+    static CUresult call(unsigned int flags) {
+        if (++depth > 1)
+            return CUDA_ERROR_UNKNOWN; // it has called itself
+        const CUresult result = scope->original()(flags);
+        --depth;
+        return result;
+    }
+};
+
+CUresult passed_on_init() {
+    using Replacement = PassedOn<entry::cuInit>;
+    const cushim::ScopedOverride<entry::cuInit> scope(Replacement::call);
+    Replacement::scope = &scope;
+    const CUresult result = cushim::driver().cuInit(0);
+    CHECK(Replacement::depth == 0);
+    CHECK(cushim::driver().cuInit(0) == result);
+    return result;
+}
+
+TEST_CASE("the original of an entry point that was never called is the library's function",
+          "[override_original]") {
+    set_variable("CUSHIM_DRIVER", good_driver());
+    const CUresult through_override = passed_on_init();
+    CHECK(through_override == cushim::driver().cuInit(0));
+    CHECK(cushim::driver().pfn<entry::cuInit>());
+}
+
+TEST_CASE("the original of an entry point that is missing returns the status of its absence",
+          "[override_original_absent]") {
+    set_variable("CUSHIM_DISABLE", "1");
+    CHECK(passed_on_init() == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+}
+
 TEST_CASE("by name, and with the names that per-thread mode knows", "[override_name]") {
     set_variable("CUSHIM_DISABLE", "1");
     const auto init = +[](unsigned int) { return CUDA_ERROR_NO_DEVICE; };

@@ -2,13 +2,7 @@
  * alone: what the loader falls back to. Writes down what it was asked. */
 #include <string.h>
 
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#define CALL __stdcall
-#else
-#define EXPORT __attribute__((visibility("default")))
-#define CALL
-#endif
+#include "fake_driver_12_2.h"
 
 struct asked {
     char name[128];
@@ -20,17 +14,6 @@ static struct asked last;
 EXPORT struct asked *proc_address_asked(void);
 EXPORT struct asked *proc_address_asked(void) {
     return &last;
-}
-
-EXPORT int CALL cuInit(unsigned int flags);
-EXPORT int CALL cuInit(unsigned int flags) {
-    return (int)flags;
-}
-
-EXPORT int CALL cuDriverGetVersion(int *version);
-EXPORT int CALL cuDriverGetVersion(int *version) {
-    *version = 12020;
-    return 0;
 }
 
 static int CALL answers_77(void *a, size_t b) {

@@ -5,6 +5,28 @@
 
 using namespace cushim_test;
 
+namespace {
+
+// A runtime was found while there was no driver; then CUSHIM_DRIVER names one that has its own runtime.
+struct UnusedRuntime {
+    UnusedRuntime() {
+        find_nothing();
+        set_variable("CUDA_PATH", toolkit.path());
+        const std::string unused =
+            toolkit.copy(good_runtime(), toolkit_folder + runtime_file_name());
+        CHECK_FALSE(cushim::load_runtime());
+        REQUIRE(runtime_report().path != nullptr);
+        CHECK(std::filesystem::equivalent(runtime_report().path, unused));
+        set_variable("CUSHIM_DRIVER", elsewhere.copy(good_driver(), driver_file_name()));
+        beside = elsewhere.copy(good_runtime(), runtime_file_name());
+    }
+
+    const Folder toolkit, elsewhere;
+    std::string beside;
+};
+
+} // namespace
+
 TEST_CASE("absent until reload, loaded for ever", "[reload]") {
     const Folder folder;
     set_variable("CUSHIM_DRIVER", folder / driver_file_name());
@@ -31,6 +53,21 @@ TEST_CASE("absent until reload, loaded for ever", "[reload]") {
     set_variable("CUSHIM_DISABLE", "1");
     CHECK(&cushim::reload().driver == &after.driver);
     CHECK(after.driver.state == CUSHIM_STATE_LOADED);
+}
+
+TEST_CASE("a runtime that was never used gives way to the one beside a new driver",
+          "[reload_beside]") {
+    const UnusedRuntime machine;
+    CHECK(cushim::reload().runtime.state == CUSHIM_STATE_LOADED);
+    CHECK(std::filesystem::equivalent(runtime_report().path, machine.beside));
+    CHECK(cushim::load_runtime());
+}
+
+TEST_CASE("a reload of the driver alone, too", "[reload_driver]") {
+    const UnusedRuntime machine;
+    CHECK(cushim_reload(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED);
+    CHECK(cushim::runtime().cudaSetDevice(0) != cudaErrorInsufficientDriver);
+    CHECK(std::filesystem::equivalent(runtime_report().path, machine.beside));
 }
 
 TEST_CASE("a reload that finds nothing either", "[reload_absent]") {

@@ -3,6 +3,11 @@
 
 #include <vector>
 
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "machine.hpp"
 
 using namespace cushim_test;
@@ -40,6 +45,26 @@ TEST_CASE("the text of what is loaded", "[report_loaded]") {
     CHECK(cushim_headers_version() == CUDA_VERSION);
     CHECK(cushim_absent_status(CUSHIM_LIBRARY_DRIVER) == 0);
 }
+
+#ifndef _WIN32
+TEST_CASE("in the child of a fork the message of init names the fork", "[init_fork]") {
+    static CUresult status = CUDA_SUCCESS;
+    const cushim::ScopedOverride<cushim::entry::cuInit> scope([](unsigned int) { return status; });
+    REQUIRE(cushim::init());
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        status = CUDA_ERROR_NOT_INITIALIZED; // what a driver answers there
+        const auto failed = cushim::init();
+        const bool named = !failed && std::string(failed.error().message()).find("forked from") !=
+                                          std::string::npos;
+        _exit(named ? 0 : 1);
+    }
+    int ended = -1;
+    REQUIRE(waitpid(child, &ended, 0) == child);
+    CHECK(ended == 0);
+}
+#endif
 
 TEST_CASE("cuInit is called once, by init", "[init]") {
     static int calls = 0;

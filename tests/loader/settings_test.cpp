@@ -72,6 +72,34 @@ TEST_CASE("settings after the first search are refused", "[late]") {
     CHECK(cushim_configure(nullptr) == CUSHIM_CONFIGURE_INVALID);
 }
 
+TEST_CASE("settings that leave no place to search are the reason", "[switched_off]") {
+    find_nothing();
+    const auto failed = cushim::load_driver();
+    REQUIRE_FALSE(failed);
+    CHECK(driver_report().reason == CUSHIM_REASON_SWITCHED_OFF);
+    CHECK(driver_report().candidate_count == 0);
+    const std::string message = failed.error().message();
+    INFO(message);
+    CHECK(message.find("settings switch off every place to search") != std::string::npos);
+    CHECK(message.find("name the driver in CUSHIM_DRIVER") != std::string::npos);
+    // The runtime is searched for where the environment says.
+    CHECK_FALSE(cushim::load_runtime());
+    CHECK(runtime_report().reason == CUSHIM_REASON_NOT_FOUND);
+}
+
+TEST_CASE("the hint names no variable that the settings ignore", "[switched_off_all]") {
+    cushim::Settings nothing;
+    nothing.environment = nothing.already_loaded = false;
+    nothing.system_search = nothing.known_places = false;
+    REQUIRE(cushim::configure(nothing));
+    CHECK_FALSE(cushim::load_runtime());
+    for (const cushim_report *report : {&driver_report(), &runtime_report()}) {
+        CHECK(report->reason == CUSHIM_REASON_SWITCHED_OFF);
+        CHECK(std::string(report->hint).find("CUSHIM_") == std::string::npos);
+        CHECK(std::string(report->hint).find("program's settings") != std::string::npos);
+    }
+}
+
 TEST_CASE("a path that is too long is refused", "[too_long]") {
     const std::string path(5000, 'x');
     cushim::Settings settings;

@@ -1,18 +1,70 @@
-// Where there is no driver, every factory says so, and nothing else happens.
+// Without a driver every function of the wrappers that needs one fails with library_not_found, and its message says
+// what to do. factories_test.py checks that no factory is missing here.
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
+#include <cushim/runtime_graph.hpp>
 
-#include "exported_memory.hpp"
+#include <array>
+#include <string>
+#include <vector>
+
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/socket.h>
+#endif
 
 using namespace cushim;
 
 namespace {
 
 template <class T>
-void check_absent(const Result<T> &result) {
-    REQUIRE_FALSE(result.has_value());
+void check(const Result<T> &result, int status, const cushim_report &report, int line) {
+    INFO("line " << line);
+    CHECK_FALSE(result.has_value());
+    if (result.has_value()) {
+        return;
+    }
+    const std::string message = result.error().message();
+    INFO(message);
     CHECK(result.error().kind() == ErrorKind::library_not_found);
-    CHECK(result.error().status() == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+    CHECK(result.error().status() == status);
+    CHECK(std::string(report.hint) != "");
+    CHECK(message.find(report.hint) != std::string::npos);
+}
+
+template <class T>
+void check_absent(const Result<T> &result, int line = __builtin_LINE()) {
+    check(result, CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, load_report().driver, line);
+}
+
+// Of the runtime API, which needs the driver, too.
+template <class T>
+void check_runtime_absent(const Result<T> &result, int line = __builtin_LINE()) {
+    check(result, cudaErrorInsufficientDriver, load_report().runtime, line);
+}
+
+// Taking over a handle calls nothing; giving it back does.
+template <class T>
+void check_adopted(Result<T> result, int line = __builtin_LINE()) {
+    INFO("line " << line);
+    REQUIRE(result.has_value());
+    check_absent(result->close(), line);
+}
+
+template <class T>
+void check_refused(const Result<T> &result, ErrorKind kind, int line = __builtin_LINE()) {
+    INFO("line " << line);
+    CHECK(!result.has_value());
+    CHECK((!result.has_value() && result.error().kind() == kind));
+}
+
+template <class T>
+void check_win32(const Result<T> &result, int line = __builtin_LINE()) {
+#ifdef _WIN32
+    check_absent(result, line);
+#else
+    check_refused(result, ErrorKind::unsupported_platform, line);
+#endif
 }
 
 // Where a context or a stream would be, had there been a driver.
@@ -29,13 +81,28 @@ TEST_CASE("devices and contexts without a driver", "[absent]") {
     check_absent(Context::primary(Device::from_native(0)));
     check_absent(Context::create(Device::from_native(0)));
     check_absent(Context::current());
+    check_adopted(Context::adopt(reinterpret_cast<CUcontext>(1)));
+    check_absent(Context::reset_primary(Device::from_native(0)));
+    check_absent(ContextScope::enter(reinterpret_cast<CUcontext>(1)));
     check_absent(context.enter());
+}
+
+TEST_CASE("loading without a driver", "[absent]") {
+    check_absent(load_driver());
+    check_runtime_absent(load_runtime());
+    check_absent(try_driver());
+    check_runtime_absent(try_runtime());
+    check_absent(init());
+    check_refused(configure({}), ErrorKind::invalid_argument); // too late
 }
 
 TEST_CASE("streams and events without a driver", "[absent]") {
     check_absent(Stream::create(context));
     check_absent(stream.synchronize());
+    check_adopted(Stream::adopt(context, reinterpret_cast<CUstream>(16)));
     check_absent(Event::create(context));
+    check_absent(Event::interprocess(context));
+    check_adopted(Event::adopt(context, reinterpret_cast<CUevent>(1)));
     int ran = 0;
     check_absent(stream.launch_host_function([&ran] { ++ran; }));
     CHECK(ran == 0);
@@ -44,15 +111,25 @@ TEST_CASE("streams and events without a driver", "[absent]") {
 TEST_CASE("memory without a driver", "[absent]") {
     check_absent(DeviceBuffer<int>::allocate(context, 1));
     check_absent(DeviceBuffer<int>::allocate_async(stream, 1));
-    const int values[1] = {};
-    check_absent(copy(stream, DeviceSpan<int>(16, 1), std::span(values)));
-    check_absent(fill(context, DeviceSpan<int>(16, 1), 0));
+    check_adopted(DeviceBuffer<int>::adopt(context, 16, 1));
+    int values[1] = {};
+    check_absent(DeviceBuffer<int>::copy_of(context, values));
+    const DeviceSpan<int> span(16, 1);
+    check_absent(copy(stream, span, std::span<const int>(values)));
+    check_absent(copy(stream, std::span(values), span));
+    check_absent(copy(context, span, DeviceSpan<const int>(32, 1)));
+    std::vector<int> range(1);
+    check_absent(copy(context, range, span));
+    check_absent(fill(context, span, 0));
+    DeviceBuffer<int> empty;
+    CHECK(fill(context, empty, 0).has_value()); // does not reach the driver
 }
 
 TEST_CASE("memory and events of other processes without a driver", "[absent][P7][P8]") {
     check_absent(IpcExport::of(context, DeviceSpan<int>(16, 1)));
     check_absent(export_event(context, Event::borrow(reinterpret_cast<CUevent>(1))));
     check_absent(open_event(context, IpcEventHandle()));
+    CHECK(IpcExport::from_handle({}, 16).has_value());
     std::byte bytes[IpcExport::byte_count] = {};
     CHECK_FALSE(IpcMemory::open(context, IpcExport()).has_value());
     bytes[72] = std::byte{16};
@@ -65,6 +142,9 @@ TEST_CASE("pools without a driver", "[absent]") {
     check_absent(MemoryPool::default_of(Device::from_native(0)));
     check_absent(MemoryPool::current_of(Device::from_native(0)));
     check_absent(MemoryPool::import_fabric({}));
+    check_absent(MemoryPool::import_win32(nullptr));
+    check_adopted(MemoryPool::adopt(reinterpret_cast<CUmemoryPool>(1)));
+    check_absent(MemoryPool::export_pointer(16));
 #ifndef _WIN32
     check_absent(MemoryPool::import_fd(0));
 #endif
@@ -79,6 +159,8 @@ TEST_CASE("pools without a driver", "[absent]") {
 TEST_CASE("host memory without a driver", "[absent]") {
     int values[1] = {};
     check_absent(PinnedBuffer<int>::allocate(context, 1));
+    check_absent(PinnedBuffer<int>::copy_of(context, values));
+    check_adopted(PinnedBuffer<int>::adopt(context, values, 1));
     check_absent(HostMappedBuffer<int>::allocate(context, 1));
     check_absent(HostMappedBuffer<int>::adopt(context, values, 1));
     check_absent(HostRegistration<int>::create(context, values));
@@ -88,24 +170,32 @@ TEST_CASE("host memory without a driver", "[absent]") {
 
 TEST_CASE("managed and pitched memory without a driver", "[absent]") {
     check_absent(ManagedBuffer<int>::allocate(context, 1));
+    check_adopted(ManagedBuffer<int>::adopt(context, 16, 1));
     check_absent(PitchedBuffer<int>::allocate(context, {1}));
     const DevicePitchedSpan<int> image(16, {1}, {4, 1});
     int value = 0;
     const HostPitchedSpan<int> pixels(&value, {1}, {4, 1});
     check_absent(copy(context, image, pixels));
     check_absent(copy(stream, pixels, image));
+    check_absent(copy(context, image, DevicePitchedSpan<const int>(64, {1}, {4, 1})));
     check_absent(fill(stream, image, 1));
+    // Views need no driver.
+    CHECK(DevicePitchedSpan<int>::of(DeviceSpan<int>(16, 1), {1}).has_value());
+    CHECK(HostPitchedSpan<int>::of(std::span(&value, 1), {1}).has_value());
 }
 
 TEST_CASE("virtual memory without a driver", "[absent]") {
     const Device device = Device::from_native(0);
     check_absent(Granularity::of(device));
     check_absent(AddressRange::reserve(device, 1 << 21));
+    check_adopted(AddressRange::adopt(1 << 21, 1 << 21));
     check_absent(PhysicalMemory::create(device, 1 << 21));
     check_absent(PhysicalMemory::create(device, 1 << 21,
                                         {.host_numa_node = 0, .exportable = {.fabric = true}}));
     check_absent(PhysicalMemory::fabric_works(device));
+    check_adopted(PhysicalMemory::adopt(1, 1 << 21));
     check_absent(PhysicalMemory::retain_from(1 << 21));
+    check_absent(PhysicalMemory::retain_from(1 << 21, 1 << 21));
     check_absent(PhysicalMemory::import_fd(0, 1 << 21));
     check_absent(PhysicalMemory::import_win32(nullptr, 1 << 21));
     check_absent(PhysicalMemory::import_fabric({}, 1 << 21));
@@ -115,6 +205,9 @@ TEST_CASE("virtual memory without a driver", "[absent]") {
     const auto memory = PhysicalMemory::borrow(1, 1 << 21);
     check_absent(MappedRange::map(range, 0, memory));
     check_absent(MappedRange::map(range, 0, memory, {device, AccessFlags::read}));
+    const AccessGrant grants[] = {{device, AccessFlags::read}};
+    check_absent(MappedRange::map(range, 0, memory, std::span(grants)));
+    check_adopted(MappedRange::adopt(range, 0, memory));
     check_absent(range.set_access(0, 1 << 21, {device, AccessFlags::read}));
     check_absent(range.get_access(0, device));
     check_absent(memory.properties());
@@ -125,19 +218,37 @@ TEST_CASE("memory and semaphores of other APIs without a driver", "[absent]") {
     check_absent(ExternalMemory::import_from(context, ExternalMemorySource::nvscibuf(&object), 1));
     const auto memory = ExternalMemory::borrow(context, reinterpret_cast<CUexternalMemory>(1), 1);
     check_absent(memory.map_buffer(0, 1));
+    check_adopted(ExternalMemory::adopt(context, reinterpret_cast<CUexternalMemory>(1), 1));
+    const auto native = reinterpret_cast<CUexternalSemaphore>(1);
+    check_adopted(BinarySemaphore::adopt(context, native));
+    check_adopted(TimelineSemaphore::adopt(context, native));
+    check_adopted(KeyedMutex::adopt(context, native));
+    check_adopted(NvSciSemaphore::adopt(context, native));
     check_absent(NvSciSemaphore::import_from(context, &object));
     const auto semaphore =
         TimelineSemaphore::borrow(context, reinterpret_cast<CUexternalSemaphore>(1));
     check_absent(semaphore.signal(stream, 1));
     check_absent(semaphore.wait(stream, 1));
-#ifdef _WIN32
+    check_absent(signal_semaphores(stream, {semaphore.signaling(1)}));
+    check_absent(wait_semaphores(stream, {semaphore.waiting(1)}));
+    const std::array signals{semaphore.signaling(1)};
+    const std::array waits{semaphore.waiting(1)};
+    check_absent(signal_semaphores(stream, std::span<const SemaphoreSignal>(signals)));
+    check_absent(wait_semaphores(stream, std::span<const SemaphoreWait>(waits)));
     const auto handle = Win32Handle::handle(&object);
+    check_win32(BinarySemaphore::import_win32(context, handle));
+    check_win32(BinarySemaphore::import_win32_kmt(context, &object));
+    check_win32(TimelineSemaphore::import_win32(context, handle));
+    check_win32(TimelineSemaphore::import_d3d12_fence(context, handle));
+    check_win32(TimelineSemaphore::import_d3d11_fence(context, handle));
+    check_win32(KeyedMutex::import_d3d11(context, handle));
+    check_win32(KeyedMutex::import_d3d11_kmt(context, &object));
+#ifdef _WIN32
     check_absent(
         ExternalMemory::import_from(context, ExternalMemorySource::opaque_win32(handle), 1));
-    check_absent(BinarySemaphore::import_win32(context, handle));
 #else
     // It is the caller's still.
-    auto source = ExternalMemorySource::dma_buf(api_test::null_device());
+    auto source = ExternalMemorySource::dma_buf(UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC)));
     check_absent(ExternalMemory::import_from(context, std::move(source), 1));
     UniqueFd fd = source.take_fd();
     CHECK(fd);
@@ -147,8 +258,24 @@ TEST_CASE("memory and semaphores of other APIs without a driver", "[absent]") {
 #endif
 }
 
+// They need no driver.
+TEST_CASE("descriptors are sent without a driver", "[absent]") {
+#ifdef _WIN32
+    check_refused(send_fd(0, 0), ErrorKind::unsupported_platform);
+    check_refused(receive_fd(0), ErrorKind::unsupported_platform);
+#else
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    const UniqueFd from(ends[0]), to(ends[1]);
+    CHECK(send_fd(from.get(), to.get()).has_value());
+    CHECK(receive_fd(to.get()).has_value());
+#endif
+}
+
 TEST_CASE("code without a driver", "[absent]") {
     check_absent(Module::load(context, ".version 7.0"));
+    check_absent(Module::load_file(context, __FILE__));
+    check_adopted(Module::adopt(context, reinterpret_cast<CUmodule>(1)));
     check_absent(Module::loads_lazily());
     const auto module = Module::borrow(reinterpret_cast<CUmodule>(1));
     check_absent(module.kernel("add"));
@@ -160,12 +287,15 @@ TEST_CASE("code without a driver", "[absent]") {
     check_absent(function.launch_unchecked(stream, {.cooperative = true}, nullptr));
     check_absent(max_active_blocks(context, function, 32));
     check_absent(suggest_block(context, function));
+    check_absent(suggest_block_by(context, function, [](int) -> std::size_t { return 0; }));
     check_absent(available_shared_bytes(context, function, 1, 32));
 }
 
 #if CUDA_VERSION >= 12040
 TEST_CASE("code without a driver, as newer headers have it", "[absent]") {
     check_absent(Library::load(".version 7.0"));
+    check_absent(Library::load_file(__FILE__));
+    check_adopted(Library::adopt(reinterpret_cast<CUlibrary>(1)));
     const auto library = Library::borrow(reinterpret_cast<CUlibrary>(1));
     check_absent(library.kernel("add"));
     check_absent(library.kernel_count());
@@ -185,6 +315,8 @@ TEST_CASE("code without a driver, as newer headers have it", "[absent]") {
 
 TEST_CASE("graphs without a driver", "[absent]") {
     check_absent(Graph::create(context));
+    check_adopted(Graph::adopt(context, reinterpret_cast<CUgraph>(1)));
+    check_adopted(GraphExec::adopt(context, reinterpret_cast<CUgraphExec>(1)));
     const auto graph = Graph::borrow(context, reinterpret_cast<CUgraph>(1));
     REQUIRE(graph.has_value());
     check_absent(graph->add_empty_node({}));
@@ -202,4 +334,18 @@ TEST_CASE("graphs without a driver", "[absent]") {
     check_absent(exec->launch(stream));
     check_absent(exec->update(*graph));
     check_absent(graph_memory_usage(Device::from_native(0)));
+    check_absent(reset_graph_memory_high_marks(Device::from_native(0)));
+    check_absent(trim_graph_memory(Device::from_native(0)));
+}
+
+TEST_CASE("graphs of the runtime API without a driver", "[absent]") {
+    check_absent(rt::create_graph(context));
+    check_adopted(rt::adopt_graph(context, reinterpret_cast<CUgraph>(1)));
+    CHECK(rt::borrow_graph(context, reinterpret_cast<CUgraph>(1)).has_value());
+    check_adopted(rt::adopt_exec(context, reinterpret_cast<CUgraphExec>(1)));
+    CHECK(rt::borrow_exec(context, reinterpret_cast<CUgraphExec>(1)).has_value());
+    check_absent(rt::begin_capture(stream));
+    check_absent(rt::end_capture(stream));
+    check_absent(rt::capture(stream, [] {}));
+    check_absent(rt::capture(stream, CaptureMode::relaxed, [] {}));
 }

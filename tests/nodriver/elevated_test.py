@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """A process with elevated rights ignores every variable that could make it load somebody's library.
 
-usage: elevated_test.py PRINT_REPORT FAKE_DRIVER FAKE_RUNTIME
+usage: elevated_test.py PRINT_REPORT FAKE_DRIVER FAKE_RUNTIME [TEMPORARY_FILE | SHARED_CORE RPATH]
 
-Runs a copy of the program as another user, with and without the set-user-id bit of root.
+Runs a copy of the program as another user, with and without the set-user-id bit of root. A shared
+cushim-core is copied, too, and RPATH replaced in the program: the user may not be able to read the build
+folder.
 """
 
 import os
@@ -14,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
+import binaries  # noqa: E402
 
 NOBODY = 65534
 # Of the places to search, as loader.h numbers them.
@@ -37,13 +42,40 @@ class Elevated(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         os.chmod(self.folder, 0o755)
         self.program, self.driver, self.runtime = (
-            shutil.copy(path, self.folder) for path in sys.argv[1:4])
+            self.copy(path, self.folder) for path in sys.argv[1:4])
+        self.temporary_file = self.copy(sys.argv[4], self.folder) if len(sys.argv) == 5 else None
+        if len(sys.argv) == 6:
+            self.bring_core(*sys.argv[4:6])
+
+    def bring_core(self, library, rpath):
+        # Not beside the fake libraries: the loader searches the program's own path, too.
+        folder = os.path.join(self.folder, 'core')
+        os.mkdir(folder)
+        os.chmod(folder, 0o755)
+        with open(self.program, 'r+b') as file:
+            program, place = file.read(), os.fsencode(rpath)
+            self.assertEqual(program.count(place), 1)
+            self.assertLessEqual(len(folder), len(rpath))
+            file.seek(program.index(place))
+            file.write(os.fsencode(folder).ljust(len(place), b'\0'))
+        (name,) = [name for name in binaries.read(self.program).needed() if 'cushim-core' in name]
+        self.copy(library, os.path.join(folder, name))
+
+    @staticmethod
+    def copy(source, target):
+        """For every user to read, whatever the build folder allows."""
+        path = shutil.copy(source, target)
+        os.chmod(path, 0o755)
+        return path
 
     def report(self, elevated, places=EVERYWHERE, **variables):
+        return self.run_program(self.program, elevated, str(places), **variables)
+
+    def run_program(self, program, elevated, *arguments, **variables):
         mode = 0o4755 if elevated else 0o755
-        os.chmod(self.program, mode)
+        os.chmod(program, mode)
         environment = {'PATH': os.environ.get('PATH', ''), **variables}
-        result = subprocess.run([self.program, str(places)], env=environment, user=NOBODY,
+        result = subprocess.run([program, *arguments], env=environment, user=NOBODY,
                                 group=NOBODY, extra_groups=[], capture_output=True, text=True,
                                 check=False)
         self.assertEqual((result.returncode, result.stderr), (0, ''))
@@ -77,6 +109,18 @@ class Elevated(unittest.TestCase):
             self.skipTest('programs get no other rights here')
         self.assertNotIn('CUSHIM_DISABLE', self.report(True, CUSHIM_DISABLE='1'))
 
+    def test_folder_for_temporary_files_is_ignored(self):
+        """The program sets TMPDIR itself: glibc takes what the caller has set away, others do not."""
+        if not self.temporary_file:
+            self.skipTest('the program is of the build with static libraries')
+        own = os.path.join(self.folder, 'temporary')
+        os.mkdir(own)
+        os.chmod(own, 0o777)
+        self.assertIn(own, self.run_program(self.temporary_file, False, own))
+        if not self.elevation_works():
+            self.skipTest('programs get no other rights here')
+        self.assertNotIn(own, self.run_program(self.temporary_file, True, own))
+
     def test_toolkit_and_environment_folders_are_ignored(self):
         elevation_works = self.elevation_works()
         name = os.path.basename(self.runtime)
@@ -107,4 +151,5 @@ if __name__ == '__main__':
     if why_not():
         print('SKIP:', why_not())
         sys.exit(77)
+    os.umask(0o022)
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a program and fails unless it ends with status 0 and has printed nothing at all.
+"""Runs a program and fails unless it ends with status 0 and has printed nothing at all. Status 77,
+skipped, is passed on.
 
 usage: quiet.py PROGRAM ARGUMENT...
 
@@ -34,6 +35,8 @@ def main():
     printed = result.stdout + result.stderr
     sys.stdout.buffer.write(printed)
     sys.stdout.flush()
+    if result.returncode == 77:
+        sys.exit(77)
     if result.returncode != 0:
         sys.exit(f'status {result.returncode}')
     if printed:

@@ -19,6 +19,14 @@ void check_calls() {
     EXPECT(memory == &count);
 }
 
+// The fake's texts of errors are its functions' names.
+void check_texts() {
+    const auto cuda = cushim::runtime();
+    EXPECT_TEXT(cuda.cudaGetErrorString(cudaErrorInsufficientDriver), "cudaGetErrorString");
+    EXPECT_TEXT(cuda.cudaGetErrorString(cudaErrorMemoryAllocation), "cudaGetErrorString");
+    EXPECT_TEXT(cuda.cudaGetErrorName(cudaErrorInsufficientDriver), "cudaGetErrorName");
+}
+
 void check_explanation() {
     EXPECT_INT(cushim_absent_status(CUSHIM_LIBRARY_RUNTIME), cudaErrorInsufficientDriver);
     const auto missing = cushim::runtime().pfn<cushim::entry::cudaMalloc>();
@@ -27,13 +35,29 @@ void check_explanation() {
     EXPECT(strstr(missing.error().message(), cushim::load_report().driver.explanation) != nullptr);
 }
 
+template <class T>
+void check_loading(const cushim::Result<T> &loaded) {
+    EXPECT(!loaded.has_value());
+    if (loaded.has_value())
+        return;
+    EXPECT(loaded.error().kind() == cushim::ErrorKind::library_not_found);
+    EXPECT_INT(loaded.error().status(), cudaErrorInsufficientDriver);
+}
+
 } // namespace
 
 int main() {
     if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED)
         return 77; // not on this machine
-    EXPECT_INT(cushim_load(CUSHIM_LIBRARY_RUNTIME), CUSHIM_STATE_LOADED);
+    // All of them report that calls reach nothing; the report still names the file that is loaded.
+    EXPECT_INT(cushim_load(CUSHIM_LIBRARY_RUNTIME), CUSHIM_STATE_ABSENT);
+    EXPECT_INT(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state, CUSHIM_STATE_LOADED);
+    check_loading(cushim::load_runtime());
+    check_loading(cushim::try_runtime());
+    EXPECT(!cushim::is_available<cushim::entry::cudaMalloc>());
+    EXPECT_INT(cushim_reload(CUSHIM_LIBRARY_RUNTIME), CUSHIM_STATE_ABSENT);
     check_calls();
+    check_texts();
     check_explanation();
     return finish();
 }

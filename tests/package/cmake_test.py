@@ -13,7 +13,7 @@ TYPES = {'both': ('shared', 'static')}.get(arguments.type, (arguments.type,))
 
 def configure(project, name, *options, **more):
     folder = install.folder / name
-    defaults = [f'-DCMAKE_PREFIX_PATH={install.prefix}', '-G', 'Ninja']
+    defaults = [*consumer.cmake_place(install.prefix, install.libdir), '-G', 'Ninja']
     if arguments.headers and not any('CUDA' in option for option in options):
         defaults.append(f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}')
     text = run('cmake', '-S', CONSUMERS / project, '-B', folder, *defaults, *options, **more)
@@ -38,6 +38,8 @@ class CMake(consumer.ConsumerTest):
         for kind in TYPES if len(TYPES) > 1 else ():
             with self.subTest(kind):
                 self.check_project(f'component-{kind}', kind == 'shared', f'-DWANTED={kind}')
+                exported = consumer.exported_names(install.folder / f'component-{kind}/plugin.so', 'cushim_')
+                self.assertEqual(exported, set())
         missing = {'static', 'shared'} - set(TYPES)
         for kind in missing:
             with self.subTest(kind):

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -81,9 +82,13 @@ def lock(path):
 
 
 def options():
+    # An archive has no trouble to be found when a program starts: only shared libraries get a tool beside
+    # them. One kind is installed into Meson's default folder, the other into another system's.
+    shared = arguments.type != 'static'
     return [f'-Ddefault_library={arguments.type}', '--buildtype=plain', '-Dtests=disabled',
-            '-Dtools=disabled', '-Dexamples=disabled', f'-Dheaders_dir={arguments.headers}',
-            f'--prefix={PREFIX}', *(['--libdir=lib'] if arguments.type == 'shared' else [])]
+            f'-Dtools={"enabled" if shared else "disabled"}', '-Dexamples=disabled',
+            f'-Dheaders_dir={arguments.headers}', f'--prefix={PREFIX}',
+            *(['--libdir=lib64'] if arguments.type == 'shared' else [])]
 
 
 def build():
@@ -99,18 +104,34 @@ def build():
     return folder
 
 
-class Install:
-    """A staged install of its own for each script."""
+def configured_libdir(build_folder):
+    options = json.loads(run('meson', 'introspect', '--buildoptions', build_folder))
+    return next(option['value'] for option in options if option['name'] == 'libdir')
 
-    def __init__(self, script):
-        self.folder = fresh_folder(script)
+
+@contextlib.contextmanager
+def other_libdir(build_folder, libdir):
+    before = configured_libdir(build_folder)
+    run('meson', 'configure', build_folder, f'-Dlibdir={libdir}')
+    run('meson', 'compile', '-C', build_folder)
+    yield
+    run('meson', 'configure', build_folder, f'-Dlibdir={before}')
+
+
+class Install:
+    """A staged install of its own for each script, and for each `libdir` that a script asks for."""
+
+    def __init__(self, script, libdir=None):
+        self.folder = fresh_folder(script, libdir)
         stage = self.folder / 'stage'
         with lock(arguments.work / f'cushim-{arguments.type}.lock'):
             self.build = build()
-            run('meson', 'install', '-C', self.build, '--no-rebuild', '--destdir', stage)
+            with other_libdir(self.build, libdir) if libdir else contextlib.nullcontext():
+                run('meson', 'install', '-C', self.build, '--no-rebuild', '--destdir', stage)
+                libdir = configured_libdir(self.build)
         self.prefix = stage / PREFIX.relative_to('/')
         self.include = self.prefix / 'include'
-        self.libdir = next(self.prefix.glob('lib/**/pkgconfig')).parent
+        self.libdir = self.prefix / libdir
 
     def library(self, name):
         return self.libdir / name
@@ -119,8 +140,18 @@ class Install:
         return [path for path in self.prefix.rglob('*') if path.is_file()]
 
 
-def fresh_folder(script):
-    folder = arguments.work / f'{pathlib.Path(script).stem}-{arguments.type}'
+def cmake_place(prefix, libdir):
+    """For find_package(cushim)."""
+    place = [f'-DCMAKE_PREFIX_PATH={prefix}']
+    # Into lib64 Meson installs on a Debian without dpkg-dev, too, and Debian's CMake does not look there.
+    if pathlib.Path(libdir).name == 'lib64':
+        place.append(f'-Dcushim_DIR={libdir}/cmake/cushim')
+    return place
+
+
+def fresh_folder(script, part=None):
+    words = pathlib.Path(script).stem, arguments.type, part
+    folder = arguments.work / '-'.join(filter(None, words)).replace('/', '-')
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -128,6 +159,12 @@ def fresh_folder(script):
 
 def cuda_includes():
     return ['-isystem', arguments.headers] if arguments.headers else []
+
+
+def exported_names(library, pattern):
+    """What of such a name other libraries of a process can find in this one."""
+    return {name for name, here, binding in binaries.read(library).symbols(dynamic=True)
+            if here and binding != binaries.Elf.LOCAL and re.search(pattern, name)}
 
 
 class ConsumerTest(unittest.TestCase):

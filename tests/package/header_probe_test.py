@@ -103,6 +103,20 @@ class HeaderProbe(unittest.TestCase):
         self.assertIn('are version 11.3; cushim needs 11.4 or newer.', text)
         self.assertIn('option headers_dir', text)
 
+    def test_names_newer_than_the_known_releases_are_reported_once(self):
+        newer = self.headers('newer', 99990)
+        with open(newer / 'cuda.h', 'a', encoding='ascii') as file:
+            file.write('typedef int CUresult;\n'
+                       'extern "C" { CUresult cuInit(unsigned int); CUresult cuLater(void); }\n')
+        output = self.set_up(newer)
+        self.assertIn('WARNING: the CUDA headers come without cudaTypedefs.h and are newer', output)
+        self.assertEqual(output.count('cuLater'), 1, output)
+        self.assertNotIn('cuInit', output)
+        # Headers that tell the version themselves need no such list.
+        (newer / 'cudaTypedefs.h').write_text('PFN_cuLater_v99990\n', encoding='ascii')
+        shutil.rmtree(folder / self.name / 'build')
+        self.assertNotIn('WARNING', self.set_up(newer))
+
     def test_headers_dir_without_headers(self):
         empty = folder / self.name / 'empty'
         empty.mkdir(parents=True)
@@ -118,7 +132,23 @@ class HeaderProbe(unittest.TestCase):
         self.assertIn('the CUDA headers (cuda.h, cuda_runtime_api.h) were not found', text)
         for way in ('conda', 'pip', 'NVIDIA', 'distribution'):
             self.assertRegex(text, rf'(?m)^ *- {way}: ')
-        self.assertIn('-Dheaders_dir=', text)
+        self.assertIn('meson setup -Dheaders_dir=', text)
+
+    def test_option_of_a_subproject(self):
+        """Set without the subproject's name, the option would be the consumer's own."""
+        project = folder / self.name / 'project'
+        (project / 'subprojects').mkdir(parents=True)
+        (project / 'subprojects/cushim').symlink_to(arguments.source)
+        (project / 'meson.build').write_text("project('consumer')\nsubproject('cushim')\n",
+                                             encoding='ascii')
+        for headers_dir, hint in (('', 'meson setup -Dcushim:headers_dir=FOLDER'),
+                                  (folder, f'in cushim:headers_dir={folder}'),
+                                  (self.headers('old', 11030), 'with the option cushim:headers_dir')):
+            with self.subTest(headers_dir):
+                said = run('meson', 'setup', folder / self.name / f'build-{len(hint)}', project,
+                           f'-Dcushim:headers_dir={headers_dir}', fails=True,
+                           CXXFLAGS='' if headers_dir else f'-I{self.unusable()}')
+                self.assertIn(hint, said)
 
 
 if __name__ == '__main__':

@@ -78,9 +78,14 @@ class Installed(unittest.TestCase):
                 for folder in filter(None, (arguments.source, arguments.work, arguments.headers)):
                     self.assertNotIn(str(folder), text, path.name)
 
-    def test_has_no_tests_and_no_tools(self):
+    def test_has_what_was_built_and_no_tests(self):
         kinds = {path.relative_to(install.prefix).parts[0] for path in install.files()}
-        self.assertEqual(kinds, {'include', 'lib'})
+        libraries = install.libdir.relative_to(install.prefix).parts[0]
+        # See consumer.options().
+        tools = set() if arguments.type == 'static' else {'bin'}
+        self.assertEqual(kinds, {'include', libraries} | tools)
+        self.assertEqual({path.name for path in install.prefix.glob('bin/*')},
+                         {'cushim-info'} if tools else set())
 
 
 if __name__ == '__main__':

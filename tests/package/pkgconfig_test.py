@@ -89,15 +89,30 @@ class PkgConfig(consumer.ConsumerTest):
     def test_archives_of_both_kinds(self):
         if arguments.type != 'both':
             self.skipTest('one kind was installed')
-        program = self.cpp('hello_static', libraries=[
-            *shlex.split(pkg_config('--cflags', 'cushim')), install.library('libcushim.a'),
-            install.library('libcushim-core.a'), '-ldl', '-pthread'])
+        program = self.cpp('hello_static', libraries=flags('cushim-static'))
         self.check_cpp(program)
         self.check_linked(program, False)
+        for package in ('cushim-dropin-static', 'cushim-dropin-exported-static'):
+            with self.subTest(package):
+                program = install.folder / package
+                run(*arguments.cc, '-std=c99', CONSUMERS / 'existing.c', '-o', program,
+                    *consumer.cuda_includes(), *flags(package))
+                self.check_existing(program, False)
+
+    def test_plugin_exports_nothing_of_an_archive(self):
+        if arguments.type == 'shared':
+            self.skipTest('no archive was installed')
+        plugin = install.folder / 'plugin.so'
+        run(*arguments.cxx, '-std=c++20', '-shared', '-fPIC', '-fvisibility=hidden', '-DNAME=plugin',
+            CONSUMERS / 'two_copies/copy.cpp', '-o', plugin, *consumer.cuda_includes(),
+            *flags('cushim-static'))
+        self.assertEqual(consumer.exported_names(plugin, 'cushim'), set())
 
     def test_static_flags(self):
         for package in ('cushim', 'cushim-core'):
             self.assertEqual('-DCUSHIM_STATIC' in flags(package), not SHARED, package)
+            if arguments.type != 'shared':
+                self.assertIn('-DCUSHIM_STATIC', flags(package + '-static'))
         # What an archive needs besides comes with it; a shared library brings it itself.
         self.assertEqual('-lpthread' in flags('cushim-core'), not SHARED)
         self.assertIn('-lpthread', flags('cushim-core', '--static'))

@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import subprocess
 import unittest
 
 import consumer
@@ -64,6 +65,8 @@ class Simulator(consumer.ConsumerTest):
     def test_can_be_moved(self):
         moved = folder / 'moved'
         shutil.copytree(PREFIX, moved, symlinks=True)
+        for tool in (moved / 'bin').iterdir():
+            run(tool, '--help')
         said = run(moved / TOOL.relative_to(PREFIX), '--paths')
         for line in said.splitlines():
             self.assertIn(f'={moved}/', line)
@@ -73,6 +76,21 @@ class Simulator(consumer.ConsumerTest):
         self.assertEqual(run(tested, CUSHIM_DRIVER=pkg_config('--variable=driver')),
                          'interface 1, devices 1\n')
         self.assertEqual(run(TOOL, 'run', '--set', 'devices=3', tested), 'interface 1, devices 3\n')
+
+    def test_kernels_of_an_unmodified_program(self):
+        if not arguments.nvcc:
+            self.skipTest(arguments.no_nvcc)
+        blur, kernels = folder / 'blur', folder / 'blur_kernels.so'
+        run(*arguments.nvcc, CONSUMERS / 'simulator/blur.cu', '-o', blur,
+            *shlex.split(run('pkg-config', f'--define-variable=prefix={PREFIX}', '--cflags', '--libs',
+                             'cushim-dropin', PKG_CONFIG_PATH=str(PKG_CONFIG))))
+        run(*arguments.cxx, '-std=c++17', '-shared', '-fPIC', *shlex.split(pkg_config('--cflags')),
+            CONSUMERS / 'simulator/blur_kernels.cpp', '-o', kernels)
+        search = {'LD_LIBRARY_PATH': str(PKG_CONFIG.parent)}
+        self.assertEqual(run(TOOL, 'run', '--set', f'kernels={kernels};report=fail', blur, **search),
+                         '3 6 5, cudaSuccess\n')
+        self.assertNotEqual(subprocess.run([TOOL, 'run', '--set', 'report=fail', blur], check=False,
+                                           capture_output=True, env={**os.environ, **search}).returncode, 0)
 
     def test_names_no_path_of_this_machine(self):
         for path in (PKG_CONFIG / 'cushim-sim.pc', next(stage.rglob('cushim_sim.h'))):
@@ -85,7 +103,7 @@ class Simulator(consumer.ConsumerTest):
         build = folder / 'cmake'
         headers = [f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}'] if arguments.headers else []
         said = run('cmake', '-S', CONSUMERS / 'simulator', '-B', build, '-G', 'Ninja',
-                   f'-DCMAKE_PREFIX_PATH={PREFIX}', *headers)
+                   *consumer.cmake_place(PREFIX, PKG_CONFIG.parent), *headers)
         self.assertRegex(said, rf'header: {re.escape(str(PREFIX))}/.*/cushim/sim/include')
         run('cmake', '--build', build)
         tested = run('ctest', '--test-dir', build, '--output-on-failure')

@@ -58,6 +58,13 @@ class Subproject(consumer.ConsumerTest):
         for program in ('existing_c', 'existing_cpp'):
             self.check_existing(build / program, arguments.type != 'static')
 
+    def test_archives_of_both_kinds(self):
+        if arguments.type != 'both':
+            self.skipTest('one kind was built')
+        self.check_cpp(build / 'hello_archive')
+        self.check_linked(build / 'hello_archive', False)
+        self.check_existing(build / 'existing_archive', False)
+
     def test_programs_are_linked_as_asked(self):
         for program in ('hello', 'hello_c'):
             self.check_linked(build / program, arguments.type != 'static')
@@ -65,7 +72,8 @@ class Subproject(consumer.ConsumerTest):
     def test_brings_no_tests_and_no_tools(self):
         targets = json.loads(run('meson', 'introspect', '--targets', build))
         names = {target['name'] for target in targets if target['type'] == 'executable'}
-        self.assertEqual(names, {'hello', 'hello_c', 'existing_c', 'existing_cpp', 'too_old'})
+        archives = {'hello_archive', 'existing_archive'} if arguments.type == 'both' else set()
+        self.assertEqual(names, {'hello', 'hello_c', 'existing_c', 'existing_cpp', 'too_old'} | archives)
         subprojects = json.loads(run('meson', 'introspect', '--projectinfo', build))['subprojects']
         self.assertEqual([subproject['name'] for subproject in subprojects], ['cushim'])
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A consumer with other CUDA headers than the tables were made from: refused in words, unless they
-are newer ones of the same major version."""
+are newer ones of the same major version, or lack the profiler's."""
 
 import re
 
@@ -68,6 +68,13 @@ class UnfitHeaders(consumer.ConsumerTest):
 
     def test_newer_headers_of_the_same_major_version_fit(self):
         self.compile('cushim.hpp', headers_of(NEWER))
+
+    def test_no_profiler_header_is_needed(self):
+        folder = install.folder / 'no-profiler'
+        folder.mkdir()
+        for name in ('cudaProfiler.h', 'cuda_profiler_api.h'):
+            (folder / name).write_text('#error "included"\n', encoding='ascii')
+        self.compile('cushim.hpp', folder)
 
     def test_same_headers_fit(self):
         self.compile('cushim.hpp', headers_of(arguments.cuda_version))

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-COMPARE = pathlib.Path(__file__).parents[2] / "tools" / "conformance" / "compare.py"
+COMPARE = pathlib.Path(__file__).parents[2] / "tools/simulator/conformance/compare.py"
 QUESTIONS = [f"cuCall{number}" for number in range(12)]
 ENDED = "-- the section ended with status 11"
 

@@ -18,6 +18,8 @@ NCCL 2.28.3
 library: /opt/some/where/libnccl.so.2
 figure: launch, wrapper = 3128.5 ns
 figure: ratio, to the raw call = 1.01
+event, create          raw      177.7 ns   wrapper    +39.2 ns, +22.04 %   (half of the pairs: +36.9 to +43.1 ns)
+stream, create         raw     1478.6 ns   wrapper    +60.0 ns, +4.06 %   (half of the pairs: -1425.7 to +1538.7 ns)
 All tests passed (1234 assertions in 12 test cases)
 """
 FAILED = """/home/somebody/tests/one_test.cpp:17: FAILED:
@@ -31,21 +33,41 @@ def info(usable=True, devices=(GPU,)):
             "headers": {"cuda": "13.0"}, "driver": {"cuda_version": "13.0"}}
 
 
-def report(*records):
+def report(*records, gpus=1):
     tests = [gpu_report.entry_of(one, {}) for one in records]
-    return {"machine": gpu_report.describe(info()), "problems": gpu_report.problems_of(tests),
-            "totals": gpu_report.totals_of(tests), "tests": tests}
+    return gpu_report.report_of(gpu_report.describe(info(devices=(GPU,) * gpus)), tests)
+
+
+def printing(*lines, name="gpu-one"):
+    return record("\n".join(lines) + "\n", name=f"cushim:gpu / {name}")
 
 
 class EntryTest(unittest.TestCase):
-    def test_figures_and_notes(self):
+    def test_figures(self):
         entry = gpu_report.entry_of(record(PASSED), {})
         self.assertEqual((entry["suite"], entry["name"], entry["result"]),
                          ("gpu", "gpu-one", "passed"))
         self.assertEqual(entry["figures"], [
             {"name": "launch, wrapper", "value": 3128.5, "unit": "ns"},
             {"name": "ratio, to the raw call", "value": 1.01, "unit": ""}])
-        self.assertEqual(entry["notes"], ["NCCL 2.28.3", "library: libnccl.so.2"])
+
+    def test_costs(self):
+        entry = gpu_report.entry_of(record(PASSED), {})
+        self.assertEqual([cost["name"] for cost in entry["costs"]],
+                         ["event, create", "stream, create"])
+        self.assertEqual(entry["costs"][0], {
+            "name": "event, create", "measurements": 1, "raw_ns": 177.7, "added_ns": 39.2,
+            "low_ns": 36.9, "high_ns": 43.1})
+
+    def test_the_last_measurement_of_a_cost_counts(self):
+        line = ("launch   raw 2990.3 ns   wrapper {} ns, +0.24 %   "
+                "(half of the pairs: -190.6 to +214.6 ns)")
+        whole = report(printing(line.format("+900.0"), "beyond the limit; measured anew:",
+                                line.format("+7.0")))
+        (cost,) = whole["tests"][0]["costs"]
+        self.assertEqual((cost["measurements"], cost["added_ns"]), (2, 7.0))
+        self.assertIn("| launch, the last of 2 measurements | 2,990 ns | +7 ns | "
+                      "-190.6 to +214.6 ns |", gpu_report.markdown(whole))
 
     def test_folders_are_left_out_and_nothing_else(self):
         for line, expected in (
@@ -76,10 +98,26 @@ class TextsTest(unittest.TestCase):
 
     def test_markdown(self):
         text = gpu_report.markdown(self.report)
-        for wanted in ("| GPUs | 1 x NVIDIA H200 |", "| launch, wrapper | 3,128 ns | gpu-one |",
-                       "| three | no \\| NCCL |", "## What failed\n\ntwo:\n\n```\none_test.cpp:17",
-                       "## What tests printed\n\ngpu-one:\n\n```\nNCCL 2.28.3\n"):
+        for wanted in ("# Results on 1 x NVIDIA H200\n", "| GPUs | 1 x NVIDIA H200 |",
+                       "\nFailed. Tests: 12 passed, 1 failed, 1 skipped; 1,234 assertions.\n",
+                       "\n- failed: `two`\n",
+                       "| event, create | 177.7 ns | +39.2 ns | +36.9 to +43.1 ns |",
+                       "| stream, create | 1,479 ns | +60 ns | -1,426 to +1,539 ns |",
+                       "| launch, wrapper | 3,128 ns | gpu-one |", "| no \\| NCCL | three |"):
             self.assertIn(wanted, text)
+
+    def test_markdown_holds_no_output_of_tests(self):
+        text = gpu_report.markdown(self.report)
+        for unwanted in ("```", "Randomness", "libnccl", "CHECK", "one_test.cpp"):
+            self.assertNotIn(unwanted, text)
+
+    def test_tests_with_one_reason_share_a_row(self):
+        skip = "SKIPPED: needs 2 devices"
+        text = gpu_report.markdown(report(
+            record(f"{skip}\n{skip}\n", result="SKIP", name="cushim:gpu / a"),
+            record(f"{skip}\n", result="SKIP", name="cushim:gpu / b")))
+        self.assertEqual(text.count("needs 2 devices"), 1)
+        self.assertIn("| needs 2 devices | a (2 times), b |", text)
 
     def test_problems(self):
         for text in (gpu_report.summary(self.report), gpu_report.markdown(self.report)):
@@ -89,8 +127,40 @@ class TextsTest(unittest.TestCase):
         enough = {"suite": "gpu", "passed": 100000, "failed": 0, "skipped": 1}
         self.assertEqual(gpu_report.problems_of([enough]), [])
 
+    def test_a_figure_that_is_printed_twice_is_a_problem(self):
+        once, again = "figure: a, b = 1 us", "figure: a, b = 2 us"
+        problem = "gpu: the figure 'a, b' was printed 2 times"
+        self.assertIn(problem, report(printing(once, again))["problems"])
+        self.assertIn(problem, report(printing(once), printing(again, name="gpu-two"))["problems"])
+        self.assertNotIn(problem, report(printing(once))["problems"])
+
+    def test_a_bandwidth_of_one_gpu_is_a_problem(self):
+        line = "figure: all-reduce = 65456 GB/s"
+        problem = "gpu: the figure 'all-reduce' is a bandwidth, and there is one GPU"
+        self.assertIn(problem, report(printing(line))["problems"])
+        self.assertNotIn(problem, report(printing(line), gpus=2)["problems"])
+
     def test_nothing_failed(self):
-        self.assertNotIn("What failed", gpu_report.markdown(report(record(PASSED))))
+        whole = report(record(PASSED))
+        whole["problems"] = []
+        text = gpu_report.markdown(whole)
+        self.assertIn("\nPassed. Tests: 12 passed, 0 failed, 0 skipped; 1,234 assertions.\n", text)
+        self.assertNotIn("- failed", text)
+        self.assertNotIn("## Skips", text)
+
+
+class RecordedResultsTest(unittest.TestCase):
+    """The files of tests/gpu, of which no line needs a second reading."""
+
+    def test_short_form(self):
+        for name in ("RESULTS.md", "RESULTS_TWO_GPUS.md"):
+            with self.subTest(name):
+                text = (FOLDER.parents[1] / "tests/gpu" / name).read_text()
+                self.assertLess(len(text.splitlines()), 150)
+                self.assertNotIn("```", text)
+                first = [line.split(" | ")[0] for line in text.splitlines() if " | " in line]
+                self.assertEqual(sorted(set(first)), sorted(first))
+                self.assertFalse("# Results on 1 x" in text and "B/s |" in text)
 
 
 @unittest.skipIf(os.name == "nt", "the program that answers is a script")

@@ -1,8 +1,10 @@
 // A process that has used its addresses up: none is used again, and it is told so. POSIX: an address that was given
 // out stays so for the life of the process, so each case is one of its own.
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
 #include "memory_tools.hpp"
 #include "vmm_tools.hpp"
+
+#include <catch2/catch_test_macros.hpp>
 
 #ifndef _WIN32
 
@@ -105,8 +107,6 @@ TEST_CASE("who wants more than there ever were is not told of waste", "[addresse
 }
 
 #else
-
-#include <catch2/catch_test_macros.hpp>
 
 TEST_CASE("a process that has used its addresses up is told so", "[addresses]") {
     SKIP("needs child processes");

@@ -1,6 +1,8 @@
 // Conditional nodes: their handles, their bodies, and what runs how often.
 #include "graph_tools.hpp"
 
+#include <catch2/catch_test_macros.hpp>
+
 #if CUDA_VERSION >= 12030
 
 #include <catch2/generators/catch_generators_range.hpp>
@@ -378,8 +380,6 @@ TEST_CASE("an update may change bodies and defaults, not conditions", "[conditio
 }
 
 #else
-
-#include <catch2/catch_test_macros.hpp>
 
 TEST_CASE("conditional nodes came with CUDA 12.3", "[conditional]") {
     SKIP("the headers of this build are older");

@@ -31,10 +31,8 @@ TEST_CASE("before cuInit calls answer 3, but for those that need no driver", "[c
     const char *text = nullptr;
     CHECK(d.cuCtxGetCurrent(&context) == CUDA_ERROR_NOT_INITIALIZED);
     CHECK(d.cuDeviceGetCount(&value) == CUDA_ERROR_NOT_INITIALIZED);
-#if __has_include(<cudaProfiler.h>) // not in every package of headers
     CHECK(d.cuProfilerStart() == CUDA_ERROR_NOT_INITIALIZED);
     CHECK(d.cuProfilerStop() == CUDA_ERROR_NOT_INITIALIZED);
-#endif
     CHECK(d.cuDriverGetVersion(&value) == CUDA_SUCCESS);
     CHECK(d.cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text) == CUDA_SUCCESS);
     CHECK(d.cuInit(1) == CUDA_ERROR_INVALID_VALUE);

@@ -1,4 +1,5 @@
 // Calls at the very end of threads and of the process, when their own objects are destroyed already.
+#include "../support/contains.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -12,10 +13,11 @@
 #include <vector>
 
 #ifndef _WIN32
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
 #endif
 
 using namespace sim_test;
+using support::contains;
 
 namespace {
 
@@ -132,16 +134,23 @@ TEST_CASE("contexts that threads had current are forgotten at a reset", "[exit]"
 #ifndef _WIN32
 namespace {
 
-void tell(const char *who, CUresult current, CUresult allocated) {
-    std::fprintf(stderr, "%s: cuCtxGetCurrent %d, cuMemAlloc %d\n", who, static_cast<int>(current),
-                 static_cast<int>(allocated));
+void tell(const char *who, CUresult current, CUresult allocated, const char *name) {
+    std::fprintf(stderr, "%s: cuCtxGetCurrent %d, cuMemAlloc %d, name of 4: %s\n", who,
+                 static_cast<int>(current), static_cast<int>(allocated),
+                 name != nullptr ? name : "none");
 }
 
 void ask(const char *who) {
     CUcontext context = nullptr;
     CUdeviceptr memory = 0;
     const CUresult current = d.cuCtxGetCurrent(&context);
-    tell(who, current, d.cuMemAlloc(&memory, 16));
+    const CUresult allocated = d.cuMemAlloc(&memory, 16);
+    // The driver's own: the table falls back to names of cushim's.
+    const auto name_of =
+        reinterpret_cast<CUresult (*)(CUresult, const char **)>(exported("cuGetErrorName"));
+    const char *name = nullptr;
+    name_of(CUDA_ERROR_DEINITIALIZED, &name);
+    tell(who, current, allocated, name);
 }
 
 void make_current() {
@@ -166,10 +175,6 @@ struct Cache {
     void *memory = nullptr;
 };
 
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
-
 } // namespace
 
 TEST_CASE("child asks at its exit", "[.]") {
@@ -190,9 +195,12 @@ TEST_CASE("child frees memory of the runtime at its exit", "[.]") {
 TEST_CASE("the main thread's context is current in the handlers of its exit", "[exit]") {
     const Outcome told = run_alone("child asks at its exit", "");
     CHECK(told.status == 0);
-    CHECK(contains(told.errors, "registered after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0\n"));
-    CHECK(contains(told.errors, "made after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0\n"));
-    CHECK(contains(told.errors, "registered before cuInit: cuCtxGetCurrent 4, cuMemAlloc 4\n"));
+    CHECK(contains(told.errors, "registered after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, "
+                                "name of 4: CUDA_ERROR_DEINITIALIZED\n"));
+    CHECK(contains(told.errors, "made after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, name of 4: "
+                                "CUDA_ERROR_DEINITIALIZED\n"));
+    CHECK(contains(told.errors, "registered before cuInit: cuCtxGetCurrent 4, cuMemAlloc 4, "
+                                "name of 4: none\n"));
 }
 
 TEST_CASE("static objects of a program can free what they have of the runtime", "[exit]") {

@@ -1,5 +1,5 @@
 // External memory: who owns the descriptor, what can be mapped, what is the same memory.
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
 #include "plan_fault.hpp"
 #include "sim.hpp"
 

@@ -1,4 +1,5 @@
 // What is an image and what is not: the text form, PTX, cubins, fatbins, garbage.
+#include "fatbins.hpp"
 #include "images.hpp"
 
 #include <cstdint>
@@ -16,16 +17,6 @@ cushim::DriverTable d() {
 
 const std::string text_head = "cushim-sim-image 1\n";
 const std::string ptx_head = ".version 7.0\n.target sm_52\n.address_size 64\n";
-
-std::string error_of(const std::string &image, CUresult expected) {
-    char log[512] = "untouched";
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-    CUmodule module = nullptr;
-    CHECK(d().cuModuleLoadDataEx(&module, image.c_str(), 2, options, values) == expected);
-    CHECK(reinterpret_cast<std::uintptr_t>(values[1]) == std::strlen(log));
-    return log;
-}
 
 struct Parameter {
     std::size_t offset, size;
@@ -145,37 +136,6 @@ class Cubin {
     std::string bytes_;
     std::size_t symbols_ = 0;
 };
-
-std::string little(std::uint64_t value, std::size_t size) {
-    std::string bytes;
-    for (std::size_t i = 0; i < size; ++i) {
-        bytes += static_cast<char>(value >> (8 * i));
-    }
-    return bytes;
-}
-
-// How an entry's content is compressed: what fatbinary writes into the size and the flags.
-struct Compression {
-    bool has_size = false;
-    unsigned int flags = 0x11;
-};
-constexpr Compression none, lz4 = {true, 0x2011}, zstd = {true, 0x8011};
-
-// One entry of a fatbin: 1 is PTX, 2 a cubin.
-std::string fatbin_entry(unsigned int kind, unsigned int architecture, std::string content,
-                         Compression compression = none) {
-    content.resize((content.size() + 7) / 8 * 8);
-    std::string entry = little(kind, 2) + little(0x0101, 2) + little(64, 4) +
-                        little(content.size(), 8) +
-                        little(compression.has_size ? content.size() : 0, 4) + little(0, 8) +
-                        little(architecture, 4) + little(0, 8) + little(compression.flags, 8);
-    entry.resize(64);
-    return entry + content;
-}
-std::string fatbin(const std::string &entries) {
-    return little(0xba55ed50, 4) + little(1, 2) + little(16, 2) + little(entries.size(), 8) +
-           entries;
-}
 
 } // namespace
 
@@ -393,6 +353,13 @@ TEST_CASE("PTX that is newer than the driver answers 222, than the device 209", 
     CHECK(version("8.4", "sm_86") == CUDA_SUCCESS);
     CHECK(version("8.4", "sm_90") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(version("8.4", "sm_90a, debug") == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    for (const char *version : {"599999999.0", "8.599999999", "99999999999999999999.0"}) {
+        INFO(version);
+        CHECK(error_of(std::string(".version ") + version + "\n.target sm_80\n",
+                       CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+                  .find("Unsupported .version") != std::string::npos);
+    }
+    CHECK(load_status((".version 7.0\n.target sm_99999999999\n")) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(error_of(".version 9.9\n.target sm_80\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
               .find("current version is '8.4'") != std::string::npos);
     for (const auto &[driver, newest, next] :
@@ -422,6 +389,16 @@ TEST_CASE("a cubin offers its symbols", "[image]") {
     CHECK(load_status(Cubin(80).bytes().data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
+TEST_CASE("loading a cubin whose parameters overlap fails with INVALID_IMAGE", "[image]") {
+    start("cc=9.0");
+    std::string bytes = Cubin(90).bytes();
+    // The size of the first parameter, of which the second one begins behind 8 bytes.
+    const std::size_t size = bytes.find(little(8U << 18, 4));
+    REQUIRE(size != bytes.npos);
+    bytes.replace(size, 4, little(9U << 18, 4));
+    CHECK(load_status(bytes.data()) == CUDA_ERROR_INVALID_IMAGE);
+}
+
 TEST_CASE("of a fatbin the best image is taken", "[image]") {
     start("cc=9.0");
     const std::string ptx = ptx_head + ".visible .entry from_ptx() { ret; }";
@@ -447,27 +424,6 @@ TEST_CASE("of a fatbin the best image is taken", "[image]") {
     CHECK(d().cuModuleUnload(module) == CUDA_SUCCESS);
     wrapper.data = nullptr;
     CHECK(load_status(&wrapper) == CUDA_ERROR_INVALID_IMAGE);
-}
-
-TEST_CASE("compressed images are not read, and that is said", "[image]") {
-    start("cc=9.0");
-    const std::string ptx = ptx_head + ".visible .entry from_ptx() { ret; }";
-    // The last two say it in one place only.
-    for (const Compression &how :
-         {lz4, zstd, Compression{true, 0x11}, Compression{false, 0x2011}}) {
-        INFO(how.flags);
-        for (const std::string &entry :
-             {fatbin_entry(1, 52, ptx, how), fatbin_entry(2, 90, Cubin(90).bytes(), how)}) {
-            CHECK(error_of(fatbin(entry), CUDA_ERROR_NO_BINARY_FOR_GPU).find("compressed") !=
-                  std::string::npos);
-        }
-        // Another one that serves is taken.
-        const std::string both =
-            fatbin(fatbin_entry(2, 90, "compressed", how) + fatbin_entry(1, 52, ptx));
-        CHECK(load_status(both.data()) == CUDA_SUCCESS);
-        CHECK(error_of(fatbin(fatbin_entry(1, 100, ptx, how)), CUDA_ERROR_NO_BINARY_FOR_GPU) ==
-              "no image in the fatbin is for this device\n");
-    }
 }
 
 TEST_CASE("truncated and damaged images never crash", "[image]") {

@@ -5,6 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -65,6 +66,18 @@ inline CUresult load_status(const void *image) {
         CHECK(cushim::driver().cuModuleUnload(module) == CUDA_SUCCESS);
     }
     return status;
+}
+
+// What the load writes into its error log.
+inline std::string error_of(const std::string &image, CUresult expected) {
+    char log[512] = "untouched";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+    CUmodule module = nullptr;
+    CHECK(cushim::driver().cuModuleLoadDataEx(&module, image.c_str(), 2, options, values) ==
+          expected);
+    CHECK(reinterpret_cast<std::uintptr_t>(values[1]) == std::strlen(log));
+    return log;
 }
 
 // A value of a kernel's arguments.

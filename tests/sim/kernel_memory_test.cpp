@@ -32,6 +32,23 @@ TEST_CASE("a kernel that runs with a freed pointer is reported", "[kernel_memory
     expect_misuse("at offset 63");
 }
 
+TEST_CASE("a kernel that uses memory at address 0 is reported", "[kernel_memory]") {
+    start(GENERATE(from_range(all_modes())));
+    const LoadedModule module(image);
+    sim_control().register_kernel(
+        "take",
+        [](const cushim_sim_launch *launch, void *) {
+            const auto address = argument<std::uint64_t>(*launch, 0);
+            CHECK(sim_control().view(address, 0) == nullptr); // nothing is used
+            return sim_control().view(address, 16) == nullptr ? 0 : 1;
+        },
+        nullptr);
+    CHECK(launch_with_pointer(module.function("take"), 0) == good);
+    CHECK(cu.cuCtxSynchronize() == good);
+    expect_misuse("kernel take uses 16 bytes at address 0");
+    CHECK(misuses().size() == 1);
+}
+
 TEST_CASE("a graph whose kernel's memory is freed is reported when it runs", "[kernel_memory]") {
     start();
     const LoadedModule module(image);

@@ -181,8 +181,9 @@ TEST_CASE("a kernel without a host function computes nothing, and is named", "[l
     CHECK(idle_kernels().empty());
     CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
     CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
-    CHECK(idle_kernels() ==
-          std::vector<std::string>{"kernel nothing has no host function registered"});
+    CHECK(idle_kernels() == std::vector<std::string>{
+                                "kernel nothing was launched 2 times and computed nothing: no host "
+                                "function is registered under this name"});
     int runs = 0;
     sim_control().register_kernel("nothing", count_runs, &runs);
     CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
@@ -190,6 +191,14 @@ TEST_CASE("a kernel without a host function computes nothing, and is named", "[l
     sim_control().register_kernel("nothing", nullptr, nullptr);
     CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
     CHECK(runs == 1);
+}
+
+TEST_CASE("a kernel that is registered to compute nothing is not named", "[launch]") {
+    start();
+    const LoadedModule module;
+    sim_control().register_kernel("nothing", nullptr, nullptr);
+    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == CUDA_SUCCESS);
+    CHECK(idle_kernels().empty());
 }
 
 TEST_CASE("what a kernel returns, its context fails with", "[launch]") {

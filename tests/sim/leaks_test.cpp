@@ -1,4 +1,5 @@
 // What the leak report says of calls that make no object, and that nobody undid.
+#include "../support/contains.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -11,6 +12,7 @@
 #endif
 
 using namespace sim_test;
+using support::contains;
 
 namespace {
 
@@ -21,10 +23,6 @@ std::string leak() {
     const auto lines = leaks();
     CHECK(lines.size() <= 1);
     return lines.empty() ? "" : lines.front();
-}
-
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
 }
 
 } // namespace

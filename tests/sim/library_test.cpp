@@ -1,6 +1,8 @@
 // Libraries and their kernels: code that needs no context, loaded into each one where it is used.
 #include "images.hpp"
 
+#include <catch2/catch_test_macros.hpp>
+
 #if CUDA_VERSION >= 12000
 
 using namespace sim_test;
@@ -299,8 +301,6 @@ TEST_CASE("kernels are counted, listed and named", "[library]") {
 #endif
 
 #else
-
-#include <catch2/catch_test_macros.hpp>
 
 TEST_CASE("libraries came with CUDA 12.0", "[library]") {
     SKIP("the headers of this build are older");

@@ -4,7 +4,7 @@
 #include <random>
 
 #ifndef _WIN32
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
 #endif
 
 using namespace sim_test;

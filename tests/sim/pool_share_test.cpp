@@ -1,5 +1,5 @@
 // Memory pools that leave their process, and those that came from another.
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
 #include "pool_tools.hpp"
 #include "sim.hpp"
 

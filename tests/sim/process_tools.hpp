@@ -2,7 +2,7 @@
 // where the driver refuses. POSIX only.
 #pragma once
 
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
 #include "memory_tools.hpp"
 
 #include <atomic>

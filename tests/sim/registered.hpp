@@ -30,7 +30,7 @@ class Registered {
         managed(&flags, "flags", 16);
         runtime_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
     }
-    ~Registered() { runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
+    ~Registered() { unregister_(handle_); }
     Registered(const Registered &) = delete;
     Registered &operator=(const Registered &) = delete;
 
@@ -59,6 +59,8 @@ class Registered {
   private:
     FatBinary wrapper_;
     void **handle_ = nullptr;
+    // Found early: a static object goes when no assertion can be made any more.
+    void (*unregister_)(void **) = runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary");
 };
 
 } // namespace sim_test

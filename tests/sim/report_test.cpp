@@ -1,5 +1,6 @@
 // What a process says of itself at its end, and with what status: leaks, misuses, notes. POSIX.
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
+#include "../support/contains.hpp"
 #include "sim.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,14 +19,11 @@
 #include <utility>
 
 using namespace sim_test;
+using support::contains;
 
 namespace {
 
 const auto d = cushim::driver();
-
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
 
 void leak() {
     CUdeviceptr memory = 0;
@@ -37,7 +35,7 @@ void leak() {
     allow_leaks();
 }
 
-// A fatbin whose only entry, PTX for 5.2, is compressed.
+// A fatbin whose only entry, PTX for 5.2, is compressed in an unknown way.
 struct CompressedFatbin {
     std::uint32_t magic = 0xba55ed50;
     std::uint16_t version = 1, header = 16;
@@ -46,7 +44,7 @@ struct CompressedFatbin {
     std::uint32_t entry_header = 64;
     std::uint64_t content = 8;
     std::uint32_t compressed = 8, options = 0, ptx_version = 0, architecture = 52;
-    std::uint64_t name = 0, flags = 0x2011, unused[2] = {};
+    std::uint64_t name = 0, flags = 0x11, unused[2] = {};
     char bytes[8] = {};
 };
 static_assert(sizeof(CompressedFatbin) == 88);

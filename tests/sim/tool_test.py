@@ -86,6 +86,21 @@ class Run(unittest.TestCase):
         said = self.said('--set', 'devices=2', *ECHO, CUSHIM_SIM='log=1')
         self.assertIn('CUSHIM_SIM log=1;devices=2\n', said)
 
+    def test_refuses_settings_before_the_program_starts(self):
+        for wrong in ('mode=adverserial', 'device=2', 'fault=cudaMallocc:1:2', 'kernels=/nonexistent.so'):
+            for arguments, inherited in ((('--set', wrong), ''), ((), wrong), (('--set', 'devices=2'), wrong)):
+                with self.subTest(wrong, arguments=arguments):
+                    done = sim('run', *arguments, *ECHO, CUSHIM_SIM=inherited)
+                    self.assertEqual((done.returncode, done.stdout), (2, ''))
+                    self.assertIn(wrong, done.stderr)
+        done = sim('run', '--set', 'fault=cudaMallocc:1:2', *ECHO, CUSHIM_SIM='')
+        self.assertIn('names no entry point', done.stderr)
+
+    def test_takes_the_settings_that_the_header_lists(self):
+        for right in ('fault=cuMemAlloc:p=0.1:2', 'fault=cuMemAlloc:3:2:sticky', 'fault=*:p=1:2:after:seed=7'):
+            with self.subTest(right):
+                self.assertIn(f'CUSHIM_SIM {right}\n', self.said('--set', right, *ECHO, CUSHIM_SIM=''))
+
     def test_ends_as_the_program_does(self):
         self.assertEqual(sim('run', sys.executable, '-c', 'raise SystemExit(42)').returncode, 42)
 

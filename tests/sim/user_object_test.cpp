@@ -257,3 +257,42 @@ TEST_CASE("a capture that is thrown away releases what was put into it", "[user_
     CHECK(target.destroyed == 1);
     destroy(stream);
 }
+
+// Measured on driver 580, which does not return from cuGraphExecDestroy here.
+TEST_CASE("a graph outlives a reset of the primary context, and releases what it held",
+          "[user_object]") {
+    start();
+    Target of_child, of_graph, of_clone;
+    const CUgraph child = make_graph(), graph = make_graph();
+    move_to(child, make_object(of_child));
+    CUgraphNode node = nullptr;
+    REQUIRE(d().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == CUDA_SUCCESS);
+    destroy(child);
+    CUgraph clone = nullptr;
+    REQUIRE(d().cuGraphClone(&clone, graph) == CUDA_SUCCESS);
+    move_to(graph, make_object(of_graph));
+    move_to(clone, make_object(of_clone));
+    REQUIRE(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    std::size_t count = 0;
+    CHECK(d().cuGraphGetNodes(graph, nullptr, &count) == CUDA_SUCCESS);
+    CHECK(count == 1);
+    CHECK(of_graph.destroyed == 0);
+    destroy(graph);
+    CHECK(of_graph.destroyed == 1);
+    CHECK(of_child.destroyed == 0);
+    destroy(clone);
+    CHECK(of_clone.destroyed == 1);
+    CHECK(of_child.destroyed == 1);
+}
+
+TEST_CASE("destroying an executable graph after a reset of its context is a misuse",
+          "[user_object]") {
+    start();
+    const CUgraph graph = make_graph();
+    add_empty(graph);
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d().cuGraphExecDestroy(exec) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    expect_misuse("destruction of an executable graph whose context has ended");
+    destroy(graph);
+}

@@ -1,7 +1,7 @@
 // Physical memory that leaves the process as a file descriptor.
 #ifndef _WIN32
 
-#include "child_process.hpp"
+#include "../support/child_process.hpp"
 #include "sim.hpp"
 #include "vmm_tools.hpp"
 

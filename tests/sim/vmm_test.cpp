@@ -206,6 +206,9 @@ TEST_CASE("mapping follows the rules of the real driver", "[vmm]") {
     const auto address = reserve(8 * G);
 
     CHECK(d.cuMemMap(address, G, G, memory, 0) == CUDA_ERROR_NOT_SUPPORTED);
+    // The offset is looked at before the size.
+    CHECK(d.cuMemMap(address, G / 2, G / 2, memory, 0) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuMemMap(address, G / 2, 0, memory, 0) == invalid);
     CHECK(d.cuMemMap(address + 4096, 2 * G, 0, memory, 0) == invalid);
     CHECK(d.cuMemMap(address + 8 * G, 2 * G, 0, memory, 0) == invalid);          // behind the end
     CHECK(d.cuMemMap(address, G, 0, memory, 0) == CUDA_ERROR_NOT_SUPPORTED);     // a part of it

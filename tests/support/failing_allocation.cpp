@@ -2,6 +2,7 @@
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -9,10 +10,14 @@
 namespace api_test {
 namespace {
 
-thread_local long left = 0; // 0: none fails
+thread_local long left = 0;                // 0: none fails
+std::atomic<long> left_of_all_threads = 0; // likewise
 thread_local void (*at_next)() = nullptr;
 
 bool fails() noexcept {
+    if (left_of_all_threads.load(std::memory_order_relaxed) != 0) {
+        return left_of_all_threads.fetch_sub(1) == 1;
+    }
     return left != 0 && --left == 0;
 }
 
@@ -25,11 +30,19 @@ void *allocate(std::size_t size) noexcept {
 
 } // namespace
 
-FailingAllocation::FailingAllocation(long nth) {
-    left = nth;
+FailingAllocation::FailingAllocation(long nth, Threads threads) {
+    if (threads == Threads::own) {
+        left = nth;
+    } else {
+        left_of_all_threads = nth;
+    }
 }
 FailingAllocation::~FailingAllocation() {
     left = 0;
+    left_of_all_threads = 0;
+}
+bool FailingAllocation::has_failed() const noexcept {
+    return left_of_all_threads <= 0;
 }
 
 AtAllocation::AtAllocation(void (*function)()) {

@@ -2,24 +2,23 @@
 // driver.
 #pragma once
 
-// Not where clang's sanitizers have an operator new of their own, which nobody replaces, nor in DLLs.
-#if !defined(_WIN32)
+#include "sanitizers.h"
+
+// Not in DLLs, whose allocations go another way.
+#if TEST_OWNS_OPERATOR_NEW && !defined(_WIN32)
 #define API_TEST_ALLOCATIONS_FAIL 1
-#endif
-#if defined(__clang__)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#undef API_TEST_ALLOCATIONS_FAIL
-#endif
 #endif
 
 namespace api_test {
 
 class FailingAllocation {
   public:
+    enum class Threads { own, all };
     // The one of this number, from 1 on, while this lives.
-    explicit FailingAllocation(long nth);
+    explicit FailingAllocation(long nth, Threads threads = Threads::own);
     ~FailingAllocation();
+    // Whether it has failed. Of all threads' allocations.
+    bool has_failed() const noexcept;
     FailingAllocation(const FailingAllocation &) = delete;
     FailingAllocation &operator=(const FailingAllocation &) = delete;
 };

@@ -1,7 +1,7 @@
-// What the tests use of Vulkan beside tests/api/vulkan_api.hpp: images, memory that the host sees, barriers.
+// What the tests use of Vulkan beside vulkan_api.hpp: images, memory that the host sees, barriers.
 #pragma once
 
-#include "../api/vulkan_api.hpp"
+#include "vulkan_api.hpp"
 
 namespace vulkan {
 

@@ -2,8 +2,8 @@
 // between that memory and some that the host sees.
 #pragma once
 
-#include "../api/vulkan_device.hpp"
 #include "image_shape.hpp"
+#include "vulkan_device.hpp"
 #include "vulkan_transfer_api.hpp"
 
 #include <memory>

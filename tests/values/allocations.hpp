@@ -1,16 +1,10 @@
 // Counts what this program allocates through operator new, and can make that fail.
 #pragma once
 
-// Whether allocations are counted: clang's sanitizers, which have an operator new of their own, let
-// nobody replace it.
-#define VALUES_COUNTS_ALLOCATIONS 1
-#if defined(__clang__)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#undef VALUES_COUNTS_ALLOCATIONS
-#define VALUES_COUNTS_ALLOCATIONS 0
-#endif
-#endif
+#include "../support/sanitizers.h"
+
+// Whether allocations are counted.
+#define VALUES_COUNTS_ALLOCATIONS TEST_OWNS_OPERATOR_NEW
 
 // Whether the library's own allocations are among them: those of a DLL go another way.
 #if VALUES_COUNTS_ALLOCATIONS && (!defined(_WIN32) || defined(CUSHIM_STATIC))

@@ -5,6 +5,7 @@
 #include <cushim/error.hpp>
 #include <cushim/runtime_table.hpp>
 
+#include "../support/contains.hpp"
 #include "allocations.hpp"
 #include "check.hpp"
 
@@ -18,6 +19,7 @@ using cushim::Api;
 using cushim::Error;
 using cushim::ErrorKind;
 using cushim::Version;
+using support::contains;
 
 static_assert(sizeof(Error) <= 48);
 static_assert(std::is_nothrow_copy_constructible_v<Error> &&
@@ -30,10 +32,6 @@ namespace {
 
 std::string message(const Error &error) {
     return error.message();
-}
-
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
 }
 
 ErrorKind kind_of(Api api, int status) {

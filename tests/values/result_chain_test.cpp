@@ -191,3 +191,23 @@ TEST_CASE("a chain moves what it is given to move") {
     REQUIRE(taken.has_value());
     CHECK(**taken == 1);
 }
+
+TEST_CASE("transform_error replaces the error and keeps a value") {
+    int calls = 0;
+    const auto to_missing = [&calls](const Error &error) {
+        ++calls;
+        CHECK(error.kind() == ErrorKind::no_device);
+        return Error::make({.kind = ErrorKind::library_not_found});
+    };
+    const Result<int> failed = failure();
+    CHECK(failed.transform_error(to_missing).error().kind() == ErrorKind::library_not_found);
+    CHECK(Result<void>(failure()).transform_error(to_missing).error().kind() ==
+          ErrorKind::library_not_found);
+    CHECK(calls == 2);
+    CHECK(*Result<int>(3).transform_error(to_missing) == 3);
+    CHECK(Result<void>().transform_error(to_missing).has_value());
+    CHECK(calls == 2);
+    // What cannot be copied is moved.
+    CHECK(**Result<std::unique_ptr<int>>(std::make_unique<int>(5)).transform_error(to_missing) ==
+          5);
+}

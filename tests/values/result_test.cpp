@@ -360,3 +360,39 @@ TEST_CASE("success allocates no memory") {
 }
 
 #endif
+
+TEST_CASE("results are compared by their values and by what an error says") {
+    const Error missing = Error::make({.kind = ErrorKind::library_not_found});
+    const Error status = Error::status(cushim::Api::driver, 2, "cuMemAlloc_v2");
+    CHECK(Result<int>(1) == Result<int>(1));
+    CHECK(Result<int>(1) != Result<int>(2));
+    CHECK(Result<int>(1) == Result<long>(1));
+    CHECK(Result<int>(1) == 1);
+    CHECK(2 != Result<int>(1));
+    CHECK(Result<int>(missing) == Result<int>(missing));
+    CHECK(Result<int>(missing) == missing);
+    CHECK(status != Result<int>(missing));
+    CHECK(Result<int>(1) != Result<int>(missing));
+    CHECK(Result<void>() == Result<void>());
+    CHECK(Result<void>() != Result<void>(missing));
+    CHECK(Result<void>(missing) == missing);
+    CHECK(status == Error::status(cushim::Api::driver, 2, "cuMemAlloc_v2"));
+    CHECK(status != Error::status(cushim::Api::driver, 2, "cuMemAllocHost_v2"));
+    CHECK(status != Error::status(cushim::Api::driver, 3, "cuMemAlloc_v2"));
+    CHECK(status != Error::status(cushim::Api::runtime, 2, "cuMemAlloc_v2"));
+}
+
+TEST_CASE("a value is made in place, also in that of an error") {
+    Result<std::string> text(cushim::in_place, 3u, 'x');
+    CHECK(*text == "xxx");
+    CHECK(text.emplace(std::string("another")).size() == 7);
+    const Result<void> nothing(cushim::in_place);
+    CHECK(nothing.has_value());
+
+    Result<int> number = Error::make({.kind = ErrorKind::no_device});
+    CHECK(number.emplace(4) == 4);
+    CHECK(number.has_value());
+    Result<void> done = Error::make({.kind = ErrorKind::no_device});
+    done.emplace();
+    CHECK(done.has_value());
+}

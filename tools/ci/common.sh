@@ -48,6 +48,57 @@ readonly SIMULATOR_OPTIONS=("${DEVELOPER_OPTIONS[@]/simulator=disabled/simulator
 
 compile() { meson compile -C "$1"; }
 
+# use_compilers CXX CC: for the build folders that are set up next. Where ccache is installed, a file
+# is compiled once for all folders that compile it alike.
+use_compilers() {
+    local cache=""
+    if command -v ccache >/dev/null; then
+        cache="ccache "
+        # Precompiled headers need this. GCC looks for __TIME__ in them, which no source here uses.
+        export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+    fi
+    export CXX=$cache$1 CC=$cache$2
+}
+
+# run_logged LOG TITLE COMMAND...: runs a command, keeps its output in LOG, and shows how far it is.
+# If it fails, prints what it said: from the first broken build step on, or else its last lines.
+run_logged() {
+    local log=$1 title=$2 begin=$SECONDS status=0 progress
+    shift 2
+    mkdir -p "$(dirname "$log")"
+    : >"$log"
+    show_progress "$log" "$title" &
+    progress=$!
+    "$@" >"$log" 2>&1 || status=$?
+    kill "$progress" 2>/dev/null || true
+    wait "$progress" 2>/dev/null || true
+    [[ ! -t 1 ]] || printf '\r\033[K'
+    if [[ $status -eq 0 ]]; then
+        note "$title: $((SECONDS - begin)) s"
+        return 0
+    fi
+    note "$title: failed after $((SECONDS - begin)) s"
+    if grep -q '^FAILED: ' "$log"; then
+        sed -n '/^FAILED: /,$p' "$log" | head -n 60
+    else
+        tail -n 40 "$log"
+    fi
+    note "all of it: $log"
+    return "$status"
+}
+
+# The last step that Ninja ([12/345]) or Meson's tests (12/345) wrote to a log: each second on a
+# terminal, each 20 seconds in a log file.
+show_progress() { # LOG TITLE
+    local begin=$SECONDS at interval=20 form='   %s: %s %d s\n'
+    [[ ! -t 1 ]] || { interval=1 form='\r\033[K   %s: %s %d s'; }
+    while sleep "$interval" >/dev/null 2>&1; do # when this is ended, it must not hold the output open
+        at=$(tail -c 20000 "$1" | grep -aoE '^ *\[?[0-9]+/[0-9]+\]?' | tail -n 1 | tr -d ' ')
+        # shellcheck disable=SC2059 # the form is one of the two above
+        printf "$form" "$2" "${at:+$at,}" $((SECONDS - begin))
+    done
+}
+
 # built DIR NAME: where the built program NAME is, wherever below DIR Meson put it.
 built() {
     local program

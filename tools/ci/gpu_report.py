@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Tells what the tests on a GPU showed: a summary, JSON, and Markdown for tests/gpu/RESULTS.md.
+"""Reports what the tests on a GPU showed: a summary, JSON, and Markdown for tests/gpu/RESULTS.md.
 
 Reads the log that Meson leaves in a build folder, and asks cushim-info about the machine. Where there is no
-GPU, or a simulated one, it fails. Tests tell figures in lines of their own: "figure: NAME = VALUE UNIT".
+GPU, or a simulated one, it fails. Tests print each figure in a line: "figure: NAME = VALUE UNIT"
+(tests/gpu/figure.hpp), and the cost of a wrapper in the form of print() in tests/gpu/cost.hpp.
+
+The Markdown has the machine, the verdict, the figures and the skips of one run, and no test output.
+A figure that is printed twice is a problem, and so is a bandwidth on a machine with one GPU.
 """
 
 import argparse
@@ -22,10 +26,9 @@ LAST_LINES = 40  # of a failed test's output
 # Where a file lies is of no interest elsewhere: /a/b/c.so is c.so.
 FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s/'\"(),:;]+/)+(?=[^\s/'\"(),:;])")
 FIGURE = re.compile(r"^figure: (?P<name>.+) = (?P<value>[-+0-9.eE]+) ?(?P<unit>.*)$")
-# What every test program says, whatever it tests.
-CHATTER = re.compile(
-    r"^(Filters: |Randomness seeded to|=+$|~+$|-+$|\.+$|All tests passed|test cases: |assertions: |"
-    r"\d+ passed, \d+ failed|Ran \d+ tests|OK( \(.*\))?$|.* \.\.\. ok$|ok: |SKIPPED)")
+COST = re.compile(
+    r"^(?P<name>.+?) +raw +(?P<raw>[0-9.]+) ns +wrapper +(?P<added>[-+0-9.]+) ns, .*"
+    r"\(half of the pairs: (?P<low>[-+0-9.]+) to (?P<high>[-+0-9.]+) ns\)$")
 
 
 # --- the machine
@@ -99,14 +102,19 @@ def figures_of(lines):
             for figure in found]
 
 
+def costs_of(lines):
+    """What wrappers add to raw calls, in nanoseconds. A test measures a cost beyond its limit
+    again, and judges the last measurement."""
+    costs = {}
+    for found in filter(None, map(COST.match, lines)):
+        name = found["name"]
+        costs[name] = {"name": name, "measurements": 1 + costs.get(name, {}).get("measurements", 0)}
+        costs[name] |= {key + "_ns": float(found[key]) for key in ("raw", "added", "low", "high")}
+    return list(costs.values())
+
+
 def without_folders(line):
     return FOLDERS.sub("", line)
-
-
-def notes_of(lines):
-    """What it printed beside figures and what all print."""
-    return [without_folders(line) for line in lines
-            if line.strip() and not FIGURE.match(line) and not CHATTER.match(line)]
 
 
 def last_lines(output):
@@ -123,8 +131,7 @@ def assertions_of(output):
 def skip_reasons(record):
     """Each once, and how often it was given."""
     counted = collections.Counter(check_counts.skip_reasons(record))
-    return [f"{reason} ({count} times)" if count > 1 else reason
-            for reason, count in counted.items()]
+    return [{"reason": reason, "times": times} for reason, times in counted.items()]
 
 
 def entry_of(record, known):
@@ -143,7 +150,7 @@ def entry_of(record, known):
         "assertions": assertions_of(check_counts.output_of(record)),
         "skip_reasons": skip_reasons(record) if counts.skipped else [],
         "figures": figures_of(lines),
-        "notes": notes_of(lines) if result == "passed" else [],
+        "costs": costs_of(lines),
         "said_last": last_lines(check_counts.output_of(record)) if result == "failed" else [],
     }
 
@@ -164,6 +171,20 @@ def problems_of(tests):
         counts = check_counts.Counts(test["passed"], test["failed"], test["skipped"])
         suites[test["suite"]] = suites.get(test["suite"], check_counts.Counts()).plus(counts)
     return list(check_counts.problems_of("gpu", suites, check_counts.read_expected("gpu")))
+
+
+def figure_problems(machine, tests):
+    """Figures that mislead a reader."""
+    figures = [figure for test in tests for figure in test["figures"]]
+    names = [figure["name"] for figure in figures]
+    names += [cost["name"] for test in tests for cost in test["costs"]]
+    for name, times in collections.Counter(names).items():
+        if times > 1:
+            yield f"gpu: the figure '{name}' was printed {times} times"
+    if len(machine["gpus"]) == 1:
+        for figure in figures:
+            if figure["unit"].endswith("B/s"):
+                yield f"gpu: the figure '{figure['name']}' is a bandwidth, and there is one GPU"
 
 
 def totals_of(tests):
@@ -191,6 +212,14 @@ def machine_lines(machine):
     }
 
 
+def repeated(text, times):
+    return f"{text} ({times} times)" if times > 1 else text
+
+
+def figure_text(figure):
+    return f"{number(figure['value'])} {figure['unit']}".rstrip()
+
+
 def outcome(test):
     return test["result"] + (f", {test['skipped']} skipped"
                              if test["skipped"] and test["result"] != "skipped" else "")
@@ -200,6 +229,11 @@ def number(value):
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def added(nanoseconds):
+    """With a sign."""
+    return ("-" if nanoseconds < 0 else "+") + number(abs(nanoseconds))
 
 
 def totals_text(totals):
@@ -219,9 +253,11 @@ def summary(report):
         assertions = f"{test['assertions']:,} assertions" if test["assertions"] else ""
         lines.append(f"{test['name']:{width}}  {outcome(test):20} {test['duration_s']:8.1f} s  "
                      f"{assertions}".rstrip())
-        lines += [f"    skipped: {reason}" for reason in test["skip_reasons"]]
-        lines += [f"    {figure['name']}: {number(figure['value'])} {figure['unit']}"
-                  for figure in test["figures"]]
+        lines += [f"    skipped: {repeated(skip['reason'], skip['times'])}"
+                  for skip in test["skip_reasons"]]
+        lines += [f"    {figure['name']}: {figure_text(figure)}" for figure in test["figures"]]
+        lines += [f"    {cost['name']}: raw {number(cost['raw_ns'])} ns, "
+                  f"wrapper {added(cost['added_ns'])} ns" for cost in test["costs"]]
     for test in failures(report["tests"]):
         lines += ["", f"FAILED: {test['name']}. It said last:"]
         lines += ["    " + line for line in test["said_last"]]
@@ -238,34 +274,59 @@ def markdown_table(head, rows):
     return lines + ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
 
 
-def printed(title, texts):
-    lines = []
-    for name, text in texts:
-        if text:
-            lines += ["", f"{name}:", "", "```", *text, "```"]
-    return ["", f"## {title}", *lines] if lines else []
+def section(title, explanation, head, rows):
+    """Empty without rows."""
+    return ["", f"## {title}", "", explanation, "", *markdown_table(head, rows)] if rows else []
+
+
+def verdict_lines(report):
+    failed = [f"- failed: `{test['name']}`" for test in failures(report["tests"])]
+    found = failed + [f"- {problem}" for problem in report["problems"]]
+    return ["", "## Verdict", "",
+            f"{'Failed' if found else 'Passed'}. Tests: {totals_text(report['totals'])}.",
+            *([""] + found if found else [])]
+
+
+def cost_name(cost):
+    several = cost["measurements"] > 1
+    return cost["name"] + (f", the last of {cost['measurements']} measurements" if several else "")
+
+
+def cost_rows(tests):
+    return [(cost_name(cost), f"{number(cost['raw_ns'])} ns", f"{added(cost['added_ns'])} ns",
+             f"{added(cost['low_ns'])} to {added(cost['high_ns'])} ns")
+            for test in tests for cost in test["costs"]]
+
+
+def skip_rows(tests):
+    """One a reason, with the tests that gave it."""
+    by_reason = {}
+    for test in tests:
+        for skip in test["skip_reasons"]:
+            by_reason.setdefault(skip["reason"], []).append(repeated(test["name"], skip["times"]))
+    return [(reason, ", ".join(names)) for reason, names in sorted(by_reason.items())]
 
 
 def markdown(report):
     tests = report["tests"]
-    lines = ["# Results on a GPU", "",
-             "Written by `tools/dev test-gpu --results tests/gpu/RESULTS.md`, of one run.", ""]
+    lines = ["# Results on " + machine_lines(report["machine"])["GPUs"], "",
+             "`tools/dev test-gpu --results FILE` wrote this file from one run.", ""]
     lines += markdown_table(["", ""], machine_lines(report["machine"]).items())
-    lines += ["", totals_text(report["totals"]) + "."]
-    lines += ["", *(f"- {problem}" for problem in report["problems"])] if report["problems"] else []
-    lines += ["", "## Figures", ""]
-    lines += markdown_table(["figure", "value", "test"], [
-        (figure["name"], f"{number(figure['value'])} {figure['unit']}", test["name"])
-        for test in tests for figure in test["figures"]])
-    lines += ["", "## Tests", ""]
-    lines += markdown_table(["test", "result", "seconds", "assertions"], [
-        (test["name"], outcome(test), f"{test['duration_s']:.1f}", test["assertions"] or "")
-        for test in tests])
-    skips = [(test["name"], reason) for test in tests for reason in test["skip_reasons"]]
-    if skips:
-        lines += ["", "## What was skipped", "", *markdown_table(["test", "why"], skips)]
-    lines += printed("What failed", [(test["name"], test["said_last"]) for test in failures(tests)])
-    lines += printed("What tests printed", [(test["name"], test["notes"]) for test in tests])
+    lines += verdict_lines(report)
+    lines += section(
+        "Cost of wrappers",
+        "Raw calls and wrappers run in turns, in pairs; raw calls go through the function table.\n"
+        "A row has the median time of the raw calls, the median of the time that the wrapper adds in\n"
+        "a pair, and the range of that added time over the middle half of the pairs.",
+        ["operation", "raw calls", "wrapper adds", "middle half of the pairs"], cost_rows(tests))
+    lines += section(
+        "Other figures", "The last column is the test that measured the figure.",
+        ["figure", "value", "test"],
+        [(figure["name"], figure_text(figure), test["name"])
+         for test in tests for figure in test["figures"]])
+    lines += section(
+        "Skips", "A test gives a reason once for each test case or section that it skips.",
+        ["reason", "tests"], skip_rows(tests))
     return "\n".join(lines) + "\n"
 
 
@@ -279,10 +340,10 @@ def arguments():
     return parser.parse_args()
 
 
-def report_of(build, info):
-    tests = read_tests(build)
-    return {"machine": describe(info), "problems": problems_of(tests), "totals": totals_of(tests),
-            "tests": tests}
+def report_of(machine, tests):
+    return {"machine": machine,
+            "problems": problems_of(tests) + list(figure_problems(machine, tests)),
+            "totals": totals_of(tests), "tests": tests}
 
 
 def main():
@@ -293,7 +354,7 @@ def main():
         return 1
     if given.only_look:
         return 0
-    report = report_of(given.build, info)
+    report = report_of(describe(info), read_tests(given.build))
     print(summary(report))
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -6,10 +6,10 @@ readonly RUNTIME_WHEEL=nvidia-cuda-runtime==13.0.96
 # What cuda_runtime_api.h includes from crt/ travels in a wheel of its own, which exists from CUDA
 # 13.0 on; what is used of it (crt/host_defines.h) also serves the headers of 11 and 12.
 crt_wheel() { # MAJOR MINOR
-    if [[ $1 -ge 13 ]]; then
-        echo "nvidia-cuda-crt==$1.$2.*"
+    if [[ $1.$2 == 13.0 || $1 -lt 13 ]]; then
+        echo "nvidia-cuda-crt==13.0.88"
     else
-        echo "nvidia-cuda-crt==13.0.*"
+        echo "nvidia-cuda-crt==$1.$2.*"
     fi
 }
 
@@ -17,9 +17,12 @@ ensure_pip() {
     python3 -m pip --version >/dev/null 2>&1 || try_install python3-pip
 }
 
+# What tools/ci/wheels.txt lists must be the very file.
 download_wheel() { # DIR REQUIREMENT
-    python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
-        -d "$1" "$2"
+    if pinned_requirement "$2" >"$1/requirements.txt"; then
+        set -- "$1" --require-hashes -r "$1/requirements.txt"
+    fi
+    python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: -d "$@"
 }
 
 # bring_wheels DIR REQUIREMENT: unpacks a runtime wheel, and the crt headers it needs, under DIR.
@@ -60,10 +63,10 @@ wheel_include() {
 }
 wheel_runtime() { find "$PWD/$1/files" -name 'libcudart.so.*' -print -quit; }
 
-compiler_has_cuda() {
-    printf '#include <cuda.h>\n#include <cuda_runtime_api.h>\n' |
-        "${CXX:-g++}" -E -x c++ - >/dev/null 2>&1
+compiler_has() { # HEADER...
+    printf '#include <%s>\n' "$@" | "${CXX:-g++}" -E -x c++ - >/dev/null 2>&1
 }
+compiler_has_cuda() { compiler_has cuda.h cuda_runtime_api.h; }
 
 toolkit_has_cuda() {
     local root

@@ -1,22 +1,34 @@
 # Brings build tools and Catch2 with the system's own package manager. Sourced after common.sh.
 # shellcheck shell=bash
 
-readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3
+readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3 MESON_WHEEL=meson==1.7.2
 
-# Sets ROOT to the words that run a command as root; fails where that is not possible.
-ROOT=()
+# pinned_requirement NAME==VERSION: prints it with the hashes of its files, for pip; fails if it is not listed.
+pinned_requirement() {
+    awk -v wanted="$1" '$1 == wanted { printf "%s", $1; for (i = 2; i <= NF; ++i) printf " --hash=sha256:%s", $i; found = 1 }
+                        END { exit !found }' tools/ci/wheels.txt
+}
+
+# Sets ROOT to the words that run a command as root, and AS_ROOT to the same for messages; fails where that is not
+# possible. On a terminal a person is asked once whether sudo may be used.
+ROOT=() AS_ROOT=""
 find_root() {
     [[ $(id -u) -ne 0 ]] || return 0
     command -v sudo >/dev/null || return 1
+    if [[ -t 0 && -z ${MAY_USE_SUDO:-} ]]; then
+        read -r -p "May sudo be used to install packages with apt-get? Each is named. [Y/n] " MAY_USE_SUDO
+        export MAY_USE_SUDO=${MAY_USE_SUDO:-yes}
+    fi
+    [[ ${MAY_USE_SUDO:-} != [nN]* ]] || return 1
     [[ -t 0 ]] || sudo -n true 2>/dev/null || return 1
-    ROOT=(sudo)
+    ROOT=(sudo) AS_ROOT="sudo "
 }
 
 # The package lists may be missing (containers) or old: read them anew twice a day at most.
 update_package_lists() {
     local stamp=build/.package-lists
     [[ -z $(find "$stamp" -mmin -720 2>/dev/null) ]] || return 0
-    step "apt-get update"
+    step "${AS_ROOT}apt-get update"
     "${ROOT[@]}" apt-get -qq update
     mkdir -p build
     touch "$stamp"
@@ -41,7 +53,7 @@ try_install() {
         return 1
     fi
     update_package_lists || return 1
-    step "apt-get install ${missing[*]}"
+    step "${AS_ROOT}apt-get install ${missing[*]}"
     apt_get_install "${missing[@]}"
 }
 
@@ -63,6 +75,34 @@ try_commands() {
     [[ ${#packages[@]} -eq 0 ]] || try_install "${packages[@]}"
 }
 require_commands() { try_commands "$@" || exit 1; }
+
+# need_clang WHAT OPTION...: where clang++ with WHAT, so these options, cannot be had, this script is skipped; in CI
+# that is an error.
+need_clang() {
+    local what=$1
+    shift
+    ! have_clang "$@" || return 0
+    ! in_ci || die "clang++ with $what is missing"
+    note "SKIPPED: clang++ with $what is missing"
+    exit "$SKIP_STATUS"
+}
+# Whether clang++ links a program with these options. Debian has the libraries of sanitizers and of libFuzzer in a
+# package of its own, which the compiler only recommends.
+have_clang() {
+    local version
+    try_commands clang++:clang || return 1
+    clang_links "$@" && return 0
+    version=$(clang++ -dumpversion)
+    try_install "libclang-rt-${version%%.*}-dev" && clang_links "$@"
+}
+clang_links() {
+    local program='int main() {}'
+    # libFuzzer has a main() of its own.
+    [[ "$*" != *fuzzer* ]] ||
+        program='extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }'
+    mkdir -p build
+    echo "$program" | clang++ "$@" -x c++ - -o build/clang-links 2>/dev/null
+}
 
 # The version that the system's packages offer, empty where they have none.
 package_candidate() {
@@ -88,9 +128,10 @@ ensure_meson() {
         fi
     fi
     python3 -c 'import ensurepip, venv' 2>/dev/null || try_install python3-venv || exit 1
-    step "meson >= $MESON_WANTED into build/venv"
+    step "$MESON_WHEEL into build/venv"
     python3 -m venv build/venv
-    build/venv/bin/python -m pip install -q "meson>=$MESON_WANTED" ||
+    pinned_requirement "$MESON_WHEEL" >build/venv/requirements.txt
+    build/venv/bin/python -m pip install -q --require-hashes -r build/venv/requirements.txt ||
         die "Meson $MESON_WANTED or newer is needed: the distribution has none, and pip failed"
     hash -r
 }
@@ -123,6 +164,6 @@ install_catch2() {
     . tools/ci/private_apt.sh
     [[ $(distribution) == Debian ]] || return 1
     private_apt_setup build/apt/backports deb backports || return 1
-    step "apt-get install libcatch2-dev from the distribution's backports"
+    step "${AS_ROOT}apt-get install libcatch2-dev from the distribution's backports"
     apt_get_install "${PRIVATE_APT[@]}" libcatch2-dev
 }

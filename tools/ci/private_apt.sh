@@ -45,7 +45,7 @@ private_apt_setup() {
     done >"$dir/sources.list"
     PRIVATE_APT=(-qq -o "Dir::Etc::SourceList=$dir/sources.list" -o Dir::Etc::SourceParts=/dev/null
         -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null
-        -o "Dir::State::Lists=$dir/lists" -o "Dir::Cache=$dir/cache" -o APT::Sandbox::User=root
+        -o "Dir::State::Lists=$dir/lists" -o "Dir::Cache=$dir/cache"
         -o Acquire::Languages=none)
     # One suite that has left the archive must not cost the others.
     apt-get "${PRIVATE_APT[@]}" update || note "not every suite could be read"

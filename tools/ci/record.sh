@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/headers.sh
 . tools/ci/headers.sh
 
-readonly BUILD=build/record FOLDER=tools/conformance/recordings
+readonly BUILD=build/record FOLDER=tools/simulator/conformance/recordings
 
 # The questions are those of one release's headers, and the runtime is that release's: the toolkit of the machine
 # only serves where they cannot be downloaded.
@@ -70,8 +70,9 @@ file=$(recording_name "$device${count:+x$count}" "$driver")
     cat "$answers"
 } >"$file"
 grep -H '^-- the section ended' "$file" || true
-python3 tools/conformance/coverage.py "$BUILD/include/cushim/rows.json" tools/simulator/not_simulated.txt \
-    tools/conformance/cannot.txt tools/conformance/missing.txt "$file" | tail -n 1 || true
+python3 tools/simulator/conformance/coverage.py "$BUILD/include/cushim/rows.json" \
+    tools/simulator/not_simulated.txt tools/simulator/conformance/impossible_outcomes.txt \
+    tools/simulator/conformance/unrecorded_outcomes.txt "$file" | tail -n 1 || true
 echo "recorded: $file"
-note "To compare the simulator with it, add it to conformance_recordings in tools/conformance/meson.build," \
-    "and sections about two devices to conformance_recordings_of_two."
+note "To compare the simulator with it, add it to conformance_recordings in" \
+    "tools/simulator/conformance/meson.build, and sections about two devices to conformance_recordings_of_two."

@@ -1,5 +1,6 @@
 #!/bin/bash
-# `tools/dev test`: installs what every stage needs, runs the stages, adds up their counts.
+# `tools/dev test` and `tools/dev ci`: installs what every stage needs, runs the stages, adds up their
+# counts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers stages; do
@@ -7,40 +8,57 @@ for part in common packages headers stages; do
     . "tools/ci/$part.sh"
 done
 
-chosen=("${STAGES[@]}")
+command=$1
+shift
+chosen=("${STAGES[@]}") before=()
+[[ $command != test ]] || chosen=(test)
 while [[ $# -gt 0 ]]; do
-    case $1 in
-    --list)
+    case $command,$1 in
+    ci,--list)
         for stage in "${STAGES[@]}"; do
             printf '%-8s %s\n' "$stage" "$(describe_stage "$stage")"
         done
         exit 0
         ;;
-    --only)
-        IFS=, read -r -a chosen <<<"${2:?--only needs names of stages}"
+    ci,--only | ci,--done)
+        [[ $# -ge 2 ]] || die "$1 needs names of stages; see tools/dev ci --list"
+        if [[ $1 == --only ]]; then IFS=, read -r -a chosen <<<"$2"; else IFS=, read -r -a before <<<"$2"; fi
         shift
         ;;
-    --update-counts) export UPDATE_COUNTS=1 ;;
-    *) die "tools/dev test knows no option '$1'" ;;
+    *,--update-counts) export UPDATE_COUNTS=1 ;;
+    *) die "tools/dev $command has no option '$1'; see tools/dev help" ;;
     esac
     shift
 done
-for stage in "${chosen[@]}"; do
-    [[ -n $(describe_stage "$stage") ]] || die "no stage named '$stage'; see tools/dev test --list"
+for stage in "${chosen[@]}" "${before[@]}"; do
+    [[ -n $(describe_stage "$stage") ]] || die "there is no stage '$stage'; see tools/dev ci --list"
+done
+for stage in "${before[@]}"; do
+    [[ $(cut -d' ' -f2 "build/ci/$stage.totals" 2>/dev/null) == 0 ]] ||
+        die "stage $stage has not passed in this tree"
 done
 
 ensure_build_tools
 ensure_catch2 native
 ensure_cuda_headers native
+# What several stages compile alike is then compiled once.
+[[ $command == test ]] && ! in_ci || try_commands ccache:ccache || true
 
+TIMEFORMAT='   the stage took %U CPU-seconds as user, %S in the kernel'
 rm -f "$FAILURES"
 started=$SECONDS
 results=()
 passed=0 failed=0 skipped=0
 for stage in "${chosen[@]}"; do
+    if [[ " ${before[*]} " == *" $stage "* ]]; then
+        read -r p f s <"build/ci/$stage.totals"
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+        results+=("$(printf '%-8s %-8s   before   %s' "$stage" ok "$p passed, $f failed, $s skipped")")
+        continue
+    fi
     step "stage $stage: $(describe_stage "$stage")"
     begin=$SECONDS status=0
-    bash tools/ci/stage.sh "$stage" || status=$?
+    time bash tools/ci/stage.sh "$stage" || status=$?
     case $status in
     0) result=ok ;;
     "$SKIP_STATUS") result=SKIPPED ;;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs one stage of `tools/dev test`: stage.sh NAME. Status 77 means skipped.
+# Runs one stage of `tools/dev ci`: stage.sh NAME. Status 77 means skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers stages; do

@@ -1,25 +1,32 @@
-# The stages of `tools/dev test`, one function each, run in order of STAGES. Sourced by stage.sh, in
-# a process of its own for every stage. A stage fails by its status and skips with `skip`.
+# The stages of `tools/dev ci`, one function each, run in order of STAGES. The first is all of
+# `tools/dev test`. Sourced by stage.sh, in a process of its own for every stage. A stage fails by its
+# status and skips with `skip`.
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # for the scripts that source this
-readonly STAGES=(format gcc clang asan tsan both windows aarch64 matrix real bench)
+readonly STAGES=(test format gcc bare both asan tsan windows aarch64 matrix newest real bench fuzz)
+# What a contributor does not wait for: consumers' whole builds, the recordings of real drivers, and
+# what compiles, links or runs something many times over. Suite `ci` marks the tests of other suites.
+readonly GCC_SUITES=(package conformance headers ci)
 # What the cross builds run: everything that needs nothing but the loader and fake libraries.
 readonly CROSS_SUITES=(loader forward values nodriver dropin)
 
 describe_stage() {
     case $1 in
-    format) echo "sources are formatted" ;;
-    gcc) echo "g++, static: every suite, package consumers included; what needs a GPU is compiled" ;;
-    clang) echo "clang++, static, no precompiled headers: every suite but package" ;;
-    asan) echo "address and undefined-behaviour sanitizers" ;;
-    tsan) echo "thread sanitizer: loader, forward, values, dropin" ;;
+    test) echo "g++, static: how the library, the tools and the simulator behave" ;;
+    format) echo "sources are formatted, and include downwards" ;;
+    gcc) echo "the rest of that build: ${GCC_SUITES[*]}; what needs a GPU is compiled" ;;
+    bare) echo "no CUDA but cuda.h, cuda_runtime_api.h and what they include" ;;
     both) echo "static and shared libraries from one build" ;;
+    asan) echo "clang++, address and undefined-behaviour sanitizers; no CUDA but the headers of the wheels" ;;
+    tsan) echo "thread sanitizer, no precompiled headers: loader, forward, values, dropin" ;;
     windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
     aarch64) echo "64-bit Arm, run under QEMU: ${CROSS_SUITES[*]}" ;;
     matrix) echo "headers and libcudart of every supported CUDA release" ;;
+    newest) echo "the same of the newest release, whatever it is" ;;
     real) echo "real NVIDIA driver libraries, without a device" ;;
     bench) echo "benchmarks: instruction counts and sizes" ;;
+    fuzz) echo "all fuzzers at once, for a minute" ;;
     esac
 }
 
@@ -46,6 +53,7 @@ run_suites() {
         *) options+=(--suite "$suite") ;;
         esac
     done
+    rm -f "$dir/meson-logs/testlog.json" # of a run before, where the build fails
     "${TEST_PREFIX[@]}" meson test -C "$dir" --print-errorlogs \
         --timeout-multiplier "${TIMEOUT_FACTOR:-2}" "${options[@]}" || status=$?
     check_counts "$stage" "$dir"
@@ -60,55 +68,110 @@ check_counts() { # STAGE DIR OPTION...
         --failures "$FAILURES" ${UPDATE_COUNTS:+--update} "$@"
 }
 
-# Not optimised, with assertions; debug information, which takes long to write and to link, only as
-# far as a sanitizer's report needs it.
-readonly LINE_NUMBERS=(-Dcpp_args=-g1 -Dc_args=-g1)
-
-build_stage() { # STAGE OPTION...
+# Not optimised, with assertions, without debug information: a sanitizer's reports need -g1. run_suites then builds
+# what its suites need, and no more.
+configure_stage() { # STAGE OPTION...
     local dir=build/ci/$1 options=("${DEVELOPER_OPTIONS[@]}")
     shift
     [[ -z ${WITH_SIMULATOR:-} ]] || options=("${SIMULATOR_OPTIONS[@]}")
     configure "$dir" -Doptimization=0 -Ddebug=false --default-library=static "${options[@]}" "$@"
-    compile "$dir"
+}
+
+build_stage() { # STAGE OPTION...
+    configure_stage "$@"
+    compile "build/ci/$1"
 }
 
 stage_format() {
+    python3 tools/ci/check_includes.py
     bash tools/ci/format.sh --check
+}
+
+# What needs a GPU is part of this build, so that it compiles wherever somebody has one.
+configure_test() {
+    use_compilers g++ gcc
+    WITH_SIMULATOR=1 configure_stage test -Dwerror=true -Dgpu_tests=enabled
+}
+
+# Meson builds what these tests need, and no more.
+stage_test() {
+    local options=() suite status=0
+    for suite in gpu "${GCC_SUITES[@]}"; do
+        options+=(--no-suite "$suite")
+    done
+    run_logged build/ci/test-configure.log "configure" configure_test
+    rm -f build/ci/test/meson-logs/testlog.json # of a run before, where the build fails
+    run_logged build/ci/test.log "build and test" \
+        meson test -C build/ci/test --print-errorlogs --timeout-multiplier 2 "${options[@]}" || status=$?
+    check_counts test build/ci/test
+    return $status
 }
 
 stage_gcc() {
     try_commands cmake:cmake || note "without CMake one of the package consumers is skipped"
-    build_everything
-    run_suites gcc build/ci/gcc -gpu
-}
-# What needs a GPU too, so that it compiles wherever somebody has one.
-build_everything() {
-    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage gcc -Dwerror=true -Dgpu_tests=enabled
+    configure_test
+    compile build/ci/test
+    run_suites gcc build/ci/test "${GCC_SUITES[@]}"
 }
 
-stage_clang() {
-    need_toolchain clang++:clang
-    # Without precompiled headers each file must include what it needs.
-    CXX=clang++ CC=clang build_stage clang -Dwerror=true -Db_pch=false
-    run_suites clang build/ci/clang -package -reports
+# "CUDA headers only": everything is built and tested where there is no other CUDA header and no CUDA library, with
+# the ten files or so that cuda.h and cuda_runtime_api.h need. Stage asan does the same with all headers of the wheels.
+# The ten lie where the toolkit has all of its headers, so that ccache knows what stage test compiled alike.
+stage_bare() {
+    local headers=build/ci/bare-headers
+    if [[ -z ${CUDA_IS_HIDDEN:-} ]]; then
+        rm -rf "$headers"
+        bash tools/ci/bare_headers.sh "$headers" "${HEADER_OPTIONS[@]#-Dheaders_dir=}" | sed 's/^/   /'
+    fi
+    without_cuda bare --headers "$headers"
+    toolkit_has_cuda || HEADER_OPTIONS=("-Dheaders_dir=$PWD/$headers")
+    use_compilers g++ gcc
+    WITH_SIMULATOR=1 build_stage bare -Dwerror=true -Dgpu_tests=enabled
+    run_suites bare build/ci/bare -gpu -package
 }
 
+# without_cuda STAGE [--headers FOLDER]: the rest of the stage runs where no CUDA is installed, or only these headers.
+without_cuda() {
+    local stage=$1
+    shift
+    if [[ -z ${CUDA_IS_HIDDEN:-} ]]; then
+        exec bash tools/ci/without_cuda.sh "$@" bash tools/ci/stage.sh "$stage"
+    fi
+    ! compiler_has cuda_runtime.h || die "the compiler's default path has CUDA headers, of a package: remove it"
+}
+
+stage_both() {
+    use_compilers g++ gcc
+    build_stage both --default-library=both
+    run_suites both build/ci/both loader forward values nodriver dropin info package-both
+}
+
+# The sanitizers' library is shared: the simulator, which tests load, has none of its own then, and tests can put
+# their own operator new before it. What clang finds beyond g++ cannot be helped: the table calls a function of
+# another library, which has types of its own, and newer drivers have values that our enumerations lack.
 stage_asan() {
-    WITH_SIMULATOR=1 CXX=g++ CC=gcc build_stage asan -Db_sanitize=address,undefined \
-        "${LINE_NUMBERS[@]}"
+    need_clang AddressSanitizer -fsanitize=address -shared-libsan
+    without_cuda asan
+    use_compilers clang++ clang
+    local compile="['-g1', '-DTEST_SHARED_SANITIZER', '-fno-sanitize=function,enum']"
+    local link="['-shared-libsan', '-Wl,-rpath,$(clang++ -print-runtime-dir)']"
+    WITH_SIMULATOR=1 configure_stage asan -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=true \
+        "-Dcpp_args=$compile" "-Dc_args=$compile" "-Dcpp_link_args=$link" "-Dc_link_args=$link"
     # LeakSanitizer takes a thread's block of a loaded library for what glibc 2.19 had, where it begins 16
     # bytes behind a page, and ends by a fault of its own: one test program in some hundred. Not told of such
     # blocks, it finds them as it finds all other memory.
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
     ASAN_OPTIONS+=:intercept_tls_get_addr=0
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -headers -reports
+    TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -conformance -ci -reports
 }
 
 # No suppressions. ThreadSanitizer stops at start-up where the kernel randomises addresses further
 # than it knows; a run without randomisation shows the same races.
 stage_tsan() {
-    CXX=g++ CC=gcc build_stage tsan -Db_sanitize=thread "${LINE_NUMBERS[@]}"
+    use_compilers g++ gcc
+    # Without precompiled headers sources must include what they need.
+    configure_stage tsan -Db_sanitize=thread -Dcpp_args=-g1 -Dc_args=-g1 -Db_pch=false
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     tsan_works || TEST_PREFIX=(setarch -R)
     TIMEOUT_FACTOR=6 run_suites tsan build/ci/tsan loader forward values dropin
@@ -117,11 +180,6 @@ tsan_works() {
     local program=build/ci/tsan/tsan-works
     echo 'int main() {}' | g++ -fsanitize=thread -x c++ - -o "$program"
     for _ in 1 2 3 4 5 6 7 8; do "$program" 2>/dev/null || return 1; done
-}
-
-stage_both() {
-    CXX=g++ CC=gcc build_stage both --default-library=both
-    run_suites both build/ci/both loader forward values nodriver dropin info package-both
 }
 
 # Unity builds for subprojects only: that is Catch2, in a third of the time.
@@ -156,12 +214,13 @@ stage_aarch64() {
 }
 
 stage_matrix() { bash tools/ci/matrix.sh; }
+stage_newest() { bash tools/ci/matrix.sh --only newest; }
 
 stage_real() {
     bash tools/ci/real_libraries.sh build/real ||
         skip "real driver libraries cannot be brought to this machine"
-    build_everything
-    CUSHIM_REAL_LIBS=$PWD/build/real run_suites real build/ci/gcc real
+    configure_test
+    CUSHIM_REAL_LIBS=$PWD/build/real run_suites real build/ci/test real
 }
 
 # The benchmarks build what they measure, each with the options it needs.
@@ -174,4 +233,10 @@ stage_bench() {
         --logbase benchmarklog || status=$?
     check_counts bench build/ci/bench --log benchmarklog.json
     return $status
+}
+
+# All run at once, however many processors there are: CI has little time. Below 60 seconds their coverage is not
+# checked.
+stage_fuzz() {
+    bash tools/ci/fuzz.sh --seconds "${FUZZ_SECONDS:-60}" --jobs 5 --totals build/ci/fuzz.totals
 }

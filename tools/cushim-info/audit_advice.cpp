@@ -339,9 +339,10 @@ std::vector<std::string> advice_for(const Audit &audit) {
     add_on_delayed(advice, audit);
     add_on_undefined(advice, audit);
     if (!audit.static_runtime.empty()) {
-        advice.push_back("A static libcudart loads the driver when it is first called, so that it "
-                         "does not keep a program from starting. With cushim's drop-in "
-                         "(cushim-dropin) in its place the file is smaller.");
+        advice.emplace_back(
+            "A static libcudart loads the driver when it is first called, so that it "
+            "does not keep a program from starting. With cushim's drop-in "
+            "(cushim-dropin) in its place the file is smaller.");
     }
     return advice;
 }

@@ -39,6 +39,7 @@ class Walk {
     void remember(const std::string &name, std::size_t index) { known_.emplace(key(name), index); }
 
     const LibrarySearch &search_;
+    SearchBudget budget_;
     std::vector<Dependency> all_;
     std::map<std::string, std::size_t> known_;
 };
@@ -75,7 +76,7 @@ std::vector<Dependency> Walk::from(const fs::path &file) {
 // What is not found is done without, and so is CUDA.
 void Walk::add_auxiliary(const std::string &name, std::size_t wanted_by) {
     if (library_kind(name) == LibraryKind::other &&
-        search_.find(name, loaders_of(wanted_by)).library) {
+        search_.find(name, loaders_of(wanted_by), budget_).library) {
         const std::size_t index = index_of(name, wanted_by);
         all_[wanted_by].needs.push_back(index);
     }
@@ -90,7 +91,7 @@ std::size_t Walk::load(const std::string &name, std::size_t needed_by) {
     if (all_.size() >= most_libraries) {
         throw Unreadable("it needs more libraries than any program does");
     }
-    SearchResult found = search_.find(name, loaders_of(needed_by));
+    SearchResult found = search_.find(name, loaders_of(needed_by), budget_);
     if (found.library && !found.library->binary.name.empty()) {
         const auto same = known_.find(key(found.library->binary.name));
         if (same != known_.end()) {

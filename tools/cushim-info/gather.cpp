@@ -19,11 +19,17 @@ void add_entry_point(const cushim_entry_point *entry_point, void *user) {
 
 Library gather_library(cushim_library which) {
     Library library;
-    library.loaded = cushim_load(which) == CUSHIM_STATE_LOADED;
+    library.used = cushim_load(which) == CUSHIM_STATE_LOADED;
     library.version = cushim_library_version(which);
     cushim_visit_entry_points(which, add_entry_point, &library);
+    for (const EntryPoint &entry : library.entry_points) {
+        if (which == CUSHIM_LIBRARY_DRIVER && entry.introduced == 0) {
+            library.unknown_version.push_back(entry.name);
+        }
+    }
 
     const cushim_report *report = cushim_load_report(which);
+    library.loaded = report->state == CUSHIM_STATE_LOADED;
     library.reason = report->reason;
     library.explanation = text_or_empty(report->explanation);
     library.hint = text_or_empty(report->hint);

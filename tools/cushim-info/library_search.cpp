@@ -1,7 +1,8 @@
 #include "library_search.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <set>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -13,20 +14,44 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Includes of includes; more than that is a circle.
-constexpr int most_includes = 8;
+// More than any system has: a made-up one must not keep the audit busy.
+constexpr std::size_t most_configuration_files = 1000, most_configuration_bytes = 1 << 20,
+                      most_folders = 4096, most_entries = 1 << 17;
 
-// With '*' and '?', as far as files of configuration use them.
+// With '*' and '?', as far as files of configuration use them. The last '*' takes as little as it can, and
+// a character more each time that the rest does not fit: earlier ones need not be tried again.
 bool matches(std::string_view name, std::string_view pattern) {
-    if (pattern.empty()) {
-        return name.empty();
+    constexpr std::size_t none = std::string_view::npos;
+    std::size_t at = 0, in_pattern = 0, star = none, after_star = 0;
+    while (at < name.size()) {
+        const bool has_more = in_pattern < pattern.size();
+        if (has_more && pattern[in_pattern] == '*') {
+            star = in_pattern++;
+            after_star = at;
+        } else if (has_more && (pattern[in_pattern] == '?' || pattern[in_pattern] == name[at])) {
+            ++in_pattern;
+            ++at;
+        } else if (star != none) {
+            in_pattern = star + 1;
+            at = ++after_star;
+        } else {
+            return false;
+        }
     }
-    if (pattern.front() == '*') {
-        return matches(name, pattern.substr(1)) ||
-               (!name.empty() && matches(name.substr(1), pattern));
+    return pattern.find_first_not_of('*', in_pattern) == none;
+}
+
+// What the file has if it is a regular one; anything else could keep a reader waiting.
+std::string configuration_in(const fs::path &file) {
+    try {
+        Source source(file);
+        if (source.size() > most_configuration_bytes) {
+            throw TooMuch(file.string() + " is larger than any such file");
+        }
+        return source.read_some(0, source.size());
+    } catch (const Unreadable &) {
+        return {};
     }
-    return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
-           matches(name.substr(1), pattern.substr(1));
 }
 
 std::string trimmed(const std::string &line) {
@@ -52,7 +77,7 @@ bool replace_token(std::string &text, const std::string &name, const std::string
 } // namespace
 
 LibrarySearch::LibrarySearch(fs::path root) : root_(std::move(root)), lib_names_{"lib64", "lib"} {
-    add_configured(root_.below("/etc/ld.so.conf"), 0);
+    add_configured(root_.below("/etc/ld.so.conf"));
     add_system_folders();
 }
 
@@ -62,6 +87,9 @@ LibrarySearch::Folders LibrarySearch::entries(const fs::path &folder) const {
     std::error_code error;
     for (fs::directory_iterator entry(root_.resolved(folder), error), end; !error && entry != end;
          entry.increment(error)) {
+        if (entries.size() >= most_entries) {
+            throw TooMuch(folder.string() + " has more entries than any such folder");
+        }
         entries.push_back(folder / entry->path().filename());
     }
     std::sort(entries.begin(), entries.end());
@@ -70,7 +98,8 @@ LibrarySearch::Folders LibrarySearch::entries(const fs::path &folder) const {
 
 // Whether it is a library of this architecture. Others are passed over, as the dynamic linker does.
 bool LibrarySearch::try_candidate(SearchResult &result, const fs::path &path,
-                                  const Architecture &architecture) const {
+                                  const Architecture &architecture, SearchBudget &budget) const {
+    budget.take_look();
     std::error_code ignored;
     const fs::path file = root_.resolved(path);
     if (!fs::exists(file, ignored)) {
@@ -79,6 +108,7 @@ bool LibrarySearch::try_candidate(SearchResult &result, const fs::path &path,
     try {
         Source source(file);
         Binary binary = read_binary(source);
+        budget.take_bytes(source.bytes_read());
         if (binary.architecture == architecture) {
             result.library = Loaded{path, std::move(binary)};
             return true;
@@ -92,12 +122,13 @@ bool LibrarySearch::try_candidate(SearchResult &result, const fs::path &path,
 }
 
 SearchResult LibrarySearch::find_dll(const std::string &name,
-                                     const std::vector<const Loaded *> &loaders) const {
+                                     const std::vector<const Loaded *> &loaders,
+                                     SearchBudget &budget) const {
     SearchResult result;
     const std::string wanted = lower_case(name);
     for (const fs::path &entry : entries(loaders.back()->path.parent_path())) {
         if (lower_case(entry.filename().string()) == wanted &&
-            try_candidate(result, entry, loaders.front()->binary.architecture)) {
+            try_candidate(result, entry, loaders.front()->binary.architecture, budget)) {
             break;
         }
     }
@@ -105,24 +136,25 @@ SearchResult LibrarySearch::find_dll(const std::string &name,
 }
 
 SearchResult LibrarySearch::find(const std::string &name,
-                                 const std::vector<const Loaded *> &loaders) const {
+                                 const std::vector<const Loaded *> &loaders,
+                                 SearchBudget &budget) const {
     const Architecture &architecture = loaders.front()->binary.architecture;
     if (architecture.format == Format::pe) {
-        return find_dll(name, loaders);
+        return find_dll(name, loaders, budget);
     }
     SearchResult result;
     if (name.find('/') != std::string::npos) {
         Folders paths;
         add_expanded(paths, {name}, *loaders.front());
         for (const fs::path &path : paths) {
-            if (try_candidate(result, path, architecture)) {
+            if (try_candidate(result, path, architecture, budget)) {
                 break;
             }
         }
         return result;
     }
     for (const fs::path &folder : elf_folders(loaders)) {
-        if (try_candidate(result, folder / name, architecture)) {
+        if (try_candidate(result, folder / name, architecture, budget)) {
             break;
         }
     }
@@ -145,10 +177,26 @@ LibrarySearch::elf_folders(const std::vector<const Loaded *> &loaders) const {
     }
     written.insert(written.end(), default_folders_.begin(), default_folders_.end());
     Folders folders;
-    for (const fs::path &folder : written) {
+    for (const fs::path &folder : without_repetitions(written)) {
         add_with_variants(folders, folder);
     }
     return folders;
+}
+
+// Each where it comes first.
+LibrarySearch::Folders LibrarySearch::without_repetitions(const Folders &folders) {
+    Folders kept;
+    std::set<fs::path> seen;
+    for (const fs::path &folder : folders) {
+        if (!seen.insert(folder).second) {
+            continue;
+        }
+        if (kept.size() >= most_folders) {
+            throw TooMuch("its libraries would be looked for in more folders than any system has");
+        }
+        kept.push_back(folder);
+    }
+    return kept;
 }
 
 // Which processor the program is for nobody here knows.
@@ -175,29 +223,69 @@ void LibrarySearch::add_expanded(Folders &to, const std::vector<std::string> &fo
     }
 }
 
-void LibrarySearch::add_configured(const fs::path &file, int depth) {
-    std::ifstream lines(root_.resolved(file));
-    for (std::string line; std::getline(lines, line);) {
+// Each file once: those that include each other would never end. An include stands for the folders of the
+// file, which come before those of the lines behind it.
+void LibrarySearch::add_configured(const fs::path &configuration) {
+    std::set<fs::path> seen;
+    std::size_t bytes = 0;
+    std::vector<std::istringstream> open; // the innermost last
+    std::vector<fs::path> folders;        // theirs
+    const auto begin = [&](const fs::path &file) {
+        const fs::path found = root_.resolved(file);
+        if (!seen.insert(found.lexically_normal()).second) {
+            return;
+        }
+        if (seen.size() > most_configuration_files) {
+            throw TooMuch(configuration.string() + " includes more files than any system has");
+        }
+        std::string text = configuration_in(found);
+        bytes += text.size();
+        if (bytes > most_configuration_bytes) {
+            throw TooMuch(configuration.string() + " includes more than on any system");
+        }
+        open.emplace_back(std::move(text));
+        folders.push_back(file.parent_path());
+    };
+    begin(configuration);
+    while (!open.empty()) {
+        std::string line;
+        if (!std::getline(open.back(), line)) {
+            open.pop_back();
+            folders.pop_back();
+            continue;
+        }
         const std::string text = trimmed(line);
         if (text.starts_with("include ") || text.starts_with("include\t")) {
-            if (depth < most_includes) {
-                const fs::path pattern = trimmed(text.substr(8));
-                add_included(pattern.has_root_directory() ? root_.below(pattern)
-                                                          : file.parent_path() / pattern,
-                             depth + 1);
-            }
+            const fs::path pattern = trimmed(text.substr(8));
+            Folders included = entries_like(
+                pattern.has_root_directory() ? root_.below(pattern) : folders.back() / pattern);
+            std::for_each(included.rbegin(), included.rend(), begin);
         } else if (text.starts_with("/")) {
             default_folders_.push_back(root_.below(text));
         }
     }
+    default_folders_ = without_repetitions(default_folders_);
 }
 
-void LibrarySearch::add_included(const fs::path &pattern, int depth) {
-    const std::string name = pattern.filename().string();
-    for (const fs::path &entry : entries(pattern.parent_path())) {
-        if (matches(entry.filename().string(), name)) {
-            add_configured(entry, depth);
-        }
+// Those of a folder that a pattern of names fits.
+LibrarySearch::Folders LibrarySearch::entries_like(const fs::path &pattern) const {
+    Folders found = entries(pattern.parent_path());
+    const std::string names = pattern.filename().string();
+    std::erase_if(
+        found, [&](const fs::path &entry) { return !matches(entry.filename().string(), names); });
+    return found;
+}
+
+void SearchBudget::take_look() {
+    if (looks_++ >= most_looks) {
+        throw TooMuch("its libraries would be looked for in more places than any program needs");
+    }
+}
+
+void SearchBudget::take_bytes(std::uint64_t count) {
+    bytes_ += count;
+    if (bytes_ > most_bytes) {
+        throw TooMuch("its libraries have more to read than those of any program");
     }
 }
 

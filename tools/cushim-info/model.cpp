@@ -46,6 +46,8 @@ const char *reason_word(cushim_reason reason) {
         return "unusable";
     case CUSHIM_REASON_CHOSEN_PATH:
         return "chosen_path";
+    case CUSHIM_REASON_SWITCHED_OFF:
+        return "switched_off";
     }
     return "unknown";
 }
@@ -54,6 +56,10 @@ std::size_t resolved_count(const Library &library) {
     const auto &all = library.entry_points;
     return static_cast<std::size_t>(
         std::count_if(all.begin(), all.end(), [](const EntryPoint &e) { return e.status == 0; }));
+}
+
+bool is_unasked(const Library &library) {
+    return library.loaded && !library.used;
 }
 
 std::string answer_text(const Answer &answer) {

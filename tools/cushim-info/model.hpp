@@ -24,6 +24,8 @@ struct EntryPoint {
 
 struct Library {
     bool loaded = false;
+    bool used =
+        false; // false for a libcudart without a driver, too: its functions are not asked for
     cushim_reason reason = CUSHIM_REASON_NONE;
     std::string explanation; // the loader's sentence
     std::string hint;        // the loader's, "" if it has none
@@ -31,7 +33,8 @@ struct Library {
     int version = 0; // packed, 0: unknown
     std::vector<Candidate> candidates;
     std::vector<EntryPoint> entry_points;
-    std::vector<std::string> left_out; // declarations of the headers that the tables lack
+    std::vector<std::string> left_out;        // declarations of the headers that the tables lack
+    std::vector<std::string> unknown_version; // names without a known version, the driver's only
 };
 
 // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, the status of an entry point that came after the driver.
@@ -85,6 +88,9 @@ const char *outcome_word(cushim_outcome outcome);
 const char *reason_word(cushim_reason reason);
 
 std::size_t resolved_count(const Library &library);
+
+// A libcudart that is loaded and not used, since there is no driver: it may have every entry point.
+bool is_unasked(const Library &library);
 
 // "100 (CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected)"
 std::string answer_text(const Answer &answer);

@@ -31,6 +31,9 @@ const char *state_word(const Library &library, const EntryPoint &entry) {
     if (!library.loaded) {
         return "no_library";
     }
+    if (is_unasked(library)) {
+        return "not_asked";
+    }
     return entry.status == requires_newer_driver ? "requires_newer_driver" : "missing";
 }
 
@@ -57,10 +60,12 @@ void write_entry_points(JsonWriter &json, const Library &library, bool with_symb
     json.number(std::uint64_t{library.entry_points.size()});
     json.key("resolved");
     json.number(std::uint64_t{resolved_count(library)});
+    json.key("asked");
+    json.boolean(!is_unasked(library));
     json.key("missing");
     json.begin_array();
     for (const EntryPoint &entry : library.entry_points) {
-        if (entry.status != 0) {
+        if (entry.status != 0 && !is_unasked(library)) {
             json.string(entry.name);
         }
     }
@@ -90,6 +95,8 @@ void write_library(JsonWriter &json, const Library &library, bool with_symbols) 
     write_entry_points(json, library, with_symbols);
     json.key("left_out");
     json.strings(library.left_out);
+    json.key("unknown_version");
+    json.strings(library.unknown_version);
     json.end_object();
 }
 

@@ -15,6 +15,9 @@ std::string version_or_unknown(int version) {
 
 std::string entry_point_summary(const Library &library) {
     const std::size_t total = library.entry_points.size();
+    if (is_unasked(library)) {
+        return std::to_string(total) + ", not asked for: without a driver the runtime is not used";
+    }
     const std::size_t resolved = resolved_count(library);
     std::string text = std::to_string(resolved) + " of " + std::to_string(total) + " resolve";
     if (!library.loaded || resolved == total) {
@@ -60,6 +63,14 @@ void add_library(std::string &out, std::string_view name, const Library &library
                      " declarations of the headers that the tables lack:");
         for (const std::string &declaration : library.left_out) {
             add_line(out, "", declaration);
+        }
+    }
+    if (!library.unknown_version.empty()) {
+        add_line(out, "no version",
+                 "the headers are newer than the CUDA releases that cushim knows, " +
+                     std::to_string(library.unknown_version.size()) + " entry points in all:");
+        for (const std::string &name : library.unknown_version) {
+            add_line(out, "", name);
         }
     }
 }
@@ -125,6 +136,9 @@ std::string state_text(const Library &library, const EntryPoint &entry) {
     }
     if (!library.loaded) {
         return "no library";
+    }
+    if (is_unasked(library)) {
+        return "not asked for";
     }
     if (entry.status == requires_newer_driver) {
         return "needs CUDA " + version_text(entry.introduced);

@@ -212,8 +212,9 @@ void PeReader::read_functions(const std::string &library, std::uint64_t names, s
             throw Unreadable("the file is damaged: it imports more functions than any program");
         }
         Import import;
-        import.name = (entry & by_number) != 0 ? "#" + std::to_string(entry & 0xFFFF)
-                                               : text(entry - bias + 2); // after a hint
+        import.name = (entry & by_number) != 0
+                          ? std::string("#").append(std::to_string(entry & 0xFFFF))
+                          : text(entry - bias + 2); // after a hint
         import.library = library;
         import.at_start = !is_delayed;
         import.is_delayed = is_delayed;

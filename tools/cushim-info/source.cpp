@@ -39,6 +39,7 @@ std::string Source::read(std::uint64_t at, std::uint64_t length) {
         throw Unreadable("the file is cut off or damaged: its " + std::to_string(size_) +
                          " bytes lack what its headers promise");
     }
+    bytes_read_ += length;
     std::string bytes(static_cast<std::size_t>(length), '\0');
     stream_->clear();
     stream_->seekg(static_cast<std::streamoff>(at));

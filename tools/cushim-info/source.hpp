@@ -26,6 +26,7 @@ class Source {
     static Source of_bytes(std::string bytes);
 
     std::uint64_t size() const { return size_; }
+    std::uint64_t bytes_read() const { return bytes_read_; }
 
     // Exactly that many bytes. What does not lie inside the file is refused before anything is
     // allocated for it.
@@ -39,6 +40,7 @@ class Source {
 
     std::unique_ptr<std::istream> stream_;
     std::uint64_t size_ = 0;
+    std::uint64_t bytes_read_ = 0;
 };
 
 } // namespace cushim_info

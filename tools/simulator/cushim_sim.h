@@ -1,9 +1,8 @@
 /* Control of cushim's simulated CUDA driver, for tests: what it answers, what it saw, what is left.
  *
- * The simulated libcuda.so.1 (nvcuda.dll) exports one function more than CUDA's own:
- * cushim_sim_control(). A test gets its address from the library that it loaded, and from then on
- * needs no other link to the simulator. Child processes are set up by the environment variable
- * CUSHIM_SIM, which takes the text that configure() takes.
+ * cushim_sim_find() returns the control table, and is all that a test needs of the simulator. Child
+ * processes are set up by the environment variable CUSHIM_SIM, which takes the text that configure() takes. A
+ * program that does not know the simulator gets its kernels from a shared library: the setting kernels=FILE.
  *
  * A call that fails leaves bytes 0xbd in its outputs: handles, addresses and numbers that nobody can take for
  * good ones. Left out are lists, what the call reads, too, and what real drivers are known to answer.
@@ -16,6 +15,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,7 +121,8 @@ typedef struct cushim_sim {
     void *(*view)(uint64_t device_address, size_t size);
 
     /* Registers what a kernel of this name does, in whatever image it is: a cubin, PTX, or the text form,
-     * which the header's end describes. Null: launches of it compute nothing. Forgotten at a reset. */
+     * which the header's end describes. A null function: launches compute nothing on purpose, and the
+     * report does not list them. Forgotten at a reset. */
     void (*register_kernel)(const char *name, cushim_sim_kernel kernel, void *user);
 
     /* Plans a fault; returns its number, or 0 where no entry point has that name. */
@@ -132,7 +145,8 @@ typedef struct cushim_sim {
     size_t (*leaks)(cushim_sim_line line, void *user);
     /* A line for every misuse since the reset: use after free, double free, wrong context, memory
      * freed while queued work needs it, bytes written before or past an allocation, a kernel that runs with a
-     * pointer to freed memory or to what its device cannot access. A kernel's pointers are its arguments of 8
+     * pointer to freed memory or to what its device cannot access, or whose host function asks for the view of
+     * address 0, the pointer of an empty buffer. A kernel's pointers are its arguments of 8
      * bytes that lie in such memory: addresses are not used again. Returns the number of lines. */
     size_t (*misuses)(cushim_sim_line line, void *user);
 
@@ -157,8 +171,8 @@ typedef struct cushim_sim {
     /* Forgets the misuses so far: for tests that expect them. */
     void (*clear_misuses)(void);
 
-    /* A line for every kernel that was launched and computed nothing, since no host function is
-     * registered under its name. Returns the number of lines. */
+    /* A line for every kernel that was launched and computed nothing, since nothing is registered under its
+     * name: "kernel blur was launched 2 times and computed nothing: ...". Returns the number of lines. */
     size_t (*idle_kernels)(cushim_sim_line line, void *user);
 
     /* A line for what may make a run differ from the next, or mean less than it seems to: queued work that ran
@@ -187,6 +201,40 @@ typedef struct cushim_sim {
 /* What the simulated driver exports under this name. */
 typedef const cushim_sim *(*cushim_sim_control_function)(void);
 #define CUSHIM_SIM_CONTROL "cushim_sim_control"
+
+/* What a library for the setting kernels=FILE defines: called before cuInit returns, or by configure(). It
+ * registers kernels, keeps `sim` for their calls of view(), and calls nothing of CUDA. */
+#ifdef _WIN32
+#define CUSHIM_SIM_EXPORT __declspec(dllexport)
+#else
+#define CUSHIM_SIM_EXPORT __attribute__((visibility("default")))
+#endif
+#define CUSHIM_SIM_KERNELS "cushim_sim_kernels"
+CUSHIM_SIM_EXPORT void cushim_sim_kernels(const cushim_sim *sim);
+
+/* The control table of the simulated driver that cushim uses in this process, be it loaded yet or not; null where
+ * the driver is not simulated. Links with -ldl where the C library needs that. */
+static inline const cushim_sim *cushim_sim_find(void) {
+    const char *const path = getenv("CUSHIM_DRIVER");
+    cushim_sim_control_function function = NULL;
+#ifdef _WIN32
+    HMODULE library = path != NULL && *path != '\0' ? LoadLibraryA(path) : NULL;
+    FARPROC found = library != NULL ? GetProcAddress(library, CUSHIM_SIM_CONTROL) : NULL;
+    if (found == NULL) {
+        library = GetModuleHandleA("nvcuda.dll");
+        found = library != NULL ? GetProcAddress(library, CUSHIM_SIM_CONTROL) : NULL;
+    }
+#else
+    void *library = path != NULL && *path != '\0' ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    void *found = library != NULL ? dlsym(library, CUSHIM_SIM_CONTROL) : NULL;
+    if (found == NULL) {
+        library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        found = library != NULL ? dlsym(library, CUSHIM_SIM_CONTROL) : NULL;
+    }
+#endif
+    memcpy(&function, &found, sizeof function);
+    return function != NULL ? function() : NULL;
+}
 
 /* Settings:
  *   devices=N            number of devices, 0 to 16; default 1. Of these a process sees what the variable
@@ -221,9 +269,13 @@ typedef const cushim_sim *(*cushim_sim_control_function)(void);
  *                        given), after, async, hang, delay=MICROSECONDS. OPTION: sticky, p=PROBABILITY (in place
  *                        of NTH, as p=0.1), seed=N. "fault=cuMemAlloc:3:2:sticky": from the third allocation on,
  *                        all are out of memory
+ *                        "fault=cuMemAlloc:p=0.1:2": each fails with a probability of one in ten
+ *   kernels=FILE         shared library that registers kernels; may be given repeatedly. Its function
+ *                        cushim_sim_kernels is called before cuInit returns, or by configure()
  *   log=0|1              list calls
- *   report=0|1|fail      at exit, print leaks, misuses and notes to standard error; with fail the process
- *                        ends with status 1 where there are leaks or misuses; default 0
+ *   report=0|1|fail      at exit, print leaks, misuses, kernels that computed nothing, and notes to standard
+ *                        error; with fail the process ends with status 1 where there is anything but notes;
+ *                        default 0
  *   abort=0|1            abort at the first misuse, with its text on standard error; default 0
  */
 

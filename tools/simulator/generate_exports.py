@@ -138,7 +138,7 @@ class Library:
         self.status = {"driver": "CUresult", "runtime": "cudaError_t"}[key]
         self.convention = {"driver": "CUDAAPI", "runtime": "CUDARTAPI"}[key]
         self.headers = {
-            "driver": ['"driver/core/call.hpp"'],
+            "driver": ['"driver/call/call.hpp"'],
             "runtime": ['"runtime/call.hpp"'],
         }[key]
         self.call = {"driver": "sim::Call", "runtime": "sim::runtime::Call"}[key]

@@ -6,13 +6,14 @@ parenthesis and is not understood is reported, never dropped silently.
 """
 
 import dataclasses
+import itertools
 import os
 import re
 
 TOKEN = re.compile(
     r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\.?\d(?:[\w.]|[eEpP][+-])*|\.\.\.|::|->|[^\s\w]'
 )
-LINE_MARKER = re.compile(r'^#\s*(?:line\s+)?\d+\s+"((?:[^"\\]|\\.)*)"')
+LINE_MARKER = re.compile(r'^#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"')
 # Words that change nothing about the type of a function.
 DECORATION = {'extern', '"C"', 'static', 'inline', '__inline__', '__inline', '__forceinline',
               '__extension__', '__stdcall', '__cdecl', '__fastcall', '__vectorcall', '__restrict',
@@ -44,16 +45,50 @@ class NotUnderstood(Exception):
     """A construct that this parser does not know."""
 
 
+class Damaged(Exception):
+    """The headers are not what a table can be made of: one line, which begins with file and line."""
+
+
+class Unclosed(Exception):
+    """A bracket without its partner: where nothing behind it can be understood. Its token's index."""
+
+
+class HeaderText(str):
+    """Lines of headers, and where each of them stands: (file, line)."""
+
+    places = ()
+
+    def __add__(self, more):
+        """What is appended stands nowhere."""
+        text = HeaderText(str(self) + more)
+        text.places = [*self.places, *[('(added)', 1)] * (text.count('\n') + 1 - len(self.places))]
+        return text
+
+    def place(self, offset):
+        """Of the character there: "/usr/local/cuda/include/cuda.h:12"."""
+        line = self.count('\n', 0, offset)
+        return '{}:{}'.format(*self.places[line])
+
+    def place_of_token(self, index):
+        return self.place(next(itertools.islice(TOKEN.finditer(self), index, None)).start())
+
+
 def text_of_headers(preprocessed, wanted):
     """The lines that come from headers whose file name `wanted` accepts, in order."""
-    lines, inside = [], False
-    for line in preprocessed.splitlines():
+    lines, places, inside, file, number = [], [], False, '', 0
+    for line in preprocessed.split('\n'):
         marker = LINE_MARKER.match(line)
         if marker:
-            inside = wanted(os.path.basename(marker.group(1).replace('\\\\', '/')))
-        elif inside and not line.lstrip().startswith('#'):
+            file, number = marker['file'].replace('\\\\', '/'), int(marker['line'])
+            inside = wanted(os.path.basename(file))
+            continue
+        if inside and not line.lstrip().startswith('#'):
             lines.append(line)
-    return '\n'.join(lines)
+            places.append((file, number))
+        number += 1
+    text = HeaderText('\n'.join(lines))
+    text.places = places
+    return text
 
 
 def tokenize(text):
@@ -75,6 +110,23 @@ def matching(tokens, start):
     raise NotUnderstood('unbalanced ' + opening)
 
 
+def matching_at_top(tokens, start):
+    try:
+        return matching(tokens, start)
+    except NotUnderstood:
+        raise Unclosed(start) from None
+
+
+def declarations_of(text):
+    """Each declaration of a HeaderText as a list of tokens."""
+    tokens = tokenize(text)
+    try:
+        yield from top_level_declarations(tokens)
+    except Unclosed as unclosed:
+        index = unclosed.args[0]
+        raise Damaged(f'{text.place_of_token(index)}: {tokens[index]} is never closed') from None
+
+
 def top_level_declarations(tokens):
     """Yields each declaration as a list of tokens; looks into extern "C" blocks."""
     current, index = [], 0
@@ -88,7 +140,7 @@ def top_level_declarations(tokens):
             if len(current) >= 2 and current[-2:] in (['extern', '"C"'], ['extern', '"C++"']):
                 current = []
             else:
-                end = matching(tokens, index)
+                end = matching_at_top(tokens, index)
                 current.extend(tokens[index:end + 1])
                 index = end
                 if current[0] not in ('typedef', 'struct', 'union', 'enum', 'extern', 'class'):
@@ -97,7 +149,7 @@ def top_level_declarations(tokens):
         elif token == '}':
             current = []
         elif token in '([':
-            end = matching(tokens, index)
+            end = matching_at_top(tokens, index)
             current.extend(tokens[index:end + 1])
             index = end
         else:
@@ -220,7 +272,7 @@ def functions_of(text, prefix):
     """The functions that the text declares, by name; those that it defines itself, as names; and the
     declarations that were not understood."""
     found, defined, left_out = {}, [], []
-    for tokens in top_level_declarations(tokenize(text)):
+    for tokens in declarations_of(text):
         if not declares_a_name(tokens, prefix):
             continue
         if tokens[0] == 'static':  # no export: the header's own adaptor
@@ -249,15 +301,17 @@ def typedef_of(tokens_by_name, name):
     body = tokens[1:-1]
     if body[0] in ('struct', 'union') and is_identifier(body[1]):
         return (body[0], body[1])
+    if body[0] == 'enum':  # its values are not negative
+        return ('type', 'unsigned int')
     if '{' in body or '(' in body:
         return None
     return ('type', spell(body))
 
 
-def typedefs_in(tokens):
+def typedefs_in(text):
     """The tokens of each typedef, by each name that it introduces last."""
     found = {}
-    for declaration in top_level_declarations(tokens):
+    for declaration in declarations_of(text):
         if declaration[0] == 'typedef' and is_identifier(declaration[-1]):
             for part in split_at_commas(declaration):
                 name = part[-1]
@@ -269,4 +323,4 @@ def typedefs_in(tokens):
 def strip_declarators(tokens):
     """`struct X { } A, B` without its declarators: `struct X { }`."""
     first = split_at_commas(tokens)[0]
-    return first[:-1] if is_identifier(first[-1]) else first
+    return first[:-1] if first and is_identifier(first[-1]) else first

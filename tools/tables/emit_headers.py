@@ -67,19 +67,25 @@ def adaptor(row, name):
             f'    return CUSHIM_LOAD_SLOT(cushim_slot_{row.name})({arguments(function)});\n}}\n')
 
 
-def include(header, packed):
-    """Says what is missing where a consumer's headers are fewer than those of the build."""
-    return (f'#if !__has_include(<{header}>)\n'
-            f'#error "cushim was built with CUDA {version_text(packed)} headers that include {header}, '
-            f'and this program is compiled without it: build both with the same CUDA headers."\n'
-            f'#endif\n#include <{header}>\n')
+def include(table, packed):
+    """A program without CUDA headers gets one error, which says what to do. #error would not end the
+    compilation, and after the check g++ 12 takes an #include of the same name for done."""
+    needed = [table.api.header] + table.beside
+    missing = ' || '.join(f'!__has_include(<{header}>)' for header in needed)
+    version = f'{version_text(packed)}.*'
+    wheels = (f'nvidia-cuda-runtime=={version} nvidia-cuda-crt=={version}' if packed >= 13000 else
+              f'nvidia-cuda-runtime-cu{packed // 1000}=={version} nvidia-cuda-crt')
+    return (f'#if {missing}\n'
+            f'#include "cushim: {" or ".join(needed)} not found. Add -I with the include folder of a '
+            f'CUDA toolkit, or of the unpacked wheels of: pip download --no-deps {wheels}"\n'
+            f'#endif\n#include <{table.api.header}>\n')
 
 
 def table_header(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Table functions of the CUDA {api.key} API, one per exported name. See table.hpp. */\n'
-    text += ''.join(include(h, packed) for h in table.headers)
+    text += include(table, packed)
     text += '#include <cushim/config.h>\n'
     text += GUARD.format(version=version_text(packed), major=packed // 1000, packed=packed,
                          macro=api.version_macro)

@@ -11,6 +11,7 @@ ANSWERED = {
     'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
     'cudaGetDeviceCount', 'cudaDriverGetVersion', 'cudaRuntimeGetVersion', 'cudaCreateChannelDesc',
 }
+NAMES_STATUSES = {'cuGetErrorName', 'cuGetErrorString'}
 # Of these, the ones that an absent library is no failure of, and that so leave cudaGetLastError alone.
 QUIET = {'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
          'cudaDriverGetVersion', 'cudaRuntimeGetVersion', 'cudaCreateChannelDesc'}
@@ -28,7 +29,8 @@ def thunk(api, row):
     if name in ANSWERED:
         more = ', ' + arguments(function) if function.parameters else ''
         absent = f'return cushim::absent::{name}(cushim_status{more});'
-        if function.result == api.status:  # the library is there, and lacks just this function
+        # The library is there, and lacks just this function. A status still has a name.
+        if function.result == api.status and name not in NAMES_STATUSES:
             absent = (f'if (cushim_is_missing(cushim_status)) '
                       f'return static_cast<{api.status}>(cushim_status); ') + absent
     elif function.result == api.status:

@@ -4,10 +4,9 @@ import dataclasses
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
-from . import declarations, versions
+from . import declarations, profiler, versions
 
 # The views of the headers. Later ones only add names: the older ABI versions show in the last.
 VIEWS = {
@@ -27,12 +26,16 @@ ADAPTORS = {'cuGetProcAddress_ptsz': 'cuGetProcAddress',
 NOT_READ = ('cuda_device_runtime_api.h',)
 
 
+# Headers that cuda_runtime_api.h includes and that are not in the same package.
+PACKAGED_APART = ('crt/host_defines.h',)
+
+
 @dataclasses.dataclass
 class Api:
     key: str            # "driver"
     table: str          # the class: "DriverTable"
     header: str         # the header that has to be there
-    more_headers: list  # headers that may be there
+    more_headers: list  # headers that may be there: profiler.py has their functions
     prefix: re.Pattern  # of the names that it declares
     status: str         # the type of a status
     convention: str     # the macro of the calling convention
@@ -79,6 +82,7 @@ class Table:
     forward_declared: list  # tags of structs that only the internal view shows
     headers: list           # those that it was read from, in the order to include them
     macros: list            # names of members that are macros in some view, or may become one
+    beside: list            # headers that come in a package of their own and that these include
 
 
 class Preprocessor:
@@ -100,8 +104,7 @@ class Preprocessor:
                 flags += ['-dM'] if show_macros else []
             done = subprocess.run(self.command + flags + [source], capture_output=True, check=False)
         if done.returncode != 0:
-            sys.exit(f'generate_tables: the compiler cannot preprocess {", ".join(headers)}:\n'
-                     + done.stderr.decode(errors='replace'))
+            raise declarations.Damaged(first_error(done))
         return done.stdout.decode(errors='replace')
 
     def where(self, header):
@@ -114,28 +117,68 @@ class Preprocessor:
                               check=False)
         for line in done.stdout.decode(errors='replace').splitlines():
             marker = declarations.LINE_MARKER.match(line)
-            if marker and os.path.basename(marker.group(1)) == header:
-                return os.path.dirname(marker.group(1))
+            if marker and os.path.basename(marker['file']) == header:
+                return os.path.dirname(marker['file'])
         return None
+
+    def path(self, header):
+        """The header itself, which must be there."""
+        folder = self.where(header)
+        if folder is None:
+            raise declarations.Damaged(f'{header}:1: the compiler does not say where this header is')
+        return os.path.join(folder, header)
+
+    def end(self, header):
+        """The place where a header lacks something: its last line."""
+        path = self.path(header)
+        return f'{path}:{max(1, len(read(path).splitlines()))}'
+
+
+def read(path):
+    with open(path, encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+def first_error(done):
+    """One line of what a compiler said, which begins with file and line."""
+    lines = [line for line in done.stderr.decode(errors='replace').splitlines() if line.strip()]
+    errors = [line for line in lines if re.search(r'\berror\b', line)]
+    return (errors + lines + [f'the compiler ends with status {done.returncode}'])[0]
+
+
+CUDA_VERSION = re.compile(r'^[ \t]*#[ \t]*define[ \t]+CUDA_VERSION\b[ \t]*(?P<value>[^\n]*)', re.M)
 
 
 def cuda_version(preprocessor):
-    probe = preprocessor.run(['cuda.h'], [], show_macros=True)
-    match = re.search(r'#define CUDA_VERSION (\d+)', probe)
+    """As the preprocessor has it, or else as the header spells it."""
+    text = preprocessor.run(['cuda.h'], [], show_macros=True)
+    match = CUDA_VERSION.search(text)
+    path = preprocessor.path('cuda.h')
+    in_header = CUDA_VERSION.search(read(path))
+    match = match or in_header
     if not match:
-        folder = preprocessor.where('cuda.h')
-        with open(os.path.join(folder, 'cuda.h'), encoding='utf-8', errors='replace') as header:
-            match = re.search(r'#define CUDA_VERSION (\d+)', header.read())
-    return int(match.group(1))
+        raise declarations.Damaged(f'{preprocessor.end("cuda.h")}: nothing here defines CUDA_VERSION')
+    value = re.sub(r'/\*.*|//.*', '', match['value']).strip()
+    number = re.fullmatch(r'\(?\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)?', value)
+    packed = int(number[1], 16 if number[1][:2] in ('0x', '0X') else 10) if number else 0
+    if not 1000 <= packed < 1000000:
+        line = read(path).count('\n', 0, in_header.start()) + 1 if in_header else 1
+        raise declarations.Damaged(f'{path}:{line}: CUDA_VERSION is {value or "empty"}, which is not '
+                                   'a version of CUDA')
+    return packed
 
 
-def read_table(api, preprocessor):
-    headers = [api.header] + [h for h in api.more_headers if preprocessor.where(h)]
+def read_table(api, preprocessor, packed):
+    folder = preprocessor.where(api.header)
+    # In another folder there may be those of another CUDA version.
+    headers = [api.header] + [h for h in api.more_headers if preprocessor.where(h) == folder]
+    absent = ''.join(profiler.declarations_of(h, packed) for h in api.more_headers
+                     if h not in headers)
     texts = {view: preprocessor.run(headers, macros) for view, macros in VIEWS.items()}
     rows, left_out = {}, []
     for view, text in texts.items():
         unite(rows, left_out, view, api, declarations.functions_of(
-            declarations.text_of_headers(text, set(headers).__contains__), api.prefix))
+            declarations.text_of_headers(text, set(headers).__contains__) + absent, api.prefix))
     left_out += declared_elsewhere(api, texts['internal'], headers, rows)
     for row in rows.values():
         row.alias_taken = row.name + '_v1' in rows
@@ -143,7 +186,7 @@ def read_table(api, preprocessor):
     for row in rows.values():
         # A macro that expands to its own name, as some do in the plain view, redirects nothing.
         row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
-    tags = spell_hidden_types(rows, texts, left_out)
+    tags = spell_hidden_types(api, rows, texts, left_out)
     introduced = versions.introduced_versions(rows, preprocessor.where('cuda.h'))
     for name, row in rows.items():
         row.introduced = introduced.get(name, 0) if api is DRIVER else 0
@@ -151,7 +194,8 @@ def read_table(api, preprocessor):
     members = {m for row in rows.values() for m in [row.name] + row.members + row.adaptors}
     may_be_macros = members & set().union(*macros.values())
     may_be_macros |= {row.name for row in rows.values() if row.bare}
-    return Table(api, list(rows.values()), left_out, tags, headers, sorted(may_be_macros))
+    beside = [h for h in PACKAGED_APART if f'/{h}"' in texts['plain'].replace('\\\\', '/')]
+    return Table(api, list(rows.values()), left_out, tags, headers, sorted(may_be_macros), beside)
 
 
 def unite(rows, left_out, view, api, found):
@@ -199,19 +243,19 @@ def macros_by_text(preprocessor, headers):
     """Every macro that the headers define anywhere: for a compiler that cannot list them."""
     found = set()
     for header in headers:
-        path = os.path.join(preprocessor.where(header), header)
-        with open(path, encoding='utf-8', errors='replace') as file:
-            found |= set(re.findall(r'^\s*#\s*define\s+(\w+)', file.read(), re.M))
+        text = read(preprocessor.path(header))
+        found |= set(re.findall(r'^\s*#\s*define\s+(\w+)', text, re.M))
     return found
 
 
-def spell_hidden_types(rows, texts, left_out):
-    """Spells types that the plain view does not show as what they stand for."""
-    visible = set(declarations.tokenize(texts['plain']))
-    hidden = declarations.typedefs_in(declarations.tokenize(
-        re.sub(r'^#.*$', '', texts['internal'], flags=re.M)))
+def spell_hidden_types(api, rows, texts, left_out):
+    """Spells types that the plain view of the main header does not show as what they stand for."""
+    visible = set(declarations.tokenize(declarations.text_of_headers(
+        texts['plain'], lambda name: name not in api.more_headers)))
+    hidden = declarations.typedefs_in(
+        declarations.text_of_headers(texts['internal'], lambda name: True))
     tags = []
-    for row in [r for r in rows.values() if 'plain' not in r.views]:
+    for row in list(rows.values()):
         try:
             for part in row.function.parameters:
                 part.type = respell(part.type, visible, hidden, tags)

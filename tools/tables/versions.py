@@ -1,12 +1,21 @@
-"""Which CUDA version introduced an exported name, from the PFN typedefs of cudaTypedefs.h.
+"""Which CUDA version introduced an exported name of the driver.
 
-PFN_<base>_v<version>[_ptsz|_ptds]: the sorted versions of a base name correspond in order to its
-sorted exports (bare, _v2, _v3, ...).
+cudaTypedefs.h has it, in the form PFN_<base>_v<version>[_ptsz|_ptds]: the sorted versions of a base
+name correspond in order to its sorted exports (bare, _v2, _v3, ...). Not every package of headers has
+cudaTypedefs.h. introduced.txt therefore holds the versions of released names.
 """
 
 import collections
 import os
 import re
+import textwrap
+
+RELEASED = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'introduced.txt')
+NOTICE = '''\
+# The CUDA version that introduced each name that a released driver exports: VERSION NAME...
+# Generated from the cudaTypedefs.h of all headers up to the CUDA_VERSION below. To add newer ones:
+#   tools/generate_tables.py --add-versions --include FOLDER_WITH_CUDA_H -- c++
+'''
 
 EXPORT = re.compile(r'(?P<base>\w+?)(?:_v(?P<abi>\d+))?(?P<variant>_ptsz|_ptds)?')
 TYPEDEF = re.compile(r'\bPFN_(?P<base>\w+?)_v(?P<version>\d{4,6})(?P<variant>_ptsz|_ptds)?\b')
@@ -19,6 +28,38 @@ def split_export(name):
 
 
 def introduced_versions(names, header_folder):
+    """The version by exported name; a name that neither the headers nor the table have is missing."""
+    return released_versions()[1] | told_versions(names, header_folder)
+
+
+def released_versions():
+    """The CUDA version up to which the table in introduced.txt goes, and the version by name."""
+    up_to, versions = 0, {}
+    with open(RELEASED, encoding='utf-8') as file:
+        for line in file:
+            first, *rest = line.split()
+            if first == 'up_to':
+                up_to = int(rest[0])
+            elif first != '#':
+                versions.update((name, int(first)) for name in rest)
+    return up_to, versions
+
+
+def add_released(packed, told):
+    """Writes introduced.txt with more names. Returns those for which it has another version."""
+    up_to, versions = released_versions()
+    differing = [name for name in told if versions.get(name, told[name]) != told[name]]
+    names = collections.defaultdict(list)
+    for name, version in sorted((versions | told).items()):
+        names[version].append(name)
+    with open(RELEASED, 'w', encoding='utf-8', newline='\n') as file:
+        file.write(f'{NOTICE}up_to {max(up_to, packed)}\n')
+        for version, group in sorted(names.items()):
+            file.writelines(f'{version} {line}\n' for line in textwrap.wrap(' '.join(group), 93))
+    return differing
+
+
+def told_versions(names, header_folder):
     """The version by exported name; a name that the typedef headers do not tell is missing."""
     versions = collections.defaultdict(set)
     for file in ('cudaTypedefs.h', 'cudaProfilerTypedefs.h'):

@@ -451,6 +451,12 @@ Error Error::unsupported_platform(const char *detail) noexcept {
     return make(parts);
 }
 
+bool operator==(const Error &left, const Error &right) noexcept {
+    return left.kind_ == right.kind_ && left.api_ == right.api_ && left.status_ == right.status_ &&
+           left.required_ == right.required_ && left.installed_ == right.installed_ &&
+           std::strcmp(left.entry_point_, right.entry_point_) == 0;
+}
+
 const char *Error::message() const noexcept {
     ErrorText *text = load_text(text_);
     if (text != nullptr) {
@@ -474,6 +480,10 @@ void Error::release(ErrorText *text) noexcept {
 }
 
 namespace detail {
+
+Error no_host_memory() noexcept {
+    return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+}
 
 void abort_with(const Error &error) noexcept {
     // The only place where cushim prints, or ends a program: its author asked for a value that is

@@ -6,14 +6,15 @@
 #include <cushim/unique_fd.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
 namespace cushim::detail {
 
 // unsupported_platform where memory is not shared in this way.
-Result<void> need_descriptors() noexcept;
-Result<void> need_nt_handles() noexcept;
+Result<void> require_descriptors() noexcept;
+Result<void> require_nt_handles() noexcept;
 
 // File descriptors. Where there are none, unsupported_platform.
 
@@ -44,15 +45,28 @@ struct ArrivedDescriptors {
 
 // Whether what is sent may arrive in pieces; invalid_argument for what is no such socket.
 Result<bool> is_stream_socket(int socket) noexcept;
-// Waits until the system has taken some bytes, and says how many; with a descriptor unless that is -1.
+
+// When a message must be complete, however many waits and signals there are on the way.
+struct SocketDeadline {
+    bool waits = true;                   // false for a socket that is not to block
+    std::int64_t ends = 0;               // in nanoseconds of the steady clock
+    Result<void> check() const noexcept; // CUDA_ERROR_TIMEOUT once it is over
+};
+// From now on, by the socket's own time limit.
+Result<SocketDeadline> sending_deadline(int socket) noexcept;
+Result<SocketDeadline> receiving_deadline(int socket) noexcept;
+
+// Waits until the system has taken some bytes, and returns how many; with a descriptor unless that is -1.
 // Errors: CUDA_ERROR_TIMEOUT, CUDA_ERROR_OPERATING_SYSTEM.
-Result<std::size_t> send_some(int socket, SocketBytes bytes, int descriptor) noexcept;
+Result<std::size_t> send_some(int socket, SocketBytes bytes, int descriptor,
+                              const SocketDeadline &deadline) noexcept;
 // Waits until some bytes are there; none at the end. Where descriptors are lost, that is an error.
 struct Received {
     std::size_t size = 0;
     bool cut = false; // there was no room for the end of it, which is lost
 };
-Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors &arrived) noexcept;
+Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors &arrived,
+                              const SocketDeadline &deadline) noexcept;
 
 // Files.
 

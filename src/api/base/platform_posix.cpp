@@ -67,11 +67,11 @@ bool lead_to_one_file(int descriptor, int other) noexcept {
 
 } // namespace
 
-Result<void> need_descriptors() noexcept {
+Result<void> require_descriptors() noexcept {
     return {};
 }
 
-Result<void> need_nt_handles() noexcept {
+Result<void> require_nt_handles() noexcept {
     return Error::unsupported_platform("only Windows has NT handles to share memory with");
 }
 

@@ -9,7 +9,8 @@
 namespace cushim::detail {
 
 Result<std::string> make_temporary_file() {
-    const char *const folder = std::getenv("TMPDIR");
+    // A process with elevated rights writes nowhere that its caller names.
+    const char *const folder = secure_getenv("TMPDIR");
     std::string path = folder != nullptr && folder[0] == '/' ? folder : "/tmp";
     path += "/cushim-XXXXXX";
     const int descriptor = mkstemp(path.data());

@@ -1,9 +1,15 @@
 #include "platform.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <limits>
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 
 #include <cushim/driver_table.hpp>
@@ -20,15 +26,70 @@ Error socket_error(const char *call, int code) noexcept {
                          late ? "the socket's time is up" : std::strerror(code));
 }
 
-// Signals of the process do not end a wait.
+constexpr std::int64_t nanosecond = 1, microsecond = 1000 * nanosecond,
+                       millisecond = 1000 * microsecond, second = 1000 * millisecond;
+
+std::int64_t steady_now() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+// SO_SNDTIMEO or SO_RCVTIMEO, of which 0 means none.
+Result<SocketDeadline> deadline_of(int socket, int option) noexcept {
+    timeval limit{};
+    socklen_t size = sizeof limit;
+    if (getsockopt(socket, SOL_SOCKET, option, &limit, &size) != 0) {
+        return socket_error("getsockopt", errno);
+    }
+    const int flags = fcntl(socket, F_GETFL);
+    if (flags < 0) {
+        return socket_error("fcntl", errno);
+    }
+    SocketDeadline deadline;
+    deadline.waits = (flags & O_NONBLOCK) == 0;
+    const std::int64_t now = steady_now(), farthest = std::numeric_limits<std::int64_t>::max();
+    const bool is_limited = limit.tv_sec != 0 || limit.tv_usec != 0;
+    const bool is_far = limit.tv_sec >= (farthest - now) / second - 1;
+    deadline.ends = is_limited && !is_far
+                        ? now + limit.tv_sec * second + limit.tv_usec * microsecond
+                        : farthest;
+    return deadline;
+}
+
+// Waits until the socket is ready. Signals of the process do not end a wait, and do not prolong it.
+Result<void> wait_until(int socket, short events, const SocketDeadline &deadline,
+                        const char *call) noexcept {
+    constexpr std::int64_t longest = 60 * second; // what poll takes is an int of milliseconds
+    for (;;) {
+        const std::int64_t left = deadline.waits ? deadline.ends - steady_now() : 0;
+        if (left <= 0) {
+            return socket_error(call, EAGAIN);
+        }
+        const std::int64_t step = std::min(left, longest);
+        pollfd entry = {socket, events, 0};
+        const int ready = poll(&entry, 1, static_cast<int>((step + millisecond - 1) / millisecond));
+        if (ready > 0) {
+            return {}; // or it is in an error, which the call will report
+        }
+        if (ready < 0 && errno != EINTR) {
+            return socket_error("poll", errno);
+        }
+    }
+}
+
+// `call` must not block.
 template <class Call>
-Result<std::size_t> repeat(const char *name, Call call) noexcept {
+Result<std::size_t> repeat(const char *name, int socket, short events,
+                           const SocketDeadline &deadline, Call call) noexcept {
     for (;;) {
         const ssize_t size = call();
         if (size >= 0) {
             return static_cast<std::size_t>(size);
         }
-        if (errno != EINTR) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            CUSHIM_TRY_VOID(wait_until(socket, events, deadline, name));
+        } else if (errno != EINTR) {
             return socket_error(name, errno);
         }
     }
@@ -101,20 +162,38 @@ Result<bool> is_stream_socket(int socket) noexcept {
     return type == SOCK_STREAM;
 }
 
-Result<std::size_t> send_some(int socket, SocketBytes bytes, int descriptor) noexcept {
+Result<void> SocketDeadline::check() const noexcept {
+    if (waits && steady_now() >= ends) {
+        return socket_error("poll", EAGAIN);
+    }
+    return {};
+}
+
+Result<SocketDeadline> sending_deadline(int socket) noexcept {
+    return deadline_of(socket, SO_SNDTIMEO);
+}
+
+Result<SocketDeadline> receiving_deadline(int socket) noexcept {
+    return deadline_of(socket, SO_RCVTIMEO);
+}
+
+Result<std::size_t> send_some(int socket, SocketBytes bytes, int descriptor,
+                              const SocketDeadline &deadline) noexcept {
     Message message(bytes);
     if (descriptor >= 0) {
         attach(message, descriptor);
     }
-    return repeat("sendmsg", [&] { return sendmsg(socket, &message.header, MSG_NOSIGNAL); });
+    return repeat("sendmsg", socket, POLLOUT, deadline,
+                  [&] { return sendmsg(socket, &message.header, MSG_NOSIGNAL | MSG_DONTWAIT); });
 }
 
-Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors &arrived) noexcept {
+Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors &arrived,
+                              const SocketDeadline &deadline) noexcept {
     Message message(bytes);
-    CUSHIM_TRY(const std::size_t size, repeat("recvmsg", [&] {
+    CUSHIM_TRY(const std::size_t size, repeat("recvmsg", socket, POLLIN, deadline, [&] {
                    message.header.msg_control = message.control;
                    message.header.msg_controllen = sizeof message.control;
-                   return recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
+                   return recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
                }));
     take_all(message, arrived);
     if ((message.header.msg_flags & MSG_CTRUNC) != 0) {

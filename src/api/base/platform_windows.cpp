@@ -19,11 +19,11 @@ Error no_descriptors() noexcept {
 
 } // namespace
 
-Result<void> need_descriptors() noexcept {
+Result<void> require_descriptors() noexcept {
     return no_descriptors();
 }
 
-Result<void> need_nt_handles() noexcept {
+Result<void> require_nt_handles() noexcept {
     return {};
 }
 
@@ -49,11 +49,21 @@ Result<bool> is_stream_socket(int) noexcept {
     return no_descriptors();
 }
 
-Result<std::size_t> send_some(int, SocketBytes, int) noexcept {
+Result<void> SocketDeadline::check() const noexcept {
+    return {};
+}
+Result<SocketDeadline> sending_deadline(int) noexcept {
+    return no_descriptors();
+}
+Result<SocketDeadline> receiving_deadline(int) noexcept {
+    return no_descriptors();
+}
+Result<std::size_t> send_some(int, SocketBytes, int, const SocketDeadline &) noexcept {
     return no_descriptors();
 }
 
-Result<Received> receive_some(int, SocketBytes, ArrivedDescriptors &) noexcept {
+Result<Received> receive_some(int, SocketBytes, ArrivedDescriptors &,
+                              const SocketDeadline &) noexcept {
     return no_descriptors();
 }
 

@@ -10,10 +10,15 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <new>
 #include <thread>
+
+#include <cushim/driver_table.hpp>
+
+#include "state.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -46,6 +51,8 @@ class List {
 
 class Queue {
   public:
+    const unsigned int generation = cushim_fork_generation();
+
     bool start() noexcept {
         const std::lock_guard lock(mutex_);
         runs_ = runs_ || start_thread();
@@ -72,13 +79,35 @@ class Queue {
         } while (!handed_over_.empty());
     }
 
+    // Until nothing is left, at most for so long; returns whether that is so. A closure that calls exit() is
+    // on the thread itself, which cannot wait for its own end.
+    bool wait_until_empty(std::chrono::milliseconds longest_wait) noexcept {
+        std::unique_lock lock(mutex_);
+        if (!runs_) {
+            return true;
+        }
+        if (thread_ == std::this_thread::get_id()) {
+            return false;
+        }
+        wanted_ = begun_ + 1; // what is not ready is asked at once
+        changed_.notify_all();
+        return changed_.wait_for(lock, longest_wait, [this] { return is_empty(); });
+    }
+
   private:
     using Milliseconds = std::chrono::milliseconds;
     static constexpr Milliseconds shortest{1}, longest{32};
 
+    // not_ready_ is the thread's alone while a pass is under way.
+    bool is_empty() const noexcept {
+        return handed_over_.empty() && begun_ == done_ && not_ready_.empty();
+    }
+
     bool start_thread() noexcept {
         try {
-            std::thread([this] { run(); }).detach();
+            std::thread thread([this] { run(); });
+            thread_ = thread.get_id();
+            thread.detach();
             return true;
         } catch (const std::exception &) { // system_error, bad_alloc
             return false;
@@ -134,24 +163,44 @@ class Queue {
     List not_ready_;
     unsigned long long begun_ = 0, done_ = 0, wanted_ = 0; // passes over the lists
     bool runs_ = false;
+    std::thread::id thread_;
 };
 
-// The queue of this process: another one in the child of a fork, whose parent's may be locked for ever.
-// Null where there is no memory for it.
+constinit std::atomic<Queue *> current_queue{nullptr};
+
+// The queue of this process, if there is one yet. That of a parent may be locked by a thread that the child
+// does not have.
+Queue *existing_queue() noexcept {
+    Queue *const queue = current_queue.load(std::memory_order_acquire);
+    return queue != nullptr && queue->generation == cushim_fork_generation() ? queue : nullptr;
+}
+
+// The queue of this process; null if its allocation fails.
 Queue *queue() noexcept {
-    struct Slot {
-        std::mutex mutex;
-        Queue *queue = nullptr;
-        unsigned int generation = 0;
-    };
-    alignas(Slot) static unsigned char place[sizeof(Slot)];
-    static Slot *const slot = new (place) Slot;
-    const std::lock_guard lock(slot->mutex);
-    if (slot->queue == nullptr || slot->generation != cushim_fork_generation()) {
-        slot->queue = new (std::nothrow) Queue;
-        slot->generation = cushim_fork_generation();
+    Queue *before = current_queue.load(std::memory_order_acquire);
+    if (before != nullptr && before->generation == cushim_fork_generation()) {
+        return before;
     }
-    return slot->queue;
+    Queue *const made = new (std::nothrow) Queue;
+    if (made == nullptr || current_queue.compare_exchange_strong(before, made)) {
+        return made;
+    }
+    delete made;
+    return before; // another thread of this process was faster
+}
+
+// How long a process's exit waits for what is not released yet.
+constexpr std::chrono::seconds longest_exit{2};
+
+void release_at_exit() {
+    Queue *const own = existing_queue();
+    // On Windows a DLL's handler runs when the thread is gone already.
+    if (own == nullptr || cushim_exiting() != 0) {
+        return;
+    }
+    if (!own->wait_until_empty(longest_exit)) {
+        report_teardown({CUDA_ERROR_TIMEOUT, "wait_for_released_closures"});
+    }
 }
 
 } // namespace
@@ -179,8 +228,15 @@ void release_never(Released *released) noexcept {
 }
 
 void wait_for_released() noexcept {
-    if (Queue *const own = queue()) {
+    if (Queue *const own = existing_queue()) {
         own->wait();
+    }
+}
+
+void release_before_exit() noexcept {
+    static constinit std::atomic<bool> is_registered{false};
+    if (!is_registered.exchange(true)) {
+        std::atexit(release_at_exit);
     }
 }
 

@@ -27,4 +27,9 @@ bool prepare_release() noexcept;
 // asked after this call.
 void wait_for_released() noexcept;
 
+// From the first call on, the process's exit waits until everything that was handed over is deleted, at most for
+// two seconds; what is left then is reported to the teardown sink. To be called right after cushim_watch_exit(), so
+// that the wait comes before the driver's own teardown, and before destructors stop calling the driver.
+void release_before_exit() noexcept;
+
 } // namespace cushim::detail

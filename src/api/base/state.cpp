@@ -3,9 +3,10 @@
 #include <cushim/loader.h>
 #include <cushim/teardown.hpp>
 
-#include <mutex>
+#include <atomic>
 
 #include "call.hpp"
+#include "fork_guard.hpp"
 #include "relaxed_capture.hpp"
 #include "resets.hpp"
 #include "runtime_call.hpp"
@@ -13,12 +14,14 @@
 namespace cushim {
 namespace {
 
-std::mutex sink_mutex;
-constinit TeardownSinkSetting sink_setting;
+// The one that counts and the one to be set next: a fork in the middle of a change leaves the older one whole.
+constinit ForkLock sink_lock;
+constinit TeardownSinkSetting sinks[2];
+constinit std::atomic<unsigned int> sink_index{0};
 
 TeardownSinkSetting current_sink() noexcept {
-    const std::lock_guard lock(sink_mutex);
-    return sink_setting;
+    const detail::LockGuard guard(sink_lock);
+    return sinks[sink_index.load(std::memory_order_relaxed)];
 }
 
 // A driver call of a destructor may crash once the process exits; in the child of a fork it would
@@ -69,10 +72,11 @@ detail::Destroyed end(detail::State *state) noexcept {
 } // namespace
 
 TeardownSinkSetting set_teardown_sink(TeardownSinkSetting setting) noexcept {
-    const std::lock_guard lock(sink_mutex);
-    const TeardownSinkSetting before = sink_setting;
-    sink_setting = setting;
-    return before;
+    const detail::LockGuard guard(sink_lock);
+    const unsigned int before = sink_index.load(std::memory_order_relaxed);
+    sinks[1 - before] = setting;
+    sink_index.store(1 - before, std::memory_order_release);
+    return sinks[before];
 }
 
 namespace detail {

@@ -7,7 +7,7 @@
 //     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags));
 //     return Event(state->event, state.take());
 //
-// What an object needs is a member of its state, a Need: it goes after the object is destroyed.
+// What an object needs is a member of its state, a KeepAlive: it goes after the object is destroyed.
 #pragma once
 
 #include <cushim/handle.hpp>
@@ -49,21 +49,32 @@ struct State {
     std::atomic<bool> owned{false};
     const InCapture in_capture;
     const unsigned int generation = cushim_fork_generation();
+    // The device of the object, for to_text(); -1 if only CUDA knows it. Set before the state has an
+    // owner.
+    int device_ordinal = -1;
 };
 
+inline int ordinal_of(const State *state) noexcept {
+    return state != nullptr ? state->device_ordinal : -1;
+}
+template <class Value>
+int ordinal_of(const Owner<Value> &owner) noexcept {
+    return ordinal_of(Access::state(owner));
+}
+
 // One more owner of something that an object needs, as long as this lives.
-class Need {
+class KeepAlive {
   public:
-    Need() noexcept = default;
+    KeepAlive() noexcept = default;
     template <class Value>
-    explicit Need(const Owner<Value> &owner) noexcept : Need(Access::state(owner)) {}
-    explicit Need(State *state) noexcept : state_(state) {
+    explicit KeepAlive(const Owner<Value> &owner) noexcept : KeepAlive(Access::state(owner)) {}
+    explicit KeepAlive(State *state) noexcept : state_(state) {
         if (state_ != nullptr) {
             add_owner(state_);
         }
     }
-    Need(Need &&other) noexcept : state_(other.state_) { other.state_ = nullptr; }
-    Need &operator=(Need &&other) noexcept {
+    KeepAlive(KeepAlive &&other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+    KeepAlive &operator=(KeepAlive &&other) noexcept {
         State *const old = state_;
         state_ = other.state_;
         other.state_ = nullptr;
@@ -72,7 +83,7 @@ class Need {
         }
         return *this;
     }
-    ~Need() {
+    ~KeepAlive() {
         if (state_ != nullptr) {
             drop_owner(state_);
         }
@@ -130,7 +141,7 @@ template <class S, class... Arguments>
 Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
     S *const state = new (std::nothrow) S(static_cast<Arguments &&>(arguments)...);
     if (state == nullptr) [[unlikely]] {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        return no_host_memory();
     }
     return NewState<S>(state);
 }

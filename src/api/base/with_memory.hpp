@@ -4,16 +4,19 @@
 #include <cushim/result.hpp>
 
 #include <new>
+#include <stdexcept>
 
 namespace cushim::detail {
 
-// What f() answers; out_of_memory where it throws std::bad_alloc.
+// What f() answers; out_of_memory where it throws std::bad_alloc or std::length_error.
 template <class F>
 auto with_memory(F &&f) noexcept -> decltype(f()) {
     try {
         return f();
     } catch (const std::bad_alloc &) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        return no_host_memory();
+    } catch (const std::length_error &) {
+        return no_host_memory();
     }
 }
 

@@ -8,7 +8,7 @@
 namespace cushim::detail {
 
 template <class Handle>
-Result<void> need_handle(Handle handle) noexcept {
+Result<void> require_handle(Handle handle) noexcept {
     if (handle == Handle{}) {
         return Error::invalid_argument("the handle is null");
     }
@@ -17,16 +17,16 @@ Result<void> need_handle(Handle handle) noexcept {
 
 // The same of memory and addresses, which have a size.
 template <class Handle>
-Result<void> need_handle_of(Handle handle, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(need_handle(handle));
+Result<void> require_handle_of(Handle handle, std::size_t size) noexcept {
+    CUSHIM_TRY_VOID(require_handle(handle));
     return size != 0 ? Result<void>() : Error::invalid_argument("adopting 0 bytes");
 }
 
 // The same of what lives in a context.
 template <class Handle>
-Result<void> need_handle_in(const Context &context, Handle handle) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
-    return need_handle(handle);
+Result<void> require_handle_in(const Context &context, Handle handle) noexcept {
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    return require_handle(handle);
 }
 
 } // namespace cushim::detail

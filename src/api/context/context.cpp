@@ -3,10 +3,10 @@
 #include <cushim/init.hpp>
 
 #include "adopting.hpp"
-#include "call.hpp"
+#include "base/call.hpp"
+#include "base/resets.hpp"
+#include "base/state.hpp"
 #include "in_context.hpp"
-#include "resets.hpp"
-#include "state.hpp"
 
 namespace cushim {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using detail::Destroyed;
 
 struct PrimaryContextState final : detail::State {
-    explicit PrimaryContextState(Device of) noexcept : device(of) {}
+    explicit PrimaryContextState(Device of) noexcept : device(of) { device_ordinal = of.native(); }
     Destroyed destroy() noexcept override {
         return CUSHIM_DESTROY(cuDevicePrimaryCtxRelease, device.native(), device.native());
     }
@@ -25,6 +25,23 @@ struct CreatedContextState final : detail::State {
     Destroyed destroy() noexcept override { return CUSHIM_DESTROY(cuCtxDestroy, context, context); }
     CUcontext context = nullptr;
 };
+
+void pop_if_current(CUcontext context) noexcept {
+    CUcontext current = nullptr;
+    if (driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context) {
+        (void)driver().cuCtxPopCurrent(&current);
+    }
+}
+
+// After a creation that failed: CUDA may have made the context all the same, and current. Where it did not, the
+// handle has no meaning.
+void destroy_if_current(CUcontext context) noexcept {
+    CUcontext current = nullptr;
+    if (context != nullptr && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+        current == context) {
+        (void)driver().cuCtxDestroy(context); // which pops it
+    }
+}
 
 } // namespace
 
@@ -46,7 +63,10 @@ Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state
     if (current == context) {
         return ContextScope(0, state);
     }
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxPushCurrent, context));
+    if (const Result<void> pushed = CUSHIM_DRIVER(cuCtxPushCurrent, context); !pushed) {
+        pop_if_current(context); // a call that failed may have been done
+        return pushed.error();
+    }
     return ContextScope(cushim_fork_generation() + 1, state);
 }
 
@@ -73,7 +93,12 @@ Result<Context> Context::primary(Device device) noexcept {
 Result<Context> Context::create(Device device, unsigned int flags) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxCreate_v2, &state->context, flags, device.native()));
+    state->device_ordinal = device.native();
+    if (const auto made = CUSHIM_DRIVER(cuCtxCreate_v2, &state->context, flags, device.native());
+        !made) {
+        destroy_if_current(state->context);
+        return made.error();
+    }
     Context created(state->context, state.take());
     // CUDA made it current.
     CUcontext popped = nullptr;
@@ -82,7 +107,7 @@ Result<Context> Context::create(Device device, unsigned int flags) noexcept {
 }
 
 Result<Context> Context::adopt(CUcontext context) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle(context));
+    CUSHIM_TRY_VOID(detail::require_handle(context));
     CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
     state->context = context;
     return Context(context, state.take());
@@ -120,7 +145,7 @@ Result<void> Context::reset_primary(Device device) noexcept {
 // --- asking
 
 Result<void> Context::make_current() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, "the context is empty"));
     return CUSHIM_DRIVER(cuCtxSetCurrent, native());
 }
 
@@ -170,13 +195,13 @@ Result<StreamPriorities> Context::stream_priorities() const noexcept {
 }
 
 Result<void> Context::enable_peer_access(const Context &peer) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(peer, "the peer's context is empty"));
+    CUSHIM_TRY_VOID(detail::require(peer, "the peer's context is empty"));
     CUSHIM_TRY(const ContextScope scope, enter());
     return CUSHIM_DRIVER(cuCtxEnablePeerAccess, peer.native(), 0);
 }
 
 Result<void> Context::disable_peer_access(const Context &peer) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(peer, "the peer's context is empty"));
+    CUSHIM_TRY_VOID(detail::require(peer, "the peer's context is empty"));
     CUSHIM_TRY(const ContextScope scope, enter());
     return CUSHIM_DRIVER(cuCtxDisablePeerAccess, peer.native());
 }

@@ -5,7 +5,7 @@
 #include <cushim/context.hpp>
 #include <cushim/init.hpp>
 
-#include "call.hpp"
+#include "base/call.hpp"
 
 namespace cushim {
 

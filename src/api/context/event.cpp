@@ -59,7 +59,7 @@ Result<Event> Event::create(const Context &context, const EventOptions &options)
 }
 
 Result<Event> Event::adopt(const Context &context, CUevent event) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle_in(context, event));
+    CUSHIM_TRY_VOID(detail::require_handle_in(context, event));
     CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
     state->event = event;
     return Event(event, state.take());
@@ -70,8 +70,8 @@ Event Event::borrow(CUevent event) noexcept {
 }
 
 Result<void> Event::record(const Stream &stream) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
     const CUresult status = driver().cuEventRecord(native(), stream.native());
     if (status == CUDA_SUCCESS) {
         return {};
@@ -83,7 +83,7 @@ Result<void> Event::record(const Stream &stream) const noexcept {
 }
 
 Result<bool> Event::query() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     const CUresult status = driver().cuEventQuery(native());
     if (status == CUDA_ERROR_NOT_READY) {
         return false;
@@ -93,13 +93,13 @@ Result<bool> Event::query() const noexcept {
 }
 
 Result<void> Event::synchronize() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     return CUSHIM_DRIVER(cuEventSynchronize, native());
 }
 
 Result<float> Event::elapsed_since(const Event &earlier) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY_VOID(detail::need(earlier, "the earlier event is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(earlier, "the earlier event is empty"));
     float milliseconds = 0;
     const CUresult status =
         driver().cuEventElapsedTime_v1(&milliseconds, earlier.native(), native());

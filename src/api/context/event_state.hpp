@@ -3,7 +3,7 @@
 
 #include <cushim/event.hpp>
 
-#include "call.hpp"
+#include "base/call.hpp"
 #include "in_context.hpp"
 
 namespace cushim::detail {

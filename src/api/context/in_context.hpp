@@ -3,25 +3,28 @@
 
 #include <cushim/context.hpp>
 
-#include "resets.hpp"
-#include "state.hpp"
+#include "base/resets.hpp"
+#include "base/state.hpp"
 
 namespace cushim::detail {
 
 struct InContext : State {
     explicit InContext(const Context &in, InCapture call = InCapture::unsafe) noexcept
-        : State(call), need(in), context(in.native()), resets_before(resets_of(in.native())) {}
+        : State(call), keep_context(in), context(in.native()),
+          resets_before(resets_of(in.native())) {
+        device_ordinal = ordinal_of(in);
+    }
 
     bool is_gone() const noexcept override { return resets_of(context) != resets_before; }
     Result<ContextScope> enter() const noexcept { return ContextScope::enter(context); }
     // For what is made in the same one.
     Context shared_context() const noexcept {
         Context shared;
-        need.share(shared, context);
+        keep_context.share(shared, context);
         return shared;
     }
 
-    const Need need;
+    const KeepAlive keep_context;
     const CUcontext context;
     const unsigned int resets_before;
 };
@@ -55,7 +58,7 @@ Destroyed destroy_only_in(CUcontext context, Destroy destroy) noexcept {
 
 // Refuses an empty owner, which to CUDA would be the default stream, the current context or worse.
 template <class Value>
-Result<void> need(const Owner<Value> &owner, const char *empty) noexcept {
+Result<void> require(const Owner<Value> &owner, const char *empty) noexcept {
     if (!owner) {
         return Error::invalid_argument(empty);
     }

@@ -1,6 +1,6 @@
 #include "release_stream.hpp"
 
-#include "call.hpp"
+#include "base/call.hpp"
 #include "in_context.hpp"
 #include "stream_context.hpp"
 
@@ -16,7 +16,7 @@ struct LentStreamState final : InContext {
 } // namespace
 
 Result<Stream> keep_for_release(const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (is_default(stream.native())) {
         return Error::invalid_argument(
             "a default stream is another one wherever another context is current");

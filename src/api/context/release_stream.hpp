@@ -4,7 +4,7 @@
 
 #include <cushim/stream.hpp>
 
-#include "state.hpp"
+#include "base/state.hpp"
 
 namespace cushim::detail {
 

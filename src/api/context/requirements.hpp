@@ -11,7 +11,7 @@ namespace cushim::detail {
 
 // For what is an enumerator or a field, which an older driver refuses without saying why.
 // requires_newer_driver of `what`; where there is no driver, why there is none.
-inline Result<void> need_feature(Feature feature, const char *what) noexcept {
+inline Result<void> require_feature(Feature feature, const char *what) noexcept {
     const Version installed = driver_version();
     if (supports(installed, feature)) {
         return {};
@@ -21,13 +21,13 @@ inline Result<void> need_feature(Feature feature, const char *what) noexcept {
     }
     return Error::requires_newer_driver(what, required_version(feature), installed);
 }
-inline Result<void> need_feature(Feature feature) noexcept {
-    return need_feature(feature, name(feature));
+inline Result<void> require_feature(Feature feature) noexcept {
+    return require_feature(feature, name(feature));
 }
 
 // not_supported_by_device with this text where the device's attribute is 0.
-inline Result<void> need_attribute(Device device, CUdevice_attribute attribute,
-                                   const char *otherwise) noexcept {
+inline Result<void> require_attribute(Device device, CUdevice_attribute attribute,
+                                      const char *otherwise) noexcept {
     CUSHIM_TRY(const int value, device.attribute(attribute));
     if (value == 0) {
         return Error::make({.kind = ErrorKind::not_supported_by_device, .detail = otherwise});
@@ -35,9 +35,9 @@ inline Result<void> need_attribute(Device device, CUdevice_attribute attribute,
     return {};
 }
 
-inline Result<void> need_virtual_memory(Device device) noexcept {
-    return need_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED,
-                          "it has no virtual memory management");
+inline Result<void> require_virtual_memory(Device device) noexcept {
+    return require_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED,
+                             "it has no virtual memory management");
 }
 
 } // namespace cushim::detail

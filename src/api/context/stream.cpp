@@ -1,12 +1,9 @@
 #include <cushim/stream.hpp>
 
 #include "adopting.hpp"
-#include "call.hpp"
+#include "base/call.hpp"
 #include "event_state.hpp"
-#include "graph_driver.hpp"
-#include "graph_uses.hpp"
 #include "in_context.hpp"
-#include "release_later.hpp"
 
 namespace cushim {
 namespace {
@@ -39,33 +36,6 @@ Result<void> check_interprocess(const Event &event, const Stream &stream) noexce
     return Error::make({.kind = ErrorKind::wrong_context, .detail = why});
 }
 
-// A closure on its way through the driver.
-struct HostFunction final : detail::Released {
-    explicit HostFunction(const detail::Closure &of) noexcept : closure(of) {}
-    ~HostFunction() override { closure.destroy(closure.object); }
-
-    const detail::Closure closure;
-};
-
-// The older kind of callback, since it comes on failures, too: the closure is not lost.
-void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
-    auto *const function = static_cast<HostFunction *>(user);
-    if (status == CUDA_SUCCESS) {
-        function->closure.call(function->closure.object);
-    }
-    detail::release_later(function);
-}
-
-// Captured, it is called in every launch, and is the graphs' that may run it.
-Result<void> capture_closure(const Stream &stream, const detail::Closure &closure) noexcept {
-    const detail::GraphApi &api = detail::driver_graphs;
-    detail::NewUses uses({{}, closure});
-    CUgraph graph = nullptr;
-    CUSHIM_TRY_VOID(detail::captured_graph(stream.native(), &graph));
-    CUSHIM_TRY_VOID(detail::give_uses(api, graph, std::move(uses)));
-    return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
-}
-
 } // namespace
 
 Result<Stream> Stream::create(const Context &context, const StreamOptions &options) noexcept {
@@ -86,7 +56,7 @@ Stream Stream::per_thread() noexcept {
 }
 
 Result<Stream> Stream::adopt(const Context &context, CUstream stream) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle_in(context, stream));
+    CUSHIM_TRY_VOID(detail::require_handle_in(context, stream));
     CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
     state->stream = stream;
     return Stream(stream, state.take());
@@ -97,12 +67,12 @@ Stream Stream::borrow(CUstream stream) noexcept {
 }
 
 Result<void> Stream::synchronize() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     return CUSHIM_DRIVER(cuStreamSynchronize, native());
 }
 
 Result<bool> Stream::query() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     const CUresult status = driver().cuStreamQuery(native());
     if (status == CUDA_ERROR_NOT_READY) {
         return false;
@@ -112,28 +82,28 @@ Result<bool> Stream::query() const noexcept {
 }
 
 Result<void> Stream::wait_event(const Event &event) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY_VOID(detail::need(event, "the event is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(event, "the event is empty"));
     CUSHIM_TRY_VOID(check_interprocess(event, *this));
     return CUSHIM_DRIVER(cuStreamWaitEvent, native(), event.native(), 0);
 }
 
 Result<int> Stream::priority() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     int priority = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetPriority, native(), &priority));
     return priority;
 }
 
 Result<unsigned int> Stream::flags() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     unsigned int flags = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetFlags, native(), &flags));
     return flags;
 }
 
 Result<Context> Stream::context() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUcontext context = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCtx_v1, native(), &context));
     return Context::borrow(context);
@@ -141,44 +111,13 @@ Result<Context> Stream::context() const noexcept {
 
 Result<unsigned long long> Stream::id() const noexcept {
 #if CUDA_VERSION >= 12000
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     unsigned long long id = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetId, native(), &id));
     return id;
 #else
     return Error::requires_newer_headers("cuStreamGetId", Version::of(12, 0));
 #endif
-}
-
-Result<void> Stream::launch_closure(detail::Closure closure) const noexcept {
-    if (closure.object == nullptr) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-    }
-    const auto capture = capture_status();
-    if (capture && *capture == CaptureStatus::active) {
-        return capture_closure(*this, closure);
-    }
-    auto *const function = new (std::nothrow) HostFunction(closure);
-    if (function == nullptr) {
-        closure.destroy(closure.object);
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-    }
-    const auto queue = [&]() noexcept -> Result<void> {
-        CUSHIM_TRY_VOID(capture);
-        if (!detail::prepare_release()) {
-            return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
-        }
-        return CUSHIM_DRIVER(cuStreamAddCallback, native(), run_host_function, function, 0);
-    };
-    Result<void> queued = queue();
-    if (!queued) {
-        delete function;
-    }
-    return queued;
-}
-
-void wait_for_released_closures() noexcept {
-    detail::wait_for_released();
 }
 
 } // namespace cushim

@@ -4,7 +4,7 @@
 
 #include <cushim/stream.hpp>
 
-#include "call.hpp"
+#include "base/call.hpp"
 
 namespace cushim::detail {
 

@@ -10,8 +10,8 @@
 
 #include <vector>
 
-#include "call.hpp"
-#include "state.hpp"
+#include "base/call.hpp"
+#include "base/state.hpp"
 
 namespace cushim::detail {
 
@@ -170,8 +170,8 @@ struct GraphApi {
     Result<void> (*user_object_create)(CUuserObject *object, void *user,
                                        void (*destroy)(void *)) noexcept;
     Result<void> (*user_object_release)(CUuserObject object) noexcept;
-    // The graph takes the caller's reference over.
-    Result<void> (*user_object_give)(CUgraph graph, CUuserObject object) noexcept;
+    // The graph takes a reference of its own.
+    Result<void> (*user_object_retain)(CUgraph graph, CUuserObject object) noexcept;
 };
 
 extern const GraphApi driver_graphs;

@@ -1,8 +1,8 @@
 // Adding nodes to graphs, ordering, changing and destroying them.
 #include <cushim/graph.hpp>
 
-#include "graph_adding.hpp"
-#include "graph_parameters.hpp"
+#include "adding.hpp"
+#include "parameters.hpp"
 
 namespace cushim {
 namespace {
@@ -38,7 +38,7 @@ Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
 Result<GraphNode> Graph::add_host_closure(const GraphDependencies &dependencies,
                                           detail::Closure closure) const noexcept {
     if (closure.object == nullptr) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        return detail::no_host_memory();
     }
     return add(dependencies, detail::HostNode{closure.call, closure.object}, {{}, closure});
 }
@@ -134,8 +134,8 @@ Result<void> change_edges(GraphState &state, ChangeEdges change, std::span<const
         return {};
     }
     NodeHandles sources, targets;
-    CUSHIM_TRY_VOID(sources.fill(*state.book, from));
-    CUSHIM_TRY_VOID(targets.fill(*state.book, to));
+    CUSHIM_TRY_VOID(sources.fill(*state.identity, from));
+    CUSHIM_TRY_VOID(targets.fill(*state.identity, to));
     CUSHIM_TRY(const ContextScope scope, state.enter());
     return change(state.graph, {sources.data(), targets.data(), data, from.size()});
 }
@@ -186,25 +186,29 @@ Result<void> Graph::set(const GraphNode &node, const NodeParameters &parameters,
                         const detail::NodeUses &uses) const noexcept {
     NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
     CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, kept));
-    CUSHIM_TRY_VOID(
-        state->api().calls_of(parameters.type()).set(node.native(), parameters, state->context));
-    state->uses.keep(std::move(kept));
-    return {};
+    Result<void> done =
+        state->api().calls_of(parameters.type()).set(node.native(), parameters, state->context);
+    if (done || detail::may_be_done(done.error())) {
+        state->uses.keep(std::move(kept));
+    }
+    return done;
 }
 
 Result<void> Graph::destroy_node(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return detail::with_memory([&]() -> Result<void> {
-        state->book->prepare_to_forget(node.native());
-        CUSHIM_TRY_VOID(state->api().destroy_node(node.native()));
-        state->book->forget(node.native());
-        return {};
+        state->identity->prepare_to_forget(node.native());
+        Result<void> destroyed = state->api().destroy_node(node.native());
+        if (destroyed || detail::may_be_done(destroyed.error())) {
+            state->identity->forget(node.native());
+        }
+        return destroyed;
     });
 }
 

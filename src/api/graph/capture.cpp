@@ -1,11 +1,11 @@
 #include <cushim/capture.hpp>
 #include <cushim/runtime_graph.hpp>
 
-#include "call.hpp"
-#include "graph_node_handles.hpp"
-#include "graph_state.hpp"
-#include "runtime_call.hpp"
-#include "stream_context.hpp"
+#include "base/call.hpp"
+#include "base/runtime_call.hpp"
+#include "context/stream_context.hpp"
+#include "node_handles.hpp"
+#include "state.hpp"
 
 namespace cushim {
 namespace {
@@ -18,15 +18,6 @@ using detail::GraphState;
 
 constexpr const char *empty = "the stream is empty";
 
-Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) noexcept {
-    CUSHIM_TRY_VOID(detail::need(stream, empty));
-    CUSHIM_TRY(const Context context, context_of(stream));
-    CUSHIM_TRY(const ContextScope scope, context.enter());
-    CUSHIM_TRY_VOID(api.capture.begin(stream.native(), mode));
-    (void)detail::capture_ends(stream.native()); // which somebody else has ended
-    return {};
-}
-
 // Whatever it answers, the stream is captured no more if that can be had: a capture that did not end for a reason
 // that passes is ended at the second try, and what it was may be in *graph then, too.
 Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) noexcept {
@@ -37,9 +28,11 @@ Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) n
                    : Error::make({.kind = ErrorKind::capture_invalidated, .api = api.api});
     }
     *graph = nullptr;
+    // Where that cannot be asked either, the capture may go on.
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    (void)driver().cuStreamIsCapturing(stream, &status);
-    if (status != CU_STREAM_CAPTURE_STATUS_NONE && !api.capture.end(stream, graph)) {
+    const bool is_known = driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS;
+    const bool may_go_on = !is_known || status != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (may_go_on && !api.capture.end(stream, graph)) {
         *graph = nullptr;
     }
     return ended;
@@ -81,8 +74,38 @@ void drop(const Ended &ended) noexcept {
     }
 }
 
+// A beginning that failed may have begun the capture all the same, unless the stream was captured before: 401. Into
+// `target`, unless that is null.
+void undo_begin(const GraphApi &api, const Stream &stream, CUcontext context, GraphState *target,
+                const Error &failure) noexcept {
+    if (!detail::may_be_done(failure) || failure.status() == CUDA_ERROR_ILLEGAL_STATE) {
+        return;
+    }
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (driver().cuStreamIsCapturing(stream.native(), &status) == CUDA_SUCCESS &&
+        status != CU_STREAM_CAPTURE_STATUS_NONE) {
+        if (target != nullptr) {
+            target->known.capture_begins(stream.native());
+        }
+        drop(end_whatever(api, stream, context));
+    }
+}
+
+Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) noexcept {
+    CUSHIM_TRY_VOID(detail::require(stream, empty));
+    CUSHIM_TRY(const Context context, context_of(stream));
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    Result<void> begun = api.capture.begin(stream.native(), mode);
+    if (!begun) {
+        undo_begin(api, stream, context.native(), nullptr, begun.error());
+        return begun;
+    }
+    (void)detail::capture_ends(stream.native()); // which somebody else has ended
+    return begun;
+}
+
 Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(detail::need(stream, empty));
+    CUSHIM_TRY_VOID(detail::require(stream, empty));
     // Whatever else fails, the capture ends.
     const auto context = context_of(stream);
     auto state = context ? detail::make_graph_state(*context, api)
@@ -90,7 +113,9 @@ Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
     const Ended ended = end_whatever(api, stream, context ? context->native() : nullptr);
     if (!ended.result || !state) {
         drop(ended);
-        return ended.result ? state.error() : ended.result.error();
+        // Without a context the runtime API cannot end it: why there is none is the reason.
+        const bool lacks_context = !context && api.api == Api::runtime;
+        return ended.result || lacks_context ? state.error() : ended.result.error();
     }
     if (!ended.is_new) {
         return Error::invalid_argument(
@@ -137,19 +162,23 @@ Result<Graph> rt::end_capture(const Stream &stream) noexcept {
 
 Result<void> Stream::begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
                                       CaptureMode mode) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
     detail::NodeHandles before;
-    CUSHIM_TRY_VOID(before.fill(*state->book, dependencies.nodes()));
+    CUSHIM_TRY_VOID(before.fill(*state->identity, dependencies));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->api().capture.begin_to(
-        native(), {nullptr, state->graph, before.data(), before.size(), state->context}, mode));
-    state->known.capture_begins(native());
-    return {};
+    Result<void> begun = state->api().capture.begin_to(
+        native(), {nullptr, state->graph, before.data(), before.size(), state->context}, mode);
+    if (begun) {
+        state->known.capture_begins(native());
+    } else {
+        undo_begin(state->api(), *this, state->context, state, begun.error());
+    }
+    return begun;
 }
 
 Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     // Whatever is wrong with the graph, the capture ends.
     const auto state = detail::state_of_graph(graph);
     const Ended ended = state ? end_whatever((*state)->api(), *this, (*state)->context)
@@ -164,7 +193,7 @@ Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
 }
 
 Result<CaptureStatus> Stream::capture_status() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUstreamCaptureStatus status{};
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamIsCapturing, native(), &status));
     return static_cast<CaptureStatus>(status);

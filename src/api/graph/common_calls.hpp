@@ -5,8 +5,8 @@
 #include <memory>
 #include <new>
 
-#include "graph_api.hpp"
-#include "needs.hpp"
+#include "api.hpp"
+#include "context/requirements.hpp"
 
 namespace cushim::detail {
 
@@ -21,12 +21,13 @@ struct FlagNames {
     const char *device_launch;
     const char *use_node_priority;
 };
-inline Result<void> need_flags(const InstantiateOptions &options, const FlagNames &names) noexcept {
+inline Result<void> require_flags(const InstantiateOptions &options,
+                                  const FlagNames &names) noexcept {
     if (options.device_launch) {
-        CUSHIM_TRY_VOID(need_feature(Feature::graph_device_launch, names.device_launch));
+        CUSHIM_TRY_VOID(require_feature(Feature::graph_device_launch, names.device_launch));
     }
     if (options.use_node_priority) {
-        CUSHIM_TRY_VOID(need_feature(Feature::graph_node_priorities, names.use_node_priority));
+        CUSHIM_TRY_VOID(require_feature(Feature::graph_node_priorities, names.use_node_priority));
     }
     return {};
 }
@@ -66,7 +67,7 @@ template <class Native>
 Result<EdgeArray<Native>> edge_array(std::size_t count) noexcept {
     EdgeArray<Native> data(new (std::nothrow) Native[count]());
     if (!data) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        return no_host_memory();
     }
     return data;
 }

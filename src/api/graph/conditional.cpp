@@ -1,8 +1,8 @@
 #include <cushim/graph_conditional.hpp>
 
-#include "graph_adding.hpp"
-#include "graph_state.hpp"
-#include "needs.hpp"
+#include "adding.hpp"
+#include "context/requirements.hpp"
+#include "state.hpp"
 
 namespace cushim {
 namespace {
@@ -15,9 +15,9 @@ struct Conditional {
 };
 
 // Bodies that older drivers do not know: an else, and the cases of a switch.
-Result<void> need_bodies(GraphConditionalType type, std::size_t bodies) noexcept {
+Result<void> require_bodies(GraphConditionalType type, std::size_t bodies) noexcept {
     if (type == GraphConditionalType::switch_ || bodies > 1) {
-        return detail::need_feature(Feature::graph_conditional_switch);
+        return detail::require_feature(Feature::graph_conditional_switch);
     }
     return {};
 }
@@ -35,7 +35,7 @@ Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &depen
                                const detail::ConditionalRequest &request) {
     // First all that needs memory.
     GraphNode &user = state.condition_users[request.handle];
-    if (state.book->has(user)) {
+    if (state.identity->has(user)) {
         return Error::invalid_argument("the condition has a node already");
     }
     std::vector<CUgraph> natives(request.bodies);
@@ -49,7 +49,7 @@ Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &depen
     const Result<void> named = name_bodies(state, natives, added);
     if (!named) {
         (void)state.api().destroy_node(added.node.native());
-        state.book->forget(added.node.native());
+        state.identity->forget(added.node.native());
         return named.error();
     }
     user = added.node;
@@ -60,12 +60,12 @@ Result<Conditional> add_conditional(const Graph &graph, const GraphDependencies 
                                     const GraphCondition &condition, GraphConditionalType type,
                                     std::size_t bodies) noexcept {
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
-    if (detail::GraphAccess::graph_of(condition) != state->book->id) {
+    if (detail::GraphAccess::graph_of(condition) != state->identity->id) {
         return Error::invalid_argument(condition.native() == 0
                                            ? "the condition is none"
                                            : "the condition is of another graph");
     }
-    CUSHIM_TRY_VOID(need_bodies(type, bodies));
+    CUSHIM_TRY_VOID(require_bodies(type, bodies));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return detail::with_memory([&]() -> Result<Conditional> {
         return add_bodies(*state, dependencies,
@@ -88,7 +88,7 @@ Graph::create_condition(const GraphConditionOptions &options) const noexcept {
     unsigned long long handle = 0;
     CUSHIM_TRY_VOID(state->api().create_condition(state->graph, state->context, options.initial,
                                                   options.assign_initial, &handle));
-    return detail::GraphAccess::condition(handle, state->book->id);
+    return detail::GraphAccess::condition(handle, state->identity->id);
 }
 
 Result<GraphBody> Graph::add_if_node(const GraphDependencies &dependencies,

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "graph_state.hpp"
-#include "platform.hpp"
+#include "base/platform.hpp"
+#include "state.hpp"
 
 namespace cushim {
 namespace {

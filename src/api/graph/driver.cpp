@@ -1,5 +1,5 @@
 // Graphs by the driver API: the oldest ABI that does the job.
-#include "graph_driver.hpp"
+#include "driver.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>
@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "graph_native.hpp"
-#include "with_memory.hpp"
+#include "base/with_memory.hpp"
+#include "common_calls.hpp"
+#include "relatives.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -28,18 +29,22 @@ Result<void> create(CUgraph *graph) noexcept {
 }
 
 Destroyed destroy(CUgraph graph) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_DESTROY(cuGraphDestroy, graph, graph);
 }
 
 Result<void> clone(CUgraph *clone, CUgraph original) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_DRIVER(cuGraphClone, clone, original);
 }
 
 Result<void> find_in_clone(CUgraphNode *found, CUgraphNode original, CUgraph clone) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_DRIVER(cuGraphNodeFindInClone, found, original, clone);
 }
 
 Result<void> destroy_node(CUgraphNode node) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_DRIVER(cuGraphDestroyNode, node);
 }
 
@@ -150,8 +155,8 @@ Result<void> user_object_release(CUuserObject object) noexcept {
     return CUSHIM_DRIVER(cuUserObjectRelease, object, 1);
 }
 
-Result<void> user_object_give(CUgraph graph, CUuserObject object) noexcept {
-    return CUSHIM_DRIVER(cuGraphRetainUserObject, graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+Result<void> user_object_retain(CUgraph graph, CUuserObject object) noexcept {
+    return CUSHIM_DRIVER(cuGraphRetainUserObject, graph, object, 1, 0);
 }
 
 } // namespace
@@ -175,7 +180,7 @@ const GraphApi driver_graphs = {
     .remove_dependencies = remove_dependencies,
     .user_object_create = user_object_create,
     .user_object_release = user_object_release,
-    .user_object_give = user_object_give,
+    .user_object_retain = user_object_retain,
 };
 
 } // namespace cushim::detail

@@ -1,7 +1,7 @@
 // The parts that the driver's table of graph functions is put together from.
 #pragma once
 
-#include "graph_api.hpp"
+#include "api.hpp"
 
 namespace cushim::detail {
 

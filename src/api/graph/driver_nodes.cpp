@@ -1,12 +1,13 @@
 // Nodes of graphs by the driver API: one struct for each type, which says what CUDA is told.
-#include "external_descriptions.hpp"
-#include "graph_driver.hpp"
-#include "graph_kernel_nodes.hpp"
-#include "graph_native.hpp"
-#include "graph_semaphore_nodes.hpp"
-#include "launch_config.hpp"
-#include "pitched_copy.hpp"
-#include "with_memory.hpp"
+#include "base/with_memory.hpp"
+#include "common_calls.hpp"
+#include "driver.hpp"
+#include "interop/external_descriptions.hpp"
+#include "kernel/launch_config.hpp"
+#include "kernel_nodes.hpp"
+#include "memory/pitched_copy.hpp"
+#include "relatives.hpp"
+#include "semaphore_nodes.hpp"
 
 #include <vector>
 
@@ -78,7 +79,7 @@ struct KernelCalls {
         CUSHIM_TRY_VOID(add_plain(place, kernel));
         Result<void> done = set_attributes(attributes, *place.node, kernel.config);
         if (!done) {
-            (void)driver().cuGraphDestroyNode(*place.node);
+            (void)driver_graphs.destroy_node(*place.node);
         }
         return done;
     }
@@ -91,7 +92,7 @@ struct KernelCalls {
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node,
                                  const NodeParameters &parameters, CUcontext context) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
-        CUSHIM_TRY_VOID(need_same_attributes(attributes, {node, kernel, context}));
+        CUSHIM_TRY_VOID(require_same_attributes(attributes, {node, kernel, context}));
 #if CUDA_VERSION >= 12000
         if (kernel.kernel.is_of_library()) {
             const auto native = library_kernel(kernel, context);
@@ -206,6 +207,7 @@ struct HostCalls {
 
 struct ChildGraphCalls {
     static Result<void> add(const NodePlace &place, const NodeParameters &parameters) noexcept {
+        const RelativesGuard guard;
         return CUSHIM_DRIVER(cuGraphAddChildGraphNode, place.node, place.graph, place.dependencies,
                              place.count, parameters.as<ChildGraphNode>().graph);
     }
@@ -214,6 +216,7 @@ struct ChildGraphCalls {
     }
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node,
                                  const NodeParameters &parameters, CUcontext) noexcept {
+        const RelativesGuard guard;
         return CUSHIM_DRIVER(cuGraphExecChildGraphNodeSetParams, exec, node,
                              parameters.as<ChildGraphNode>().graph);
     }

@@ -1,7 +1,7 @@
 // Reading graphs by the driver API.
-#include "graph_driver.hpp"
-#include "graph_native.hpp"
-#include "graph_semaphore_nodes.hpp"
+#include "common_calls.hpp"
+#include "driver.hpp"
+#include "semaphore_nodes.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>

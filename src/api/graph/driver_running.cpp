@@ -1,6 +1,7 @@
 // Executable graphs and captures by the driver API.
-#include "graph_driver.hpp"
-#include "graph_native.hpp"
+#include "common_calls.hpp"
+#include "driver.hpp"
+#include "relatives.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>
@@ -19,8 +20,9 @@ Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long
 
 Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
                          NativeInstantiateFailure *failure) noexcept {
-    CUSHIM_TRY_VOID(need_flags(options, {"CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH",
-                                         "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY"}));
+    const RelativesGuard guard;
+    CUSHIM_TRY_VOID(require_flags(options, {"CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH",
+                                            "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY"}));
     const unsigned long long flags = instantiate_flags(options);
 #if CUDA_VERSION >= 12000
     // The newer call says why it fails; and only it uploads.

@@ -3,9 +3,9 @@
 #include <cushim/graph.hpp>
 #include <cushim/runtime_graph.hpp>
 
-#include "graph_exec_state.hpp"
-#include "graph_parameters.hpp"
-#include "graph_state.hpp"
+#include "exec_state.hpp"
+#include "parameters.hpp"
+#include "state.hpp"
 
 namespace cushim {
 namespace {
@@ -26,13 +26,13 @@ Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
  * body_nodes of cushim-conformance ask drivers for those inside: 580 takes them. Whether the node was there when the
  * executable graph was made is CUDA's to tell. */
 Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
-    if (!state.book) {
+    if (!state.identity) {
         return Error::invalid_argument(
             "the nodes of an executable graph that was adopted are not known");
     }
-    const detail::GraphBook &book = state.book->book_of(node);
-    CUSHIM_TRY_VOID(detail::check_node(book, node));
-    return detail::ExecNode{node.native(), book, *state.book};
+    const detail::GraphIdentity &identity = state.identity->identity_of(node);
+    CUSHIM_TRY_VOID(detail::check_node(identity, node));
+    return detail::ExecNode{node.native(), identity, *state.identity};
 }
 
 GraphExec own_exec(detail::NewState<GraphExecState> &state) noexcept {
@@ -44,7 +44,7 @@ GraphExec own_exec(detail::NewState<GraphExecState> &state) noexcept {
 
 Result<detail::NewState<GraphExecState>>
 adopted(const Context &context, const detail::GraphApi &api, CUgraphExec exec) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (exec == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
@@ -70,7 +70,7 @@ Result<GraphExec> borrow_exec(const Context &context, const detail::GraphApi &ap
 // The name of a node that CUDA found fault with.
 Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcept {
     return detail::with_memory(
-        [&]() -> Result<GraphNode> { return graph.book->find(graph.graph, native); });
+        [&]() -> Result<GraphNode> { return graph.identity->find(graph.graph, native); });
 }
 
 Result<void> launch_now(GraphExecState &state, const Stream &stream) noexcept {
@@ -87,10 +87,10 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
                                      InstantiateFailure *failure) const noexcept {
     CUSHIM_TRY(GraphState *const graph, detail::state_of_graph(*this));
     if (options.upload != nullptr) {
-        CUSHIM_TRY_VOID(detail::need(*options.upload, "the stream is empty"));
+        CUSHIM_TRY_VOID(detail::require(*options.upload, "the stream is empty"));
     }
     CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(graph->shared_context(), graph->api(),
-                                                              graph->book));
+                                                              graph->identity));
     CUSHIM_TRY(const ContextScope scope, graph->enter());
     detail::NativeInstantiateFailure why;
     Result<void> done = graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
@@ -127,7 +127,7 @@ Api GraphExec::api() const noexcept {
 
 Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
     // The driver needs no current context to launch; the runtime would make one current.
     if (state->api.api == Api::driver) {
         return launch_now(*state, stream);
@@ -138,7 +138,7 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
 
 Result<void> GraphExec::upload(const Stream &stream) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return state->api.exec.upload(state->exec, stream.native());
 }
@@ -175,6 +175,8 @@ Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters 
             state->uses.end_inside(node.native());
         }
         state->uses.keep(node.native(), std::move(kept));
+    } else if (detail::may_be_done(done.error())) {
+        state->uses.keep_also(node.native(), std::move(kept));
     } else {
         state->uses.unprepare(node.native());
     }

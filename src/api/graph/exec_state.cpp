@@ -1,7 +1,7 @@
-#include "graph_exec_state.hpp"
+#include "exec_state.hpp"
 
-#include "stream_context.hpp"
-#include "with_memory.hpp"
+#include "base/with_memory.hpp"
+#include "context/stream_context.hpp"
 
 namespace cushim::detail {
 
@@ -16,15 +16,13 @@ Result<void> ExecUses::prepare(const Context &context, const ExecNode &node,
     if (kept == nullptr) {
         return {};
     }
-    if (!prepare_release()) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
-    }
+    CUSHIM_TRY_VOID(require_release_thread());
     if (!last_launch_) {
         CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false}));
         launched_in_ = context.native();
     }
     return with_memory([&]() -> Result<void> {
-        std::vector<CUgraphNode> path = node.book.path_to(node.root);
+        std::vector<CUgraphNode> path = node.identity.path_to(node.root);
         for (const CUgraphNode outer : path) {
             inside_[outer].insert(node.native);
         }
@@ -50,6 +48,15 @@ void ExecUses::unprepare(CUgraphNode node) noexcept {
     if (place != by_node_.end() && !place->second.kept) {
         by_node_.erase(place);
     }
+}
+
+void ExecUses::keep_also(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept {
+    const auto place = by_node_.find(node);
+    if (place == by_node_.end() || !kept) {
+        return;
+    }
+    kept->also = std::move(place->second.kept);
+    place->second.kept = std::move(kept);
 }
 
 void ExecUses::end_inside(CUgraphNode node) noexcept {

@@ -10,18 +10,18 @@
 #include <unordered_set>
 #include <vector>
 
-#include "graph_api.hpp"
-#include "graph_book.hpp"
-#include "graph_uses.hpp"
-#include "in_context.hpp"
+#include "api.hpp"
+#include "context/in_context.hpp"
+#include "identity.hpp"
+#include "kept_resources.hpp"
 
 namespace cushim::detail {
 
 // A node of the graph that an executable graph is from, or of one inside it.
 struct ExecNode {
     CUgraphNode native;
-    const GraphBook &book; // of its own graph
-    const GraphBook &root; // of the executable graph's
+    const GraphIdentity &identity; // of its own graph
+    const GraphIdentity &root;     // of the executable graph's
 };
 
 /* What nodes use that were set in the executable graph itself: CUDA has no place to keep that in. What a node
@@ -31,15 +31,17 @@ class ExecUses {
     ExecUses() noexcept = default;
     ExecUses(const ExecUses &) = delete;
     ExecUses &operator=(const ExecUses &) = delete;
-    // What is left is left for ever: the executable graph is not destroyed, and may use it.
+    // Whatever end() did not release is kept permanently: the executable graph is not destroyed, and may use it.
     ~ExecUses();
 
     // Has room for it, so that nothing can fail once the node is set.
     Result<void> prepare(const Context &context, const ExecNode &node,
                          const KeptUses *kept) noexcept;
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
-    // The node was not set.
+    // CUDA refused to set the node.
     void unprepare(CUgraphNode node) noexcept;
+    // Setting the node failed in a way that leaves open whether it uses this or what it used before.
+    void keep_also(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
 
     // All nodes inside this one are what a graph's are.
     void end_inside(CUgraphNode node) noexcept;
@@ -59,7 +61,7 @@ class ExecUses {
             return std::find(path.begin(), path.end(), node) != path.end();
         }
 
-        std::vector<CUgraphNode> path; // GraphBook::path_to(): those may be gone
+        std::vector<CUgraphNode> path; // GraphIdentity::path_to(): those may be gone
         std::unique_ptr<KeptUses> kept;
     };
 
@@ -77,8 +79,16 @@ class ExecUses {
 };
 
 struct GraphExecState final : InContext {
-    GraphExecState(const Context &in, const GraphApi &of, std::shared_ptr<GraphBook> from) noexcept
-        : InContext(in), api(of), book(std::move(from)) {}
+    GraphExecState(const Context &in, const GraphApi &of,
+                   std::shared_ptr<GraphIdentity> from) noexcept
+        : InContext(in), api(of), identity(std::move(from)) {}
+    // An executable graph whose context was reset never runs again, and is not destroyed either: driver 580 does
+    // not return from that call.
+    ~GraphExecState() override {
+        if (is_gone()) {
+            uses.end();
+        }
+    }
 
     Destroyed destroy() noexcept override {
         const Destroyed destroyed = destroy_exec();
@@ -97,7 +107,7 @@ struct GraphExecState final : InContext {
     }
 
     const GraphApi &api;
-    const std::shared_ptr<GraphBook> book; // of the graph that it is from; null: not known
+    const std::shared_ptr<GraphIdentity> identity; // of the graph that it is from; null: not known
     CUgraphExec exec = nullptr;
     ExecUses uses;
 };

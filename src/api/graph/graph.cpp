@@ -4,8 +4,8 @@
 #include <memory>
 #include <new>
 
-#include "graph_state.hpp"
-#include "graph_uses.hpp"
+#include "kept_resources.hpp"
+#include "state.hpp"
 
 namespace cushim {
 namespace detail {
@@ -15,7 +15,7 @@ Result<GraphState *> state_of_graph(const Graph &graph) noexcept {
     if (state == nullptr) {
         return Error::invalid_argument("the graph is empty");
     }
-    if (!state->book->is_alive()) {
+    if (!state->identity->is_alive()) {
         return Error::invalid_argument("the node that this graph is inside of was destroyed");
     }
     return state;
@@ -23,9 +23,9 @@ Result<GraphState *> state_of_graph(const Graph &graph) noexcept {
 
 Result<NewState<GraphState>> make_graph_state(const Context &context,
                                               const GraphApi &api) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     return with_memory([&]() -> Result<NewState<GraphState>> {
-        return make_state<GraphState>(context, std::make_shared<GraphBook>(api));
+        return make_state<GraphState>(context, std::make_shared<GraphIdentity>(api));
     });
 }
 
@@ -79,19 +79,19 @@ Result<Graph> borrow_graph(const Context &context, const GraphApi &api, CUgraph 
 Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept {
     return with_memory([&]() -> Result<Graph> {
         CUSHIM_TRY(auto state, make_state<GraphState>(around.shared_context(),
-                                                      around.book->inside(node, graph)));
+                                                      around.identity->inside(node, graph)));
         state->graph = graph;
-        state->around = Need(&around);
+        state->around = KeepAlive(&around);
         return lend_graph(state);
     });
 }
 
-Result<void> check_node(const GraphBook &book, const GraphNode &node) noexcept {
+Result<void> check_node(const GraphIdentity &identity, const GraphNode &node) noexcept {
     if (!node) {
         return Error::invalid_argument("the node is none");
     }
-    if (!book.has(node)) {
-        return Error::invalid_argument(GraphAccess::graph_of(node) == book.id
+    if (!identity.has(node)) {
+        return Error::invalid_argument(GraphAccess::graph_of(node) == identity.id
                                            ? "the node was destroyed"
                                            : "the node is of another graph");
     }
@@ -145,7 +145,7 @@ Result<Graph> Graph::clone() const noexcept {
 Result<void> Graph::keep_alive(const Graph &other) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     const auto *const kept = static_cast<GraphState *>(detail::Access::state(other));
-    if (kept != nullptr && &state->book->outermost() == &kept->book->outermost()) {
+    if (kept != nullptr && &state->identity->outermost() == &kept->identity->outermost()) {
         return Error::invalid_argument("a graph that keeps itself would never go");
     }
     detail::State *const uses[] = {detail::state_of(&other)};

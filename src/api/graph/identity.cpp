@@ -1,4 +1,4 @@
-#include "graph_book.hpp"
+#include "identity.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -21,17 +21,17 @@ Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
 
 } // namespace
 
-GraphBook::GraphBook(const GraphApi &of) noexcept : api(of), id(next_number()) {}
+GraphIdentity::GraphIdentity(const GraphApi &of) noexcept : api(of), id(next_number()) {}
 
-GraphBook::GraphBook(GraphBook &around, CUgraphNode node) noexcept
+GraphIdentity::GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept
     : api(around.api), id(next_number()), around_(&around), node_(node) {}
 
-unsigned long long GraphBook::count_gone(CUgraphNode node) const noexcept {
+unsigned long long GraphIdentity::count_gone(CUgraphNode node) const noexcept {
     const auto found = gone_.find(node);
     return found == gone_.end() ? 0 : found->second;
 }
 
-Result<GraphNode> GraphBook::find(CUgraph graph, CUgraphNode native) const {
+Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
     if (native == nullptr) {
         return GraphNode();
     }
@@ -41,7 +41,7 @@ Result<GraphNode> GraphBook::find(CUgraph graph, CUgraphNode native) const {
     }
     for (const auto &[outer, inside] : inner_) {
         for (const Inner &inner : inside) {
-            CUSHIM_TRY(const GraphNode found, inner.book->find(inner.graph, native));
+            CUSHIM_TRY(const GraphNode found, inner.identity->find(inner.graph, native));
             if (found) {
                 return found;
             }
@@ -50,72 +50,72 @@ Result<GraphNode> GraphBook::find(CUgraph graph, CUgraphNode native) const {
     return GraphNode();
 }
 
-std::shared_ptr<GraphBook> GraphBook::inside(CUgraphNode node, CUgraph graph) {
+std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph graph) {
     std::vector<Inner> &inside = inner_[node];
     for (const Inner &inner : inside) {
         if (inner.graph == graph) {
-            return inner.book;
+            return inner.identity;
         }
     }
-    auto book = std::make_shared<GraphBook>(*this, node);
-    for (GraphBook *outer = this; outer != nullptr; outer = outer->around_) {
-        outer->inside_.emplace(book->id, book);
+    auto identity = std::make_shared<GraphIdentity>(*this, node);
+    for (GraphIdentity *outer = this; outer != nullptr; outer = outer->around_) {
+        outer->inside_.emplace(identity->id, identity);
     }
-    return inside.emplace_back(Inner{graph, std::move(book)}).book;
+    return inside.emplace_back(Inner{graph, std::move(identity)}).identity;
 }
 
-const GraphBook &GraphBook::book_of(const GraphNode &node) const noexcept {
+const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noexcept {
     const unsigned long long wanted = GraphAccess::graph_of(node);
     if (wanted == id) {
         return *this;
     }
     const auto found = inside_.find(wanted);
-    const auto book = found == inside_.end() ? nullptr : found->second.lock();
-    return book ? *book : *this; // it is kept by the one around it
+    const auto identity = found == inside_.end() ? nullptr : found->second.lock();
+    return identity ? *identity : *this; // it is kept by the one around it
 }
 
-std::vector<CUgraphNode> GraphBook::path_to(const GraphBook &outer) const {
+std::vector<CUgraphNode> GraphIdentity::path_to(const GraphIdentity &outer) const {
     std::vector<CUgraphNode> path;
-    for (const GraphBook *book = this; book != &outer; book = book->around_) {
-        path.push_back(book->node_);
+    for (const GraphIdentity *identity = this; identity != &outer; identity = identity->around_) {
+        path.push_back(identity->node_);
     }
     return path;
 }
 
-const GraphBook &GraphBook::outermost() const noexcept {
-    const GraphBook *book = this;
-    while (book->around_ != nullptr) {
-        book = book->around_;
+const GraphIdentity &GraphIdentity::outermost() const noexcept {
+    const GraphIdentity *identity = this;
+    while (identity->around_ != nullptr) {
+        identity = identity->around_;
     }
-    return *book;
+    return *identity;
 }
 
-void GraphBook::prepare_to_forget(CUgraphNode node) {
+void GraphIdentity::prepare_to_forget(CUgraphNode node) {
     gone_.try_emplace(node, 0);
 }
 
-void GraphBook::forget(CUgraphNode node) noexcept {
+void GraphIdentity::forget(CUgraphNode node) noexcept {
     if (const auto known = gone_.find(node); known != gone_.end()) {
         ++known->second;
     }
     const auto inside = inner_.find(node);
     if (inside != inner_.end()) {
         for (const Inner &inner : inside->second) {
-            inner.book->end();
+            inner.identity->end();
         }
         inner_.erase(inside);
     }
 }
 
-void GraphBook::end() noexcept {
+void GraphIdentity::end() noexcept {
     alive_ = false;
-    for (GraphBook *outer = around_; outer != nullptr; outer = outer->around_) {
+    for (GraphIdentity *outer = around_; outer != nullptr; outer = outer->around_) {
         outer->inside_.erase(id);
     }
     gone_.clear();
     for (const auto &[node, inside] : inner_) {
         for (const Inner &inner : inside) {
-            inner.book->end();
+            inner.identity->end();
         }
     }
     inner_.clear();

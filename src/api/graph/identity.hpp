@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph_api.hpp"
+#include "api.hpp"
 
 namespace cushim::detail {
 
@@ -32,13 +32,13 @@ struct GraphAccess {
  *
  * A node's name has the graph's number, and how many nodes before it had its handle and are gone. So a node costs
  * nothing here until one is destroyed. Functions that may need memory throw std::bad_alloc. */
-class GraphBook {
+class GraphIdentity {
   public:
-    explicit GraphBook(const GraphApi &of) noexcept;
+    explicit GraphIdentity(const GraphApi &of) noexcept;
     // Of a graph that is inside a node.
-    GraphBook(GraphBook &around, CUgraphNode node) noexcept;
-    GraphBook(const GraphBook &) = delete;
-    GraphBook &operator=(const GraphBook &) = delete;
+    GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept;
+    GraphIdentity(const GraphIdentity &) = delete;
+    GraphIdentity &operator=(const GraphIdentity &) = delete;
 
     const GraphApi &api;
     const unsigned long long id;
@@ -59,15 +59,15 @@ class GraphBook {
                GraphAccess::before(node) == gone_before(node.native());
     }
 
-    // The book of the graph that is inside this node.
-    std::shared_ptr<GraphBook> inside(CUgraphNode node, CUgraph graph);
+    // The identity of the graph that is inside this node.
+    std::shared_ptr<GraphIdentity> inside(CUgraphNode node, CUgraph graph);
     // That of the node's graph, where it is this one or one inside it, at any depth; else this one.
-    const GraphBook &book_of(const GraphNode &node) const noexcept;
+    const GraphIdentity &identity_of(const GraphNode &node) const noexcept;
     // The nodes that this graph is inside of, from the inmost to the one in `outer`.
-    std::vector<CUgraphNode> path_to(const GraphBook &outer) const;
+    std::vector<CUgraphNode> path_to(const GraphIdentity &outer) const;
 
     // That of the graph around all others that this one is inside of, or this one.
-    const GraphBook &outermost() const noexcept;
+    const GraphIdentity &outermost() const noexcept;
 
     // Has room for forget(), so that it cannot fail once the node is gone. Not for a node of which nobody has
     // been told.
@@ -80,7 +80,7 @@ class GraphBook {
   private:
     struct Inner {
         CUgraph graph;
-        std::shared_ptr<GraphBook> book;
+        std::shared_ptr<GraphIdentity> identity;
     };
 
     unsigned long long gone_before(CUgraphNode node) const noexcept {
@@ -89,12 +89,13 @@ class GraphBook {
     unsigned long long count_gone(CUgraphNode node) const noexcept;
 
     bool alive_ = true;
-    // Followed only where the outer graph's wrapper is there, which ends this book before it goes.
-    GraphBook *const around_ = nullptr;
+    // Followed only where the outer graph's wrapper is there, which ends this identity before it goes.
+    GraphIdentity *const around_ = nullptr;
     const CUgraphNode node_ = nullptr;                         // in that one
     std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle
     std::unordered_map<CUgraphNode, std::vector<Inner>> inner_;
-    std::unordered_map<unsigned long long, std::weak_ptr<GraphBook>> inside_; // by id, at any depth
+    std::unordered_map<unsigned long long, std::weak_ptr<GraphIdentity>>
+        inside_; // by id, at any depth
 };
 
 } // namespace cushim::detail

@@ -1,11 +1,11 @@
-#include "graph_uses.hpp"
+#include "kept_resources.hpp"
 
 #include <cushim/loader.h>
 
 #include <algorithm>
 
-#include "relaxed_capture.hpp"
-#include "with_memory.hpp"
+#include "base/relaxed_capture.hpp"
+#include "base/with_memory.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -14,27 +14,41 @@ void release_uses(void *user) noexcept {
     release_later(static_cast<Released *>(user));
 }
 
-Result<void> need_release_thread() noexcept {
+// CUDA has it from here on, also where the graph does not take it.
+Result<void> give(const GraphApi &api, CUgraph graph, std::unique_ptr<Released> kept) noexcept {
+    CUSHIM_TRY_VOID(require_release_thread());
+    CUuserObject object = nullptr;
+    CUSHIM_TRY_VOID(api.user_object_create(&object, kept.get(), release_uses));
+    (void)kept.release();
+    // The graph takes a reference of its own. This one is released in any case: a call that failed may have been done.
+    Result<void> given = api.user_object_retain(graph, object);
+    Result<void> released = api.user_object_release(object);
+    return given ? released : given;
+}
+
+} // namespace
+
+bool may_be_done(const Error &error) noexcept {
+    switch (error.kind()) {
+    case ErrorKind::invalid_argument:
+    case ErrorKind::not_supported_by_device:
+    case ErrorKind::requires_newer_driver:
+    case ErrorKind::requires_newer_headers:
+    case ErrorKind::symbol_not_found:
+    case ErrorKind::unsupported_platform:
+        return false;
+    default:
+        return error.status() != CUDA_ERROR_INVALID_VALUE &&
+               error.status() != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+}
+
+Result<void> require_release_thread() noexcept {
     if (!prepare_release()) {
         return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
     }
     return {};
 }
-
-// CUDA has it from here on, also where the graph does not take it.
-Result<void> give(const GraphApi &api, CUgraph graph, std::unique_ptr<Released> kept) noexcept {
-    CUSHIM_TRY_VOID(need_release_thread());
-    CUuserObject object = nullptr;
-    CUSHIM_TRY_VOID(api.user_object_create(&object, kept.get(), release_uses));
-    (void)kept.release();
-    Result<void> given = api.user_object_give(graph, object);
-    if (!given) {
-        (void)api.user_object_release(object);
-    }
-    return given;
-}
-
-} // namespace
 
 bool NewUses::empty() const noexcept {
     return !closure && std::all_of(states.begin(), states.end(),
@@ -42,7 +56,7 @@ bool NewUses::empty() const noexcept {
 }
 
 bool KeptUses::is_ready() noexcept {
-    if (!after) {
+    if (!after || Access::state(after)->is_gone()) { // a reset ended the work
         return true;
     }
     if (cushim_exiting() != 0) {
@@ -65,7 +79,7 @@ Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept {
         auto kept = std::make_unique<KeptUses>();
         for (State *const state : uses.states) {
             if (state != nullptr) {
-                kept->needs.emplace_back(state);
+                kept->resources.emplace_back(state);
             }
         }
         kept->closure = std::move(uses.closure);
@@ -78,7 +92,8 @@ Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexc
     return kept ? give(api, graph, std::move(kept)) : Result<void>();
 }
 
-Result<void> GraphUses::prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept {
+Result<void> KeptResources::prepare(const GraphApi &api, CUgraph graph,
+                                    const NewUses &uses) noexcept {
     if (uses.empty()) {
         return {};
     }
@@ -91,7 +106,7 @@ Result<void> GraphUses::prepare(const GraphApi &api, CUgraph graph, const NewUse
         }
         for (State *const state : uses.states) {
             if (state != nullptr && !is_recent(state)) {
-                kept_->needs.try_emplace(state);
+                kept_->resources.try_emplace(state);
             }
         }
         std::vector<OwnedClosure> &closures = kept_->closures;
@@ -102,12 +117,12 @@ Result<void> GraphUses::prepare(const GraphApi &api, CUgraph graph, const NewUse
     });
 }
 
-void GraphUses::keep(NewUses &&uses) noexcept {
+void KeptResources::keep(NewUses &&uses) noexcept {
     for (State *const state : uses.states) {
         if (state != nullptr && !is_recent(state)) {
-            Need &need = kept_->needs.find(state)->second;
-            if (!need) {
-                need = Need(state);
+            KeepAlive &resource = kept_->resources.find(state)->second;
+            if (!resource) {
+                resource = KeepAlive(state);
             }
             recent_[next_recent_++ % recent_.size()] = state;
         }

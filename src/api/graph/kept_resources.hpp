@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph_api.hpp"
-#include "release_later.hpp"
+#include "api.hpp"
+#include "base/release_later.hpp"
 
 namespace cushim::detail {
 
@@ -34,6 +34,7 @@ class OwnedClosure {
     }
 
     explicit operator bool() const noexcept { return closure_.object != nullptr; }
+    void operator()() const noexcept { closure_.call(closure_.object); }
 
   private:
     Closure closure_;
@@ -54,12 +55,25 @@ class NewUses {
 /* What one node, or one call, uses. Goes on a thread on which CUDA may be called, and not before the work that
  * `after` was recorded behind is through. */
 struct KeptUses final : Released {
+    ~KeptUses() override {
+        while (also) { // not by recursion
+            also = std::move(also->also);
+        }
+    }
     bool is_ready() noexcept override;
 
-    std::vector<Need> needs;
+    std::vector<KeepAlive> resources;
     OwnedClosure closure;
-    Event after; // empty: nothing to wait for
+    Event after;                    // empty: nothing to wait for
+    std::unique_ptr<KeptUses> also; // of the same node
 };
+
+// Whether CUDA may have done what a call asked for although the call failed. Refusals change nothing; other statuses
+// may be of earlier work.
+bool may_be_done(const Error &error) noexcept;
+
+// Fails where cushim's own thread cannot be started.
+Result<void> require_release_thread() noexcept;
 
 // Null where there is nothing to keep.
 Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
@@ -70,7 +84,7 @@ Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexc
 /* What the nodes of one graph use: in one user object, made at the first need, that grows with the graph. The
  * graph's clones and executable graphs keep it, too, so what a node has ever used stays until the last of them is
  * gone; what many nodes use is kept once. */
-class GraphUses {
+class KeptResources {
   public:
     // Whether it surely keeps all of that by now, as for most nodes: false also where it may.
     bool has(const NewUses &uses) const noexcept {
@@ -90,7 +104,7 @@ class GraphUses {
 
   private:
     struct Kept final : Released {
-        std::unordered_map<State *, Need> needs; // a need is empty until it is kept
+        std::unordered_map<State *, KeepAlive> resources; // empty until it is kept
         std::vector<OwnedClosure> closures;
     };
 

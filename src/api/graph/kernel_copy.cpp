@@ -1,10 +1,11 @@
-#include "graph_kernel_copy.hpp"
+#include "kernel_copy.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>
 
-#include "call.hpp"
-#include "state.hpp"
+#include "api.hpp"
+#include "base/call.hpp"
+#include "base/state.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -57,7 +58,7 @@ Result<void> set(CUgraphNode node, CUgraphNode like) noexcept {
 
 KernelCopy::~KernelCopy() {
     if (graph_ != nullptr) {
-        report_teardown(CUSHIM_DESTROY(cuGraphDestroy, graph_, graph_));
+        report_teardown(driver_graphs.destroy(graph_));
     }
 }
 

@@ -1,12 +1,12 @@
-#include "graph_kernel_nodes.hpp"
+#include "kernel_nodes.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <span>
 
-#include "graph_kernel_copy.hpp"
-#include "launch_config.hpp"
-#include "needs.hpp"
+#include "context/requirements.hpp"
+#include "kernel/launch_config.hpp"
+#include "kernel_copy.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -43,8 +43,8 @@ class Wanted {
         CUSHIM_TRY_VOID(launch_.fill(config, nullptr));
         for (const CUlaunchAttribute &attribute : attributes()) {
             const Member *const known = member(attribute.id);
-            CUSHIM_TRY_VOID(need_feature(known != nullptr ? known->needed
-                                                          : Feature::graph_node_launch_attributes));
+            CUSHIM_TRY_VOID(require_feature(
+                known != nullptr ? known->needed : Feature::graph_node_launch_attributes));
         }
         return {};
 #else
@@ -190,8 +190,8 @@ Result<void> set_asked_attributes(const AttributeCalls &calls, CUgraphNode node,
     });
 }
 
-Result<void> need_same_attributes(const AttributeCalls &calls,
-                                  const KernelChange &change) noexcept {
+Result<void> require_same_attributes(const AttributeCalls &calls,
+                                     const KernelChange &change) noexcept {
     const auto refused = [](auto &&...) noexcept -> Result<void> {
         return Error::unsupported_platform(
             "launch attributes of an executable graph's kernel cannot be changed");

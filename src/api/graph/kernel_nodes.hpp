@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "graph_api.hpp"
-#include "launch_config.hpp"
+#include "api.hpp"
+#include "kernel/launch_config.hpp"
 
 namespace cushim::detail {
 
@@ -42,7 +42,8 @@ struct KernelChange {
 
 /* unsupported_platform unless the node has just the attributes that the configuration asks for: those of an
  * executable graph's node stay what they are. */
-Result<void> need_same_attributes(const AttributeCalls &calls, const KernelChange &change) noexcept;
+Result<void> require_same_attributes(const AttributeCalls &calls,
+                                     const KernelChange &change) noexcept;
 
 /* Sets the node's parameters by set_parameters(), and its attributes to those of the configuration: what that does
  * not ask for it does not have then; but attributes that only LaunchConfig::more has a name for stay. Where a call

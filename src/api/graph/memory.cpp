@@ -2,8 +2,8 @@
 
 #include <cushim/stream.hpp>
 
-#include "call.hpp"
-#include "in_context.hpp"
+#include "base/call.hpp"
+#include "context/in_context.hpp"
 
 namespace cushim {
 namespace {
@@ -22,7 +22,7 @@ Result<void> reset(Device device, CUgraphMem_attribute which) noexcept {
 } // namespace
 
 Result<void> detail::GraphMemory::free(const Stream &stream) const noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (address_ == 0) {
         return Error::invalid_argument("the allocation is none");
     }

@@ -6,25 +6,32 @@
 #include <new>
 #include <span>
 
-#include "graph_state.hpp"
+#include "state.hpp"
 
 namespace cushim::detail {
 
 // Handles of nodes that are there, in memory of its own where they are many.
 class NodeHandles {
   public:
-    Result<void> fill(const GraphBook &book, std::span<const GraphNode> nodes) noexcept {
+    Result<void> fill(const GraphIdentity &identity,
+                      const GraphDependencies &dependencies) noexcept {
+        if (!dependencies.is_complete()) {
+            return no_host_memory();
+        }
+        return fill(identity, dependencies.nodes());
+    }
+    Result<void> fill(const GraphIdentity &identity, std::span<const GraphNode> nodes) noexcept {
         CUgraphNode *to = few_.data();
         if (nodes.size() > few_.size()) {
             many_.reset(new (std::nothrow) CUgraphNode[nodes.size()]);
             to = many_.get();
             if (to == nullptr) {
-                return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+                return no_host_memory();
             }
         }
         for (const GraphNode &node : nodes) {
-            if (!node || !book.has(node)) {
-                return check_node(book, node); // which says why
+            if (!node || !identity.has(node)) {
+                return check_node(identity, node); // which says why
             }
             to[count_++] = node.native();
         }

@@ -1,15 +1,15 @@
-#include "graph_parameters.hpp"
+#include "parameters.hpp"
 
-#include "in_context.hpp"
-#include "launch_config.hpp"
-#include "pitched_copy.hpp"
-#include "ranges.hpp"
+#include "base/ranges.hpp"
+#include "context/in_context.hpp"
+#include "kernel/launch_config.hpp"
+#include "memory/pitched_copy.hpp"
 
 namespace cushim::detail {
 namespace {
 
 Result<void> check(const KernelNode &node) noexcept {
-    CUSHIM_TRY_VOID(need(node.kernel, "the kernel is empty"));
+    CUSHIM_TRY_VOID(require(node.kernel, "the kernel is empty"));
     LaunchSizes ignored;
     if (!to_native(node.config, ignored)) {
         return unfit_sizes(node.config);

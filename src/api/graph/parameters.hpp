@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "with_memory.hpp"
+#include "base/with_memory.hpp"
 
 namespace cushim::detail {
 

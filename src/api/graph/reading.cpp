@@ -1,7 +1,7 @@
 // Reading graphs back.
 #include <cushim/graph_conditional.hpp>
 
-#include "graph_state.hpp"
+#include "state.hpp"
 
 namespace cushim {
 namespace {
@@ -18,7 +18,7 @@ Result<std::vector<GraphNode>> read_nodes(GraphState &state, const Read &read) n
         std::vector<GraphNode> nodes;
         nodes.reserve(natives.size());
         for (const CUgraphNode native : natives) {
-            nodes.push_back(state.book->node(native));
+            nodes.push_back(state.identity->node(native));
         }
         return nodes;
     });
@@ -80,8 +80,8 @@ Result<std::vector<GraphEdge>> Graph::edges() const noexcept {
         std::vector<GraphEdge> edges;
         edges.reserve(count);
         for (std::size_t index = 0; index < count; ++index) {
-            edges.push_back(
-                {state->book->node(from[index]), state->book->node(to[index]), data[index]});
+            edges.push_back({state->identity->node(from[index]), state->identity->node(to[index]),
+                             data[index]});
         }
         return edges;
     });
@@ -89,7 +89,7 @@ Result<std::vector<GraphEdge>> Graph::edges() const noexcept {
 
 Result<std::vector<GraphNode>> Graph::dependencies(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
     return read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
         return state->api().read.dependencies(node.native(), room);
     });
@@ -97,7 +97,7 @@ Result<std::vector<GraphNode>> Graph::dependencies(const GraphNode &node) const 
 
 Result<std::vector<GraphNode>> Graph::dependents(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
     return read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
         return state->api().read.dependents(node.native(), room);
     });
@@ -105,7 +105,7 @@ Result<std::vector<GraphNode>> Graph::dependents(const GraphNode &node) const no
 
 Result<GraphNodeType> Graph::node_type(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY_VOID(detail::check_node(*state->book, node));
+    CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     GraphNodeType type{};
     CUSHIM_TRY_VOID(state->api().read.node_type(node.native(), &type));
@@ -188,11 +188,11 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
                                        const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(GraphState *const from, state_of_graph(original));
-    CUSHIM_TRY_VOID(detail::check_node(*from->book, node));
+    CUSHIM_TRY_VOID(detail::check_node(*from->identity, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUgraphNode found = nullptr;
     CUSHIM_TRY_VOID(state->api().find_in_clone(&found, node.native(), state->graph));
-    return state->book->node(found);
+    return state->identity->node(found);
 }
 
 } // namespace cushim

@@ -1,18 +1,19 @@
-#include "graph_registry.hpp"
+#include "registry.hpp"
 
 #include <cstdint>
-#include <mutex>
+
+#include "base/fork_guard.hpp"
 
 namespace cushim::detail {
 namespace {
 
 // Chained through the entries, so that none needs memory: a graph that is there cannot be left out.
 constexpr std::size_t chains = 1024;
-constinit KnownGraph *first[chains] = {};
+constinit GraphRegistryEntry *first[chains] = {};
 constinit std::size_t captures = 0; // of the entries
-std::mutex mutex;
+constinit ForkLock registry_lock;
 
-KnownGraph *&chain_of(CUgraph graph) noexcept {
+GraphRegistryEntry *&chain_of(CUgraph graph) noexcept {
     const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(graph));
     return first[(address * 0x9e3779b97f4a7c15ULL) >> 54];
 }
@@ -20,21 +21,21 @@ static_assert(chains == std::size_t(1) << (64 - 54));
 
 } // namespace
 
-void KnownGraph::know(CUgraph graph) noexcept {
-    const std::lock_guard lock(mutex);
+void GraphRegistryEntry::know(CUgraph graph) noexcept {
+    const LockGuard guard(registry_lock);
     graph_ = graph;
-    KnownGraph *&chain = chain_of(graph);
+    GraphRegistryEntry *&chain = chain_of(graph);
     next_ = chain;
     chain = this;
 }
 
-void KnownGraph::forget() noexcept {
-    // The child of a fork has no thread that would ever give back a lock that was held at that moment.
+void GraphRegistryEntry::forget() noexcept {
+    // A fork copies what a parent's thread was changing: entries of the parent stay in the child's chains.
     if (graph_ == nullptr || state_.generation != cushim_fork_generation()) {
         return;
     }
-    const std::lock_guard lock(mutex);
-    KnownGraph **at = &chain_of(graph_);
+    const LockGuard guard(registry_lock);
+    GraphRegistryEntry **at = &chain_of(graph_);
     while (*at != this) {
         at = &(*at)->next_;
     }
@@ -43,18 +44,18 @@ void KnownGraph::forget() noexcept {
     graph_ = nullptr;
 }
 
-void KnownGraph::capture_begins(CUstream stream) noexcept {
+void GraphRegistryEntry::capture_begins(CUstream stream) noexcept {
     (void)capture_ends(stream); // of one that somebody else has ended
-    const std::lock_guard lock(mutex);
+    const LockGuard guard(registry_lock);
     captures += capturing_ == nullptr ? 1 : 0;
     capturing_ = stream;
     capturing_in_ = std::this_thread::get_id();
 }
 
 CUgraph capture_ends(CUstream stream) noexcept {
-    const std::lock_guard lock(mutex);
+    const LockGuard guard(registry_lock);
     for (std::size_t chain = 0; captures != 0 && chain < chains; ++chain) {
-        for (KnownGraph *known = first[chain]; known != nullptr; known = known->next_) {
+        for (GraphRegistryEntry *known = first[chain]; known != nullptr; known = known->next_) {
             const bool is_its_own = stream != CU_STREAM_PER_THREAD ||
                                     known->capturing_in_ == std::this_thread::get_id();
             if (known->capturing_ == stream && is_its_own) {
@@ -68,11 +69,11 @@ CUgraph capture_ends(CUstream stream) noexcept {
 }
 
 bool is_owned(CUgraph graph) noexcept {
-    const std::lock_guard lock(mutex);
-    for (const KnownGraph *known = chain_of(graph); known != nullptr; known = known->next_) {
+    const LockGuard guard(registry_lock);
+    for (const GraphRegistryEntry *known = chain_of(graph); known != nullptr;
+         known = known->next_) {
         const State &state = known->state_;
-        if (known->graph_ == graph && state.owned.load(std::memory_order_relaxed) &&
-            !state.is_gone()) {
+        if (known->graph_ == graph && state.owned.load(std::memory_order_relaxed)) {
             return true;
         }
     }

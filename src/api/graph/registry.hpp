@@ -6,17 +6,17 @@
 
 #include <cushim/driver_table.hpp>
 
-#include "state.hpp"
+#include "base/state.hpp"
 
 namespace cushim::detail {
 
 /* The entry of one Graph, inside its state. Threads: entries of different graphs, any. */
-class KnownGraph {
+class GraphRegistryEntry {
   public:
-    explicit KnownGraph(const State &of) noexcept : state_(of) {}
-    KnownGraph(const KnownGraph &) = delete;
-    KnownGraph &operator=(const KnownGraph &) = delete;
-    ~KnownGraph() { forget(); }
+    explicit GraphRegistryEntry(const State &of) noexcept : state_(of) {}
+    GraphRegistryEntry(const GraphRegistryEntry &) = delete;
+    GraphRegistryEntry &operator=(const GraphRegistryEntry &) = delete;
+    ~GraphRegistryEntry() { forget(); }
 
     // Once, when the graph is there.
     void know(CUgraph graph) noexcept;
@@ -32,7 +32,7 @@ class KnownGraph {
 
     const State &state_;
     CUgraph graph_ = nullptr; // null: not in the registry
-    KnownGraph *next_ = nullptr;
+    GraphRegistryEntry *next_ = nullptr;
     CUstream capturing_ = nullptr;   // null: none
     std::thread::id capturing_in_{}; // for the stream that each thread has of its own
 };

@@ -1,12 +1,13 @@
 // Graphs by the runtime API, with the signatures of the headers' major version.
-#include "graph_runtime.hpp"
+#include "runtime.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "graph_native.hpp"
-#include "needs.hpp"
-#include "with_memory.hpp"
+#include "base/with_memory.hpp"
+#include "common_calls.hpp"
+#include "context/requirements.hpp"
+#include "relatives.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -18,18 +19,22 @@ Result<void> create(CUgraph *graph) noexcept {
 }
 
 Destroyed destroy(CUgraph graph) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_RUNTIME_DESTROY(cudaGraphDestroy, graph, graph);
 }
 
 Result<void> clone(CUgraph *clone, CUgraph original) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_RUNTIME(cudaGraphClone, clone, original);
 }
 
 Result<void> find_in_clone(CUgraphNode *found, CUgraphNode original, CUgraph clone) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_RUNTIME(cudaGraphNodeFindInClone, found, original, clone);
 }
 
 Result<void> destroy_node(CUgraphNode node) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_RUNTIME(cudaGraphDestroyNode, node);
 }
 
@@ -75,7 +80,7 @@ Result<void> create_condition([[maybe_unused]] CUgraph graph, CUcontext,
     constexpr const char *name = "cudaGraphConditionalHandleCreate";
 #if CUDART_VERSION >= 12030
     // libcudart may not say that it is the driver.
-    CUSHIM_TRY_VOID(need_feature(Feature::graph_conditional_nodes, name));
+    CUSHIM_TRY_VOID(require_feature(Feature::graph_conditional_nodes, name));
     cudaGraphConditionalHandle made = 0;
     CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphConditionalHandleCreate, &made, graph, initial,
                                    assign_initial ? cudaGraphCondAssignDefault : 0));
@@ -168,8 +173,8 @@ Result<void> user_object_release(CUuserObject object) noexcept {
     return CUSHIM_RUNTIME(cudaUserObjectRelease, object, 1);
 }
 
-Result<void> user_object_give(CUgraph graph, CUuserObject object) noexcept {
-    return CUSHIM_RUNTIME(cudaGraphRetainUserObject, graph, object, 1, cudaGraphUserObjectMove);
+Result<void> user_object_retain(CUgraph graph, CUuserObject object) noexcept {
+    return CUSHIM_RUNTIME(cudaGraphRetainUserObject, graph, object, 1, 0);
 }
 
 } // namespace
@@ -193,7 +198,7 @@ const GraphApi runtime_graphs = {
     .remove_dependencies = remove_dependencies,
     .user_object_create = user_object_create,
     .user_object_release = user_object_release,
-    .user_object_give = user_object_give,
+    .user_object_retain = user_object_retain,
 };
 
 } // namespace cushim::detail

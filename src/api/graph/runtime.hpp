@@ -1,8 +1,8 @@
 // The parts that the runtime's table of graph functions is put together from.
 #pragma once
 
-#include "graph_api.hpp"
-#include "runtime_call.hpp"
+#include "api.hpp"
+#include "base/runtime_call.hpp"
 
 namespace cushim::detail {
 

@@ -1,12 +1,13 @@
 // Nodes of graphs by the runtime API: one struct for each type, which says what CUDA is told. They run in the
 // context that is current when they are added or set.
-#include "external_descriptions.hpp"
-#include "graph_kernel_nodes.hpp"
-#include "graph_native.hpp"
-#include "graph_runtime.hpp"
-#include "graph_semaphore_nodes.hpp"
-#include "launch_config.hpp"
-#include "pitched_copy.hpp"
+#include "common_calls.hpp"
+#include "interop/external_descriptions.hpp"
+#include "kernel/launch_config.hpp"
+#include "kernel_nodes.hpp"
+#include "memory/pitched_copy.hpp"
+#include "relatives.hpp"
+#include "runtime.hpp"
+#include "semaphore_nodes.hpp"
 
 #include <bit>
 
@@ -83,7 +84,7 @@ struct KernelCalls {
                                        place.dependencies, place.count, &native));
         Result<void> done = set_attributes(attributes, *place.node, kernel.config);
         if (!done) {
-            (void)runtime().cudaGraphDestroyNode(*place.node);
+            (void)runtime_graphs.destroy_node(*place.node);
         }
         return done;
     }
@@ -99,7 +100,7 @@ struct KernelCalls {
                                  const NodeParameters &parameters, CUcontext context) noexcept {
         const auto &kernel = parameters.as<KernelNode>();
         CUSHIM_TRY(const auto native, native_kernel(kernel));
-        CUSHIM_TRY_VOID(need_same_attributes(attributes, {node, kernel, context}));
+        CUSHIM_TRY_VOID(require_same_attributes(attributes, {node, kernel, context}));
         return CUSHIM_RUNTIME(cudaGraphExecKernelNodeSetParams, exec, node, &native);
     }
 };
@@ -222,6 +223,7 @@ struct HostCalls {
 
 struct ChildGraphCalls {
     static Result<void> add(const NodePlace &place, const NodeParameters &parameters) noexcept {
+        const RelativesGuard guard;
         return CUSHIM_RUNTIME(cudaGraphAddChildGraphNode, place.node, place.graph,
                               place.dependencies, place.count,
                               parameters.as<ChildGraphNode>().graph);
@@ -231,6 +233,7 @@ struct ChildGraphCalls {
     }
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node,
                                  const NodeParameters &parameters, CUcontext) noexcept {
+        const RelativesGuard guard;
         return CUSHIM_RUNTIME(cudaGraphExecChildGraphNodeSetParams, exec, node,
                               parameters.as<ChildGraphNode>().graph);
     }

@@ -1,8 +1,8 @@
 // Reading graphs by the runtime API.
-#include "graph_driver.hpp"
-#include "graph_native.hpp"
-#include "graph_runtime.hpp"
-#include "graph_semaphore_nodes.hpp"
+#include "common_calls.hpp"
+#include "driver.hpp"
+#include "runtime.hpp"
+#include "semaphore_nodes.hpp"
 
 #include <cushim/feature.hpp>
 #include <cushim/loader.hpp>

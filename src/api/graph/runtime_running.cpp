@@ -1,6 +1,7 @@
 // Executable graphs and captures by the runtime API.
-#include "graph_native.hpp"
-#include "graph_runtime.hpp"
+#include "common_calls.hpp"
+#include "relatives.hpp"
+#include "runtime.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -16,7 +17,8 @@ static_assert(int(cudaGraphInstantiateMultipleDevicesNotSupported) ==
 
 Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
                          NativeInstantiateFailure *failure) noexcept {
-    CUSHIM_TRY_VOID(need_flags(options, flag_names));
+    const RelativesGuard guard;
+    CUSHIM_TRY_VOID(require_flags(options, flag_names));
     cudaGraphInstantiateParams parameters{};
     parameters.flags = instantiate_flags(options);
     parameters.uploadStream = options.upload != nullptr ? options.upload->native() : nullptr;
@@ -28,7 +30,7 @@ Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOpti
 }
 #else
 // What libcudart of CUDA 11 has not, whatever the driver has.
-Result<void> need_headers(const InstantiateOptions &options) noexcept {
+Result<void> require_headers(const InstantiateOptions &options) noexcept {
     if (options.upload != nullptr) {
         return Error::requires_newer_headers("cudaGraphInstantiateWithParams", Version::of(12, 0));
     }
@@ -44,8 +46,9 @@ Result<void> need_headers(const InstantiateOptions &options) noexcept {
 // One function has flags, the other tells the node.
 Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOptions &options,
                          NativeInstantiateFailure *failure) noexcept {
-    CUSHIM_TRY_VOID(need_headers(options));
-    CUSHIM_TRY_VOID(need_flags(options, flag_names));
+    const RelativesGuard guard;
+    CUSHIM_TRY_VOID(require_headers(options));
+    CUSHIM_TRY_VOID(require_flags(options, flag_names));
     if (const unsigned long long flags = instantiate_flags(options)) {
         return CUSHIM_RUNTIME(cudaGraphInstantiateWithFlags, exec, graph, flags);
     }

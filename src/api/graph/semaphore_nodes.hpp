@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "graph_api.hpp"
-#include "with_memory.hpp"
+#include "api.hpp"
+#include "base/with_memory.hpp"
 
 namespace cushim::detail {
 

@@ -2,7 +2,7 @@
 #include <cushim/graph.hpp>
 #include <cushim/graph_exec.hpp>
 
-#include "graph_parameters.hpp"
+#include "parameters.hpp"
 
 namespace cushim {
 

@@ -5,13 +5,13 @@
 
 #include <unordered_map>
 
-#include "graph_api.hpp"
-#include "graph_book.hpp"
-#include "graph_registry.hpp"
-#include "graph_uses.hpp"
-#include "in_context.hpp"
-#include "ranges.hpp"
-#include "with_memory.hpp"
+#include "api.hpp"
+#include "base/ranges.hpp"
+#include "base/with_memory.hpp"
+#include "context/in_context.hpp"
+#include "identity.hpp"
+#include "kept_resources.hpp"
+#include "registry.hpp"
 
 namespace cushim::detail {
 
@@ -27,22 +27,26 @@ inline Destroyed destroy_graph(const GraphApi &api, CUcontext context, CUgraph g
 }
 
 struct GraphState final : InContext {
-    GraphState(const Context &in, std::shared_ptr<GraphBook> of) noexcept
-        : InContext(in, InCapture::safe), book(std::move(of)) {}
+    GraphState(const Context &in, std::shared_ptr<GraphIdentity> of) noexcept
+        : InContext(in, InCapture::safe), identity(std::move(of)) {}
 
     Destroyed destroy() noexcept override {
         known.forget();
-        book->end();
-        return destroy_graph(api(), context, graph);
+        identity->end();
+        // After a reset the graph is still there, while its context cannot be entered.
+        return InContext::is_gone() ? driver_graphs.destroy(graph)
+                                    : destroy_graph(api(), context, graph);
     }
-    const GraphApi &api() const noexcept { return book->api; }
+    // A reset destroys what is in the context. Graphs are not.
+    bool is_gone() const noexcept override { return false; }
+    const GraphApi &api() const noexcept { return identity->api; }
 
-    const std::shared_ptr<GraphBook> book;
-    GraphUses uses;
+    const std::shared_ptr<GraphIdentity> identity;
+    KeptResources uses;
     // For a graph inside a node: of the graph that the node is in. It is never owned then.
-    Need around;
+    KeepAlive around;
     CUgraph graph = nullptr;
-    KnownGraph known{*this};
+    GraphRegistryEntry known{*this};
     // Which conditional node each condition is of. Nodes may be gone, and there may be none yet.
     std::unordered_map<unsigned long long, GraphNode> condition_users;
 };
@@ -57,6 +61,6 @@ Result<Graph> borrow_graph(const Context &context, const GraphApi &api, CUgraph 
 Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept;
 
 // invalid_argument unless it names a node of this graph.
-Result<void> check_node(const GraphBook &book, const GraphNode &node) noexcept;
+Result<void> check_node(const GraphIdentity &identity, const GraphNode &node) noexcept;
 
 } // namespace cushim::detail

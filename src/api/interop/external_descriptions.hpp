@@ -33,18 +33,6 @@ static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, flags) == 72);
 static_assert(ExternalMemorySource::dma_buf_type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD);
 #endif
 
-// What sort of thing a handle is.
-enum class HandleForm : unsigned char { descriptor, win32, nvsci_object };
-
-constexpr HandleForm form_of(CUexternalMemoryHandleType type) noexcept {
-    if (type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
-        type == ExternalMemorySource::dma_buf_type) {
-        return HandleForm::descriptor;
-    }
-    return type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF ? HandleForm::nvsci_object
-                                                           : HandleForm::win32;
-}
-
 // A descriptor is put in later: the driver gets another one than the source's.
 inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC description_of(const ExternalMemorySource &source,
                                                        std::size_t size) noexcept {
@@ -52,16 +40,12 @@ inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC description_of(const ExternalMemorySourc
     description.type = source.type();
     description.size = size;
     description.flags = source.dedicated() ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
-    switch (form_of(source.type())) {
-    case HandleForm::descriptor:
-        break;
-    case HandleForm::win32:
+    // A source has one handle; its others are null.
+    if (source.nvsci_object() != nullptr) {
+        description.handle.nvSciBufObject = source.nvsci_object();
+    } else {
         description.handle.win32.handle = source.win32().handle();
         description.handle.win32.name = source.win32().name();
-        break;
-    case HandleForm::nvsci_object:
-        description.handle.nvSciBufObject = source.nvsci_object();
-        break;
     }
     return description;
 }

@@ -1,10 +1,10 @@
 #include <cushim/external_memory.hpp>
 
-#include "call.hpp"
+#include "base/call.hpp"
+#include "context/requirements.hpp"
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
-#include "memory_state.hpp"
-#include "needs.hpp"
+#include "memory/memory_state.hpp"
 
 namespace cushim {
 namespace {
@@ -25,11 +25,13 @@ struct ExternalMemoryState final : detail::InContext {
 // What is mapped from an import holds it, and through it the context.
 struct FromImport : detail::PlainMemoryState {
     FromImport(const ExternalMemory &from, CUcontext in) noexcept
-        : PlainMemoryState(Context::borrow(in)), import(from) {}
+        : PlainMemoryState(Context::borrow(in)), import(from) {
+        device_ordinal = detail::ordinal_of(from);
+    }
     bool is_gone() const noexcept override {
         return PlainMemoryState::is_gone() || import.is_gone();
     }
-    const detail::Need import;
+    const detail::KeepAlive import;
 };
 
 struct ExternalBufferState final : FromImport {
@@ -48,31 +50,24 @@ struct ExternalArrayState final : FromImport {
 
 constexpr const char *empty = "the external memory is empty";
 
-// All that can be said of a source without the driver.
-Result<void> check_source(const ExternalMemorySource &source) noexcept {
-    switch (detail::form_of(source.type())) {
-    case detail::HandleForm::descriptor:
-        return detail::check_descriptor(source.fd().get());
-    case detail::HandleForm::win32:
-        return detail::check_win32(source.win32());
-    case detail::HandleForm::nvsci_object:
-        break;
-    }
-    if (source.nvsci_object() == nullptr) {
-        return Error::invalid_argument("the NvSciBufObj is null");
-    }
-    return {};
-}
+// --- the ways to import, by the form of the handle
 
+using Description = CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
 using NewImport = detail::NewState<ExternalMemoryState>;
+using Import = Result<void>(NewImport &, ExternalMemorySource &, Description &);
 
+// Takes the descriptor out of the source if CUDA accepts it.
 Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
-                               CUDA_EXTERNAL_MEMORY_HANDLE_DESC &description) noexcept {
+                               Description &description) {
+    const bool is_dma_buf = source.type() == ExternalMemorySource::dma_buf_type;
+    if (is_dma_buf) {
+        CUSHIM_TRY_VOID(detail::require_feature(Feature::external_dma_buf));
+    }
     CUSHIM_TRY(detail::LentDescriptor lent, detail::LentDescriptor::of(source.fd()));
     description.handle.fd = lent.get();
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuImportExternalMemory, &state->memory, &description));
     UniqueFd original = source.take_fd();
-    if (source.type() == ExternalMemorySource::dma_buf_type) {
+    if (is_dma_buf) {
         state->lent = static_cast<detail::LentDescriptor &&>(lent);
         state->original = static_cast<UniqueFd &&>(original);
     } else {
@@ -81,17 +76,24 @@ Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
     return {};
 }
 
-Result<void> import_into(NewImport &state, ExternalMemorySource &source,
-                         std::size_t size) noexcept {
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    if (source.type() == ExternalMemorySource::dma_buf_type) {
-        CUSHIM_TRY_VOID(detail::need_feature(Feature::external_dma_buf));
-    }
-    auto description = detail::description_of(source, size);
-    if (detail::form_of(source.type()) == detail::HandleForm::descriptor) {
-        return import_descriptor(state, source, description);
-    }
+Result<void> import_handle(NewImport &state, ExternalMemorySource &, Description &description) {
     return CUSHIM_DRIVER(cuImportExternalMemory, &state->memory, &description);
+}
+
+// Fails with invalid_argument for a source that is wrong whatever the driver.
+Result<Import *> import_of(const ExternalMemorySource &source) noexcept {
+    const CUexternalMemoryHandleType type = source.type();
+    if (type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
+        type == ExternalMemorySource::dma_buf_type) {
+        CUSHIM_TRY_VOID(detail::check_descriptor(source.fd().get()));
+        return import_descriptor;
+    }
+    if (type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF) {
+        CUSHIM_TRY_VOID(detail::check_win32(source.win32()));
+    } else if (source.nvsci_object() == nullptr) {
+        return Error::invalid_argument("the NvSciBufObj is null");
+    }
+    return import_handle;
 }
 
 } // namespace
@@ -101,20 +103,22 @@ Result<void> import_into(NewImport &state, ExternalMemorySource &source,
 Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
                                                    ExternalMemorySource &&source,
                                                    std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (size == 0) {
         return Error::invalid_argument("an import of 0 bytes");
     }
-    CUSHIM_TRY_VOID(check_source(source));
+    CUSHIM_TRY(Import *const import, import_of(source));
     CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
-    CUSHIM_TRY_VOID(import_into(state, source, size));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    Description description = detail::description_of(source, size);
+    CUSHIM_TRY_VOID(import(state, source, description));
     const CUexternalMemory memory = state->memory;
     return ExternalMemory({memory, context.native(), size}, state.take());
 }
 
 Result<ExternalMemory> ExternalMemory::adopt(const Context &context, CUexternalMemory memory,
                                              std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (memory == nullptr || size == 0) {
         return detail::invalid_argument("an import of %zu bytes with the handle %p", size,
                                         static_cast<void *>(memory));
@@ -133,7 +137,7 @@ ExternalMemory ExternalMemory::borrow(const Context &context, CUexternalMemory m
 
 Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
                                                   std::size_t size) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
     if (size == 0) {
         return ExternalBuffer();
@@ -152,7 +156,7 @@ Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
 Result<ExternalMipmappedArray>
 ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR &description,
                               unsigned int levels) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     if (offset >= size()) {
         return detail::invalid_argument("an image at %zu, in memory of %zu bytes", offset, size());
     }
@@ -181,7 +185,7 @@ Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const n
 }
 
 Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, "the mipmapped array is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, "the mipmapped array is empty"));
     if (index >= levels()) {
         return detail::invalid_argument("level %u of a mipmapped array of %u", index, levels());
     }

@@ -2,14 +2,14 @@
 
 #include <cushim/stream.hpp>
 
-#include "adopting.hpp"
-#include "call.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/adopting.hpp"
+#include "context/in_context.hpp"
+#include "context/requirements.hpp"
+#include "context/wrong_context.hpp"
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
-#include "in_context.hpp"
-#include "needs.hpp"
-#include "ranges.hpp"
-#include "wrong_context.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -40,9 +40,9 @@ Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
     }
     CUdevice device = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetDevice, &device));
-    return detail::need_attribute(Device::from_native(device),
-                                  CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
-                                  "it does not import timeline semaphores");
+    return detail::require_attribute(Device::from_native(device),
+                                     CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
+                                     "it does not import timeline semaphores");
 }
 
 template <class Semaphore>
@@ -65,7 +65,7 @@ Result<Semaphore> import_as(const Context &context, const Description &descripti
 template <class Semaphore>
 Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleType type,
                             UniqueFd &fd) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     CUSHIM_TRY(detail::LentDescriptor lent, detail::LentDescriptor::of(fd));
     Description description{};
     description.type = type;
@@ -81,7 +81,7 @@ Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleTyp
 template <class Semaphore>
 Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleType type,
                             Win32Handle handle) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     CUSHIM_TRY_VOID(detail::check_win32(handle));
     Description description{};
     description.type = type;
@@ -92,7 +92,7 @@ Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleTyp
 
 template <class Semaphore>
 Result<Semaphore> adopted(const Context &context, CUexternalSemaphore native) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle_in(context, native));
+    CUSHIM_TRY_VOID(detail::require_handle_in(context, native));
     CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
     state->semaphore = native;
     return own<Semaphore>(native, context, state.take());
@@ -176,14 +176,14 @@ Result<void> submit_many(const Stream &stream, Batch<Kind> batch) noexcept {
                                                                 CUexternalSemaphore[count]);
     const std::unique_ptr<Parameters[]> parameters(new (std::nothrow) Parameters[count]);
     if (semaphores == nullptr || parameters == nullptr) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        return detail::no_host_memory();
     }
     return submit<Kind>(stream, batch, semaphores.get(), parameters.get());
 }
 
 template <class Kind>
 Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
-    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
     constexpr std::size_t most = std::numeric_limits<unsigned int>::max();
     constexpr std::size_t few = 4; // without memory from the heap
     if (batch.empty()) {
@@ -301,7 +301,7 @@ KeyedMutex KeyedMutex::borrow(const Context &context, CUexternalSemaphore semaph
 
 Result<NvSciSemaphore> NvSciSemaphore::import_from(const Context &context,
                                                    const void *nvscisync) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (nvscisync == nullptr) {
         return Error::invalid_argument("the NvSciSyncObj is null");
     }

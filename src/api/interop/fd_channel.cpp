@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "platform.hpp"
-#include "ranges.hpp"
+#include "base/platform.hpp"
+#include "base/ranges.hpp"
 
 namespace cushim {
 namespace {
@@ -55,11 +55,12 @@ Error is_closed() noexcept {
 Result<void> receive_message(int socket, std::span<std::byte> payload,
                              detail::ArrivedDescriptors &arrived) noexcept {
     CUSHIM_TRY(const bool is_stream, detail::is_stream_socket(socket));
+    CUSHIM_TRY(const detail::SocketDeadline deadline, detail::receiving_deadline(socket));
     Header header{};
     const std::size_t total = sizeof header + payload.size();
     for (std::size_t done = 0; done < total;) {
         CUSHIM_TRY(const detail::Received now,
-                   detail::receive_some(socket, rest(header, payload, done), arrived));
+                   detail::receive_some(socket, rest(header, payload, done), arrived, deadline));
         if (now.size == 0) {
             return done == 0 ? is_closed() : ends_early(done, total);
         }
@@ -74,6 +75,9 @@ Result<void> receive_message(int socket, std::span<std::byte> payload,
             return detail::invalid_argument("a message of more bytes than the %zu that it says",
                                             payload.size());
         }
+        if (done < total) {
+            CUSHIM_TRY_VOID(deadline.check());
+        }
     }
     return {};
 }
@@ -83,6 +87,7 @@ Result<void> receive_message(int socket, std::span<std::byte> payload,
 Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noexcept {
     CUSHIM_TRY_VOID(detail::is_stream_socket(socket));
     CUSHIM_TRY_VOID(detail::check_descriptor(fd));
+    CUSHIM_TRY(const detail::SocketDeadline deadline, detail::sending_deadline(socket));
     Header header = header_for(payload.size());
     // Only read from.
     const std::span<std::byte> bytes(const_cast<std::byte *>(payload.data()), payload.size());
@@ -90,8 +95,11 @@ Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noe
     for (std::size_t done = 0; done < total;) {
         const int with_first = done == 0 ? fd : -1;
         CUSHIM_TRY(const std::size_t now,
-                   detail::send_some(socket, rest(header, bytes, done), with_first));
+                   detail::send_some(socket, rest(header, bytes, done), with_first, deadline));
         done += now;
+        if (done < total) {
+            CUSHIM_TRY_VOID(deadline.check());
+        }
     }
     return {};
 }

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "call.hpp"
-#include "event_state.hpp"
-#include "memory_state.hpp"
-#include "ranges.hpp"
-#include "wrong_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/event_state.hpp"
+#include "context/wrong_context.hpp"
+#include "memory/memory_state.hpp"
 
 namespace cushim {
 namespace {
@@ -112,7 +112,7 @@ std::uint64_t read_number(const std::byte *from) noexcept {
 
 Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
                                 std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (size == 0) {
         return Error::invalid_argument("no memory can be shared that is not there: 0 bytes");
     }
@@ -135,15 +135,22 @@ Result<IpcExport> IpcExport::from_bytes(std::span<const std::byte> bytes) noexce
         return detail::invalid_argument("%zu bytes are no exported memory, which has %zu",
                                         bytes.size(), byte_count);
     }
-    const std::uint64_t offset = read_number(bytes.data() + 64);
-    const std::uint64_t size = read_number(bytes.data() + 72);
+    return make_export(IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>()),
+                       read_number(bytes.data() + 72), read_number(bytes.data() + 64));
+}
+
+Result<IpcExport> IpcExport::from_handle(const IpcMemHandle &handle, std::size_t size,
+                                         std::size_t offset) noexcept {
+    return make_export(handle, size, offset);
+}
+
+Result<IpcExport> IpcExport::make_export(const IpcMemHandle &handle, unsigned long long size,
+                                         unsigned long long offset) noexcept {
     if (size == 0 || offset > SIZE_MAX || size > SIZE_MAX - offset) {
-        return detail::invalid_argument("%llu bytes from %llu on are no memory",
-                                        static_cast<unsigned long long>(size),
-                                        static_cast<unsigned long long>(offset));
+        return detail::invalid_argument("%llu bytes from %llu on are no memory", size, offset);
     }
     IpcExport exported;
-    exported.handle_ = IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>());
+    exported.handle_ = handle;
     exported.offset_ = static_cast<std::size_t>(offset);
     exported.size_ = static_cast<std::size_t>(size);
     return exported;
@@ -158,7 +165,7 @@ IpcExport::Bytes IpcExport::bytes() const noexcept {
 }
 
 Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &exported) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (exported.size() == 0) {
         return Error::invalid_argument("the exported memory is empty");
     }
@@ -182,7 +189,7 @@ Result<void> IpcMemory::release_after(const Stream &stream) const noexcept {
 // --- events
 
 Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept {
-    CUSHIM_TRY_VOID(detail::need(event, "the event is empty"));
+    CUSHIM_TRY_VOID(detail::require(event, "the event is empty"));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUipcEventHandle native;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcGetEventHandle, &native, event.native()));
@@ -192,7 +199,7 @@ Result<IpcEventHandle> export_event(const Context &context, const Event &event) 
 }
 
 Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     CUSHIM_TRY(auto state, detail::make_state<detail::EventState>(context));
     state->is_interprocess = true;
     CUSHIM_TRY(const ContextScope scope, state->enter());

@@ -4,16 +4,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/ranges.hpp"
 #include "loadable_code.hpp"
-#include "ranges.hpp"
 
 namespace cushim {
 namespace detail {
 namespace {
-
-Error no_host_memory() noexcept {
-    return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-}
 
 template <class T>
 T read_at(const void *bytes, std::size_t offset) noexcept {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <new>
 
-#include "call.hpp"
-#include "ranges.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -71,7 +71,7 @@ Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcep
     const std::size_t info_size = log != nullptr ? options.info_log_size : 0;
     texts_ = new (std::nothrow) char[info_size + 1 + options.error_log_size + 1]();
     if (texts_ == nullptr) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        return no_host_memory();
     }
     char *const error = texts_ + info_size + 1;
     info_ = texts_;

@@ -2,9 +2,9 @@
 
 #include <cushim/entry.hpp>
 
-#include "call.hpp"
-#include "in_context.hpp"
-#include "ranges.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/in_context.hpp"
 
 #include <limits>
 
@@ -127,6 +127,12 @@ Error no_context() noexcept {
 
 } // namespace
 
+Error detail::empty_argument(std::size_t index) noexcept {
+    return detail::invalid_argument(
+        "kernel argument %zu is an empty buffer: closed, released, moved from, or never allocated",
+        index);
+}
+
 AnyKernel::AnyKernel(const detail::KernelHandle &handle, detail::State *code) noexcept
     : Shared(handle, code) {
     if (code != nullptr) {
@@ -143,8 +149,8 @@ AnyKernel AnyKernel::borrow(CUkern_st *kernel) noexcept {
 }
 
 Result<void> AnyKernel::check_context(const Context &context) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (value().context != nullptr && value().context != context.native()) {
         return Error::make({.kind = ErrorKind::wrong_context,
                             .detail = "the kernel's module is loaded into another context"});
@@ -156,7 +162,7 @@ Result<void> AnyKernel::check_context(const Context &context) const noexcept {
 
 Result<void> AnyKernel::check_parameters([[maybe_unused]] const std::size_t *sizes,
                                          [[maybe_unused]] std::size_t count) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
 #if CUDA_VERSION >= 12040
     if (!has_parameter_info(*this)) {
         return {}; // nobody knows
@@ -169,7 +175,7 @@ Result<void> AnyKernel::check_parameters([[maybe_unused]] const std::size_t *siz
 
 Result<std::size_t> AnyKernel::parameter_count() const noexcept {
 #if CUDA_VERSION >= 12040
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     return in_some_context(
         *this, [&] { return count_parameters(*this); }, Result<std::size_t>(no_context()));
 #else
@@ -179,7 +185,7 @@ Result<std::size_t> AnyKernel::parameter_count() const noexcept {
 
 Result<KernelParameter> AnyKernel::parameter([[maybe_unused]] std::size_t index) const noexcept {
 #if CUDA_VERSION >= 12040
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     const auto ask = [&]() -> Result<KernelParameter> {
         KernelParameter found;
         CUSHIM_TRY(const bool is_there, find_parameter(*this, index, found));
@@ -196,7 +202,7 @@ Result<KernelParameter> AnyKernel::parameter([[maybe_unused]] std::size_t index)
 
 Result<const char *> AnyKernel::name() const noexcept {
 #if CUDA_VERSION >= 12030
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     const char *name = "";
     if (is_of_library()) {
         CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuKernelGetName, &name, as_kernel(native())));

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <limits>
 
-#include "call.hpp"
-#include "in_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/in_context.hpp"
+#include "context/wrong_context.hpp"
 #include "launch_config.hpp"
-#include "ranges.hpp"
-#include "wrong_context.hpp"
 
 namespace cushim {
 namespace detail {
@@ -160,8 +160,8 @@ Result<void> launch_with_attributes([[maybe_unused]] const AnyKernel &kernel,
 
 Result<void> AnyKernel::launch_unchecked(const Stream &stream, const LaunchConfig &config,
                                          void **arguments) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, "the kernel is empty"));
-    CUSHIM_TRY_VOID(detail::need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, "the kernel is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
     if (detail::has_attributes(config)) {
         return detail::launch_with_attributes(*this, value().context, stream, config, arguments);
     }

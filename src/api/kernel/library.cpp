@@ -4,13 +4,13 @@
 
 #include <new>
 
-#include "adopting.hpp"
-#include "call.hpp"
-#include "in_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/adopting.hpp"
+#include "context/in_context.hpp"
 #include "jit_session.hpp"
 #include "loadable_code.hpp"
 #include "lookup.hpp"
-#include "ranges.hpp"
 
 #if CUDA_VERSION >= 12000
 
@@ -28,9 +28,9 @@ struct LibraryState final : detail::State {
 // What the library is in a context, which goes with the library.
 struct LibraryModuleState final : detail::InContext {
     LibraryModuleState(const Context &in, const Library &of) noexcept
-        : InContext(in), need_library(of) {}
+        : InContext(in), keep_library(of) {}
     detail::Destroyed destroy() noexcept override { return {}; }
-    const detail::Need need_library;
+    const detail::KeepAlive keep_library;
 };
 
 constexpr const char *empty = "the library is empty";
@@ -55,9 +55,9 @@ Result<void> checked_use(const Library &library, CUresult status, const char *en
     checked_use(*this, driver().function(__VA_ARGS__), entry::function::name,                      \
                 entry::function::introduced, name_)
 
-Result<void> need_both(const Library &library, const char *name) noexcept {
-    CUSHIM_TRY_VOID(detail::need(library, empty));
-    return detail::need_name(name);
+Result<void> require_both(const Library &library, const char *name) noexcept {
+    CUSHIM_TRY_VOID(detail::require(library, empty));
+    return detail::require_name(name);
 }
 
 } // namespace
@@ -88,7 +88,7 @@ Result<Library> Library::load_file(const char *path, const JitOptions &options,
 }
 
 Result<Library> Library::adopt(CUlib_st *library) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle(library));
+    CUSHIM_TRY_VOID(detail::require_handle(library));
     CUSHIM_TRY(auto state, detail::make_state<LibraryState>());
     state->library = library;
     return Library(library, state.take());
@@ -106,7 +106,7 @@ JitLog Library::jit_log() const noexcept {
 // --- kernels
 
 Result<AnyKernel> Library::kernel(const char *name) const noexcept {
-    CUSHIM_TRY_VOID(need_both(*this, name));
+    CUSHIM_TRY_VOID(require_both(*this, name));
     CUkernel found = nullptr;
     CUSHIM_TRY_VOID(USE_LIBRARY(name, cuLibraryGetKernel, &found, native(), name));
     return AnyKernel({reinterpret_cast<CUfunction>(found), nullptr, true},
@@ -115,7 +115,7 @@ Result<AnyKernel> Library::kernel(const char *name) const noexcept {
 
 #if CUDA_VERSION >= 12040
 Result<std::size_t> Library::kernel_count() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     unsigned int count = 0;
     CUSHIM_TRY_VOID(USE_LIBRARY("", cuLibraryGetKernelCount, &count, native()));
     return std::size_t(count);
@@ -132,7 +132,7 @@ Result<std::size_t> Library::kernels(AnyKernel *into, std::size_t size) const no
     }
     auto *const found = new (std::nothrow) CUkernel[count];
     if (found == nullptr) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
+        return detail::no_host_memory();
     }
     const Result<void> asked = USE_LIBRARY("", cuLibraryEnumerateKernels, found,
                                            static_cast<unsigned int>(count), native());
@@ -158,7 +158,7 @@ Result<std::size_t> Library::kernels(AnyKernel *, std::size_t) const noexcept {
 
 Result<detail::Variable> Library::variable(const Context &context,
                                            const char *name) const noexcept {
-    CUSHIM_TRY_VOID(need_both(*this, name));
+    CUSHIM_TRY_VOID(require_both(*this, name));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     detail::Variable found{};
     CUSHIM_TRY_VOID(
@@ -168,7 +168,7 @@ Result<detail::Variable> Library::variable(const Context &context,
 
 Result<detail::Variable> Library::managed_variable(const Context &context,
                                                    const char *name) const noexcept {
-    CUSHIM_TRY_VOID(need_both(*this, name));
+    CUSHIM_TRY_VOID(require_both(*this, name));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUmodule loaded = nullptr;
     CUSHIM_TRY_VOID(USE_LIBRARY(name, cuLibraryGetModule, &loaded, native()));
@@ -179,15 +179,15 @@ Result<detail::Variable> Library::managed_variable(const Context &context,
 }
 
 Result<void *> Library::unified_function(const char *name) const noexcept {
-    CUSHIM_TRY_VOID(need_both(*this, name));
+    CUSHIM_TRY_VOID(require_both(*this, name));
     void *found = nullptr;
     CUSHIM_TRY_VOID(USE_LIBRARY(name, cuLibraryGetUnifiedFunction, &found, native(), name));
     return found;
 }
 
 Result<Module> Library::module(const Context &context) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     CUSHIM_TRY(auto state, detail::make_state<LibraryModuleState>(context, *this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUmodule module = nullptr;

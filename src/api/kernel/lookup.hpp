@@ -1,11 +1,11 @@
 // Things that are found by name: refuses no name at all, and says in the message which was not found.
 #pragma once
 
-#include "call.hpp"
+#include "base/call.hpp"
 
 namespace cushim::detail {
 
-inline Result<void> need_name(const char *name) noexcept {
+inline Result<void> require_name(const char *name) noexcept {
     if (name == nullptr || *name == '\0') {
         return Error::invalid_argument("the name is empty");
     }

@@ -2,13 +2,13 @@
 
 #include <cushim/init.hpp>
 
-#include "adopting.hpp"
-#include "call.hpp"
-#include "in_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/adopting.hpp"
+#include "context/in_context.hpp"
 #include "jit_session.hpp"
 #include "loadable_code.hpp"
 #include "lookup.hpp"
-#include "ranges.hpp"
 
 namespace cushim {
 namespace {
@@ -27,7 +27,7 @@ constexpr const char *empty = "the module is empty";
 
 Result<Module> Module::load(const Context &context, const CodeImage &image,
                             const JitOptions &options, JitLog *log) noexcept {
-    CUSHIM_TRY_VOID(detail::need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     CUSHIM_TRY(const auto code, detail::LoadableCode::of(image));
     detail::JitSession jit;
     CUSHIM_TRY_VOID(jit.prepare(options, log));
@@ -51,7 +51,7 @@ Result<Module> Module::load_file(const Context &context, const char *path,
 }
 
 Result<Module> Module::adopt(const Context &context, CUmodule module) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle_in(context, module));
+    CUSHIM_TRY_VOID(detail::require_handle_in(context, module));
     CUSHIM_TRY(auto state, detail::make_state<ModuleState>(context));
     state->module = module;
     return Module(module, state.take());
@@ -62,8 +62,8 @@ Module Module::borrow(CUmodule module) noexcept {
 }
 
 Result<AnyKernel> Module::kernel(const char *name) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY_VOID(detail::need_name(name));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
+    CUSHIM_TRY_VOID(detail::require_name(name));
     detail::State *const state = detail::Access::state(*this);
     detail::KernelHandle found;
     // Every module's state is one of an object in a context.
@@ -73,8 +73,8 @@ Result<AnyKernel> Module::kernel(const char *name) const noexcept {
 }
 
 Result<detail::Variable> Module::variable(const char *name) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
-    CUSHIM_TRY_VOID(detail::need_name(name));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
+    CUSHIM_TRY_VOID(detail::require_name(name));
     detail::Variable found{};
     CUSHIM_TRY_VOID(
         CUSHIM_LOOKUP(name, cuModuleGetGlobal, &found.address, &found.bytes, native(), name));

@@ -1,9 +1,9 @@
 #include <cushim/occupancy.hpp>
 
-#include "call.hpp"
-#include "in_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/in_context.hpp"
 #include "launch_config.hpp"
-#include "ranges.hpp"
 
 namespace cushim {
 namespace {

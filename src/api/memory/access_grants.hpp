@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "needs.hpp"
+#include "context/requirements.hpp"
 
 namespace cushim::detail {
 
@@ -13,7 +13,7 @@ namespace cushim::detail {
 inline Result<void> check(std::span<const AccessGrant> grants) noexcept {
     for (const AccessGrant &grant : grants) {
         if (grant.native().location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-            CUSHIM_TRY_VOID(need_feature(Feature::host_numa_memory));
+            CUSHIM_TRY_VOID(require_feature(Feature::host_numa_memory));
         }
     }
     return {};

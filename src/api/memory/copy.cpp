@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "call.hpp"
-#include "in_context.hpp"
-#include "ranges.hpp"
-#include "stream_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/in_context.hpp"
+#include "context/stream_context.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -56,7 +56,7 @@ Result<void> check(const Fill &fill) noexcept {
 } // namespace
 
 Result<void> copy(const Context &context, const Copy &copy) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     CUSHIM_TRY(const std::size_t bytes, check(copy));
     if (bytes == 0) {
         return {};
@@ -79,7 +79,7 @@ Result<void> copy(const Context &context, const Copy &copy) noexcept {
 }
 
 Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     CUSHIM_TRY(const std::size_t bytes, check(copy));
     if (bytes == 0) {
         return {};
@@ -88,7 +88,7 @@ Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
 }
 
 Result<void> fill(const Context &context, const Fill &fill) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     CUSHIM_TRY_VOID(check(fill));
     if (fill.size == 0) {
         return {};
@@ -99,7 +99,7 @@ Result<void> fill(const Context &context, const Fill &fill) noexcept {
 }
 
 Result<void> fill(const Stream &stream, const Fill &fill) noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     CUSHIM_TRY_VOID(check(fill));
     if (fill.size == 0) {
         return {};

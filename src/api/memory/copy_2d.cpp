@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <limits>
 
-#include "call.hpp"
-#include "in_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/in_context.hpp"
+#include "context/stream_context.hpp"
 #include "pitched_overlap.hpp"
-#include "ranges.hpp"
-#include "stream_context.hpp"
 
 namespace cushim::detail {
 
@@ -150,7 +150,7 @@ Result<void> fill_rows(const Stream &stream, const PitchedFill &fill, CUdevicept
 } // namespace
 
 Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     CUSHIM_TRY_VOID(check(copy));
     if (copy.to.extent.empty()) {
         return {};
@@ -164,7 +164,7 @@ Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept {
 }
 
 Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     CUSHIM_TRY_VOID(check(copy));
     if (copy.to.extent.empty()) {
         return {};
@@ -173,7 +173,7 @@ Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept {
 }
 
 Result<void> fill(const Context &context, const PitchedFill &fill) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     CUSHIM_TRY_VOID(check(fill));
     if (fill.to.extent.empty()) {
         return {};
@@ -184,7 +184,7 @@ Result<void> fill(const Context &context, const PitchedFill &fill) noexcept {
 }
 
 Result<void> fill(const Stream &stream, const PitchedFill &fill) noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     CUSHIM_TRY_VOID(check(fill));
     const auto &[address, extent, pitch] = fill.to;
     if (extent.empty()) {

@@ -5,9 +5,9 @@
 namespace cushim::detail {
 
 Result<DeviceMemory> DeviceMemory::allocate(const Context &context, std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     if (bytes == 0) {
-        return DeviceMemory();
+        return DeviceMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -18,14 +18,14 @@ Result<DeviceMemory> DeviceMemory::allocate(const Context &context, std::size_t 
 Result<DeviceMemory> DeviceMemory::adopt(const Context &context, CUdeviceptr address,
                                          std::size_t bytes) noexcept {
     CUSHIM_TRY(State *const state, adopt_memory(context, address, bytes));
-    return DeviceMemory({address, bytes}, state);
+    return DeviceMemory({address, bytes, bytes == 0}, state);
 }
 
 Result<DeviceMemory> DeviceMemory::allocate_async(const Stream &stream,
                                                   std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (bytes == 0) {
-        return DeviceMemory();
+        return DeviceMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(const Context context, context_behind(stream));
     CUSHIM_TRY(auto state, make_state<StreamMemoryState>(stream, context));
@@ -38,7 +38,7 @@ Result<void> DeviceMemory::release_after(const Stream &stream) const noexcept {
 }
 
 Result<void> DeviceMemory::free_async(const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (native() == 0) {
         return {};
     }

@@ -1,15 +1,14 @@
 #include <cushim/growable_buffer.hpp>
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 #include <vector>
 
 #include "access_grants.hpp"
-#include "call.hpp"
-#include "in_context.hpp"
-#include "ranges.hpp"
-#include "release_stream.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "base/with_memory.hpp"
+#include "context/in_context.hpp"
+#include "context/release_stream.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -48,21 +47,8 @@ class Failures {
     const unsigned long long handle_;
 };
 
-// For what throws where there is no memory.
-template <class Function>
-Result<void> with_memory(Function function) noexcept {
-    try {
-        function();
-    } catch (const std::bad_alloc &) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-    } catch (const std::length_error &) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
-    }
-    return {};
-}
-
 struct GrowableState final : State {
-    explicit GrowableState(Device of) noexcept : device(of) {}
+    explicit GrowableState(Device of) noexcept : device(of) { device_ordinal = of.native(); }
 
     // Everything that it holds, the last part first.
     Destroyed destroy() noexcept override {
@@ -88,7 +74,10 @@ struct GrowableState final : State {
     // Maps `bytes` more behind the `mapped` ones. Failure changes nothing.
     Result<void> grow(std::size_t mapped, std::size_t bytes) noexcept {
         if (parts.size() == parts.capacity()) {
-            CUSHIM_TRY_VOID(with_memory([&] { parts.reserve(2 * parts.size() + 1); }));
+            CUSHIM_TRY_VOID(with_memory([&]() -> Result<void> {
+                parts.reserve(2 * parts.size() + 1);
+                return {};
+            }));
         }
         CUSHIM_TRY(auto memory, PhysicalMemory::create(device, bytes, options));
         CUSHIM_TRY(auto mapping, MappedRange::map(range, mapped, memory, grants));
@@ -112,7 +101,10 @@ struct GrowableState final : State {
     // Maps all parts once more, in another range, in which they stay from then on.
     Result<void> move_to(AddressRange &&other) noexcept {
         std::vector<MappedRange> mappings;
-        CUSHIM_TRY_VOID(with_memory([&] { mappings.reserve(parts.size()); }));
+        CUSHIM_TRY_VOID(with_memory([&]() -> Result<void> {
+            mappings.reserve(parts.size());
+            return {};
+        }));
         std::size_t offset = 0;
         for (const Part &part : parts) {
             CUSHIM_TRY(auto mapping, MappedRange::map(other, offset, part.memory));
@@ -158,14 +150,13 @@ void merge(std::vector<AccessGrant> &grants, const AccessGrant &grant) {
 
 Result<std::vector<AccessGrant>> merged(const std::vector<AccessGrant> &before,
                                         std::span<const AccessGrant> grants) noexcept {
-    std::vector<AccessGrant> all;
-    CUSHIM_TRY_VOID(with_memory([&] {
-        all = before;
+    return with_memory([&]() -> Result<std::vector<AccessGrant>> {
+        std::vector<AccessGrant> all = before;
         for (const AccessGrant &grant : grants) {
             merge(all, grant);
         }
-    }));
-    return all;
+        return all;
+    });
 }
 
 } // namespace
@@ -189,7 +180,7 @@ Result<GrowableMemory> GrowableMemory::create(Device device, std::size_t capacit
 }
 
 Result<void> GrowableMemory::resize(std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(require(*this, empty));
     Growable now = value();
     if (size > now.capacity) {
         return invalid_argument(
@@ -210,7 +201,7 @@ Result<void> GrowableMemory::resize(std::size_t size) noexcept {
 }
 
 Result<void> GrowableMemory::reserve(std::size_t capacity) noexcept {
-    CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(require(*this, empty));
     Growable now = value();
     if (capacity <= now.capacity) {
         return {};
@@ -225,7 +216,7 @@ Result<void> GrowableMemory::reserve(std::size_t capacity) noexcept {
 }
 
 Result<void> GrowableMemory::shrink_to_fit() noexcept {
-    CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(require(*this, empty));
     Growable now = value();
     GrowableState &state = state_of(*this);
     Failures failures(now.native);
@@ -238,7 +229,7 @@ Result<void> GrowableMemory::shrink_to_fit() noexcept {
 }
 
 Result<void> GrowableMemory::set_access(std::span<const AccessGrant> grants) noexcept {
-    CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(require(*this, empty));
     CUSHIM_TRY_VOID(check(grants));
     GrowableState &state = state_of(*this);
     CUSHIM_TRY(auto all, merged(state.grants, grants));
@@ -252,7 +243,7 @@ Result<void> GrowableMemory::set_access(std::span<const AccessGrant> grants) noe
 }
 
 Result<AccessFlags> GrowableMemory::get_access(Device device) const noexcept {
-    CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(require(*this, empty));
     const AccessGrant wanted(device, AccessFlags::none);
     for (const AccessGrant &grant : state_of(*this).grants) {
         if (grant.same_accessor(wanted)) {
@@ -263,7 +254,7 @@ Result<AccessFlags> GrowableMemory::get_access(Device device) const noexcept {
 }
 
 Result<void> GrowableMemory::release_after(const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(need(*this, empty));
+    CUSHIM_TRY_VOID(require(*this, empty));
     CUSHIM_TRY(Stream kept, keep_for_release(stream));
     GrowableState &state = state_of(*this);
     for (const Part &part : state.parts) {

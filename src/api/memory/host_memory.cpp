@@ -73,9 +73,9 @@ Result<void> HostMemory::map() noexcept {
 Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_t bytes,
                                               DeviceMapped mapped,
                                               const PinnedOptions &options) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     if (bytes == 0) {
-        return HostMemory();
+        return HostMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(auto state, make_state<AllocatedState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -91,9 +91,9 @@ Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_
 
 Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::size_t bytes,
                                      DeviceMapped mapped) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     if (memory == nullptr && bytes == 0) {
-        return HostMemory();
+        return HostMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY_VOID(check_range_of_host(memory, bytes));
     CUSHIM_TRY(auto state, make_state<AllocatedState>(context));
@@ -109,9 +109,9 @@ Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::
 Result<HostMemory> HostMemory::register_range(const Context &context, void *memory,
                                               std::size_t bytes, DeviceMapped mapped,
                                               unsigned int flags) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     if (bytes == 0) {
-        return HostMemory();
+        return HostMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY_VOID(check_range_of_host(memory, bytes));
     CUSHIM_TRY_VOID(check_read_only(context, flags));
@@ -128,7 +128,7 @@ Result<HostMemory> HostMemory::register_range(const Context &context, void *memo
 }
 
 Result<unsigned int> HostMemory::flags() const noexcept {
-    CUSHIM_TRY_VOID(need(*this, "the memory is empty"));
+    CUSHIM_TRY_VOID(require(*this, "the memory is empty"));
     const auto *const state = static_cast<const InContext *>(Access::state(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     unsigned int flags = 0;

@@ -6,12 +6,12 @@ namespace cushim::detail {
 
 Result<ManagedMemory> ManagedMemory::allocate_bytes(const Context &context, std::size_t bytes,
                                                     const ManagedOptions &options) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     if (options.attachment == ManagedAttachment::single) {
         return Error::invalid_argument("no managed memory is a single stream's from the start");
     }
     if (bytes == 0) {
-        return ManagedMemory();
+        return ManagedMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -24,7 +24,7 @@ Result<ManagedMemory> ManagedMemory::allocate_bytes(const Context &context, std:
 Result<ManagedMemory> ManagedMemory::adopt_bytes(const Context &context, CUdeviceptr address,
                                                  std::size_t bytes) noexcept {
     CUSHIM_TRY(State *const state, adopt_memory(context, address, bytes));
-    return ManagedMemory({address, bytes}, state);
+    return ManagedMemory({address, bytes, bytes == 0}, state);
 }
 
 // Advice and prefetches take the first form, which every driver has: the location is a number
@@ -43,7 +43,7 @@ Result<void> ManagedMemory::advise_part(CUmem_advise advice, ManagedLocation loc
 
 Result<void> ManagedMemory::prefetch_part(const Stream &stream, ManagedLocation location,
                                           const ManagedPart &part) const noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (part.size == 0) {
         return {};
     }
@@ -57,7 +57,7 @@ Result<void> ManagedMemory::release_after(const Stream &stream) const noexcept {
 
 Result<void> ManagedMemory::attach(const Stream &stream,
                                    ManagedAttachment attachment) const noexcept {
-    CUSHIM_TRY_VOID(need(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (size_bytes() == 0) {
         return {};
     }

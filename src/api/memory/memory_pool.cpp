@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include "access_grants.hpp"
-#include "adopting.hpp"
-#include "call.hpp"
-#include "export_kinds.hpp"
+#include "base/call.hpp"
+#include "base/export_kinds.hpp"
+#include "base/platform.hpp"
+#include "base/ranges.hpp"
+#include "context/adopting.hpp"
+#include "context/requirements.hpp"
 #include "memory_state.hpp"
-#include "needs.hpp"
-#include "platform.hpp"
-#include "ranges.hpp"
 
 namespace cushim {
 namespace {
@@ -27,11 +27,11 @@ struct PoolState final : detail::State {
 
 constexpr const char *empty = "the memory pool is empty";
 
-Result<void> need_pools(Device device) noexcept {
+Result<void> require_pools(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_feature(Feature::memory_pools));
-    return detail::need_attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
-                                  "it has no memory pools");
+    CUSHIM_TRY_VOID(detail::require_feature(Feature::memory_pools));
+    return detail::require_attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+                                     "it has no memory pools");
 }
 
 // --- creating
@@ -39,17 +39,17 @@ Result<void> need_pools(Device device) noexcept {
 Result<void> check_exports(Device device, const MemoryPoolOptions &options) noexcept {
     const ExportKinds &kinds = options.exportable;
     if (kinds.posix_fd) {
-        CUSHIM_TRY_VOID(detail::need_descriptors());
+        CUSHIM_TRY_VOID(detail::require_descriptors());
     }
     if (kinds.win32) {
-        CUSHIM_TRY_VOID(detail::need_nt_handles());
+        CUSHIM_TRY_VOID(detail::require_nt_handles());
     }
     if (kinds.win32 != (options.win32_attributes != nullptr)) {
         return Error::invalid_argument(
             "win32_attributes belong to pools that are exportable as NT handles, and to no other");
     }
     if (kinds.fabric) {
-        CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+        CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     }
     const int wanted = detail::native(kinds);
     CUSHIM_TRY(const int supported,
@@ -82,7 +82,7 @@ Result<void> set_max_size([[maybe_unused]] CUmemPoolProps &properties, std::size
 
 template <class Value>
 Result<Value> get(const MemoryPool &pool, CUmemPool_attribute attribute) noexcept {
-    CUSHIM_TRY_VOID(detail::need(pool, empty));
+    CUSHIM_TRY_VOID(detail::require(pool, empty));
     Value value{};
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolGetAttribute, pool.native(), attribute, &value));
     return value;
@@ -90,7 +90,7 @@ Result<Value> get(const MemoryPool &pool, CUmemPool_attribute attribute) noexcep
 
 template <class Value>
 Result<void> set(const MemoryPool &pool, CUmemPool_attribute attribute, Value value) noexcept {
-    CUSHIM_TRY_VOID(detail::need(pool, empty));
+    CUSHIM_TRY_VOID(detail::require(pool, empty));
     return CUSHIM_DRIVER(cuMemPoolSetAttribute, pool.native(), attribute, &value);
 }
 
@@ -121,7 +121,7 @@ Result<std::size_t> get_size(const MemoryPool &pool, CUmemPool_attribute attribu
 } // namespace
 
 Result<MemoryPool> MemoryPool::create(Device device, const MemoryPoolOptions &options) noexcept {
-    CUSHIM_TRY_VOID(need_pools(device));
+    CUSHIM_TRY_VOID(require_pools(device));
     CUSHIM_TRY_VOID(check_exports(device, options));
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -131,31 +131,32 @@ Result<MemoryPool> MemoryPool::create(Device device, const MemoryPoolOptions &op
     properties.win32SecurityAttributes = options.win32_attributes;
     CUSHIM_TRY_VOID(set_max_size(properties, options.max_size));
     CUSHIM_TRY(auto state, detail::make_state<PoolState>());
+    state->device_ordinal = device.native();
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolCreate, &state->pool, &properties));
     return MemoryPool(state->pool, state.take());
 }
 
 Result<MemoryPool> MemoryPool::default_of(Device device) noexcept {
-    CUSHIM_TRY_VOID(need_pools(device));
+    CUSHIM_TRY_VOID(require_pools(device));
     CUmemoryPool pool = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetDefaultMemPool, &pool, device.native()));
     return MemoryPool(pool, nullptr);
 }
 
 Result<MemoryPool> MemoryPool::current_of(Device device) noexcept {
-    CUSHIM_TRY_VOID(need_pools(device));
+    CUSHIM_TRY_VOID(require_pools(device));
     CUmemoryPool pool = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetMemPool, &pool, device.native()));
     return MemoryPool(pool, nullptr);
 }
 
 Result<void> MemoryPool::set_current(Device device) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     return CUSHIM_DRIVER(cuDeviceSetMemPool, device.native(), native());
 }
 
 Result<MemoryPool> MemoryPool::adopt(CUmemoryPool pool) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle(pool));
+    CUSHIM_TRY_VOID(detail::require_handle(pool));
     CUSHIM_TRY(auto state, detail::make_state<PoolState>());
     state->pool = pool;
     return MemoryPool(pool, state.take());
@@ -210,12 +211,12 @@ Result<void> MemoryPool::reset_high_marks() const noexcept {
 }
 
 Result<void> MemoryPool::trim_to(std::size_t bytes) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     return CUSHIM_DRIVER(cuMemPoolTrimTo, native(), bytes);
 }
 
 Result<void> MemoryPool::set_access(std::span<const AccessGrant> grants) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     if (grants.empty()) {
         return {};
     }
@@ -224,7 +225,7 @@ Result<void> MemoryPool::set_access(std::span<const AccessGrant> grants) const n
 }
 
 Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUmemLocation location{};
     location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     location.id = device.native();
@@ -239,7 +240,7 @@ namespace {
 
 Result<void> export_handle(const MemoryPool &pool, CUmemAllocationHandleType type,
                            void *to) noexcept {
-    CUSHIM_TRY_VOID(detail::need(pool, empty));
+    CUSHIM_TRY_VOID(detail::require(pool, empty));
     return CUSHIM_DRIVER(cuMemPoolExportToShareableHandle, to, pool.native(), type, 0);
 }
 
@@ -255,21 +256,21 @@ Result<MemoryPool> import_handle(void *handle, CUmemAllocationHandleType type) n
 } // namespace
 
 Result<UniqueFd> MemoryPool::export_fd() const noexcept {
-    CUSHIM_TRY_VOID(detail::need_descriptors());
+    CUSHIM_TRY_VOID(detail::require_descriptors());
     int descriptor = -1;
     CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &descriptor));
     return UniqueFd(descriptor);
 }
 
 Result<void *> MemoryPool::export_win32() const noexcept {
-    CUSHIM_TRY_VOID(detail::need_nt_handles());
+    CUSHIM_TRY_VOID(detail::require_nt_handles());
     void *handle = nullptr;
     CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, &handle));
     return handle;
 }
 
 Result<FabricHandle> MemoryPool::export_fabric() const noexcept {
-    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle handle;
     CUSHIM_TRY_VOID(export_handle(*this, detail::handle_type_fabric, handle.bytes));
     return handle;
@@ -277,7 +278,7 @@ Result<FabricHandle> MemoryPool::export_fabric() const noexcept {
 
 Result<MemoryPool> MemoryPool::import_fd(int descriptor) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_descriptors());
+    CUSHIM_TRY_VOID(detail::require_descriptors());
     CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
     // CUDA takes the number itself where it takes a pointer for other kinds.
     void *const handle = reinterpret_cast<void *>(static_cast<std::uintptr_t>(descriptor));
@@ -286,14 +287,14 @@ Result<MemoryPool> MemoryPool::import_fd(int descriptor) noexcept {
 
 Result<MemoryPool> MemoryPool::import_win32(void *handle) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_nt_handles());
-    CUSHIM_TRY_VOID(detail::need_handle(handle));
+    CUSHIM_TRY_VOID(detail::require_nt_handles());
+    CUSHIM_TRY_VOID(detail::require_handle(handle));
     return import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32);
 }
 
 Result<MemoryPool> MemoryPool::import_fabric(const FabricHandle &handle) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle copy = handle;
     return import_handle(copy.bytes, detail::handle_type_fabric);
 }
@@ -317,22 +318,26 @@ namespace {
 // Keeps its pool, too.
 struct PoolMemoryState final : StreamMemoryState {
     PoolMemoryState(const MemoryPool &of, const Stream &in, const Context &current) noexcept
-        : StreamMemoryState(in, current), need_pool(of) {}
-    const Need need_pool;
+        : StreamMemoryState(in, current), keep_pool(of) {
+        if (device_ordinal < 0) {
+            device_ordinal = ordinal_of(of);
+        }
+    }
+    const KeepAlive keep_pool;
 };
 
-Result<void> need_both(const MemoryPool &pool, const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(need(pool, empty));
-    return need(stream, "the stream is empty");
+Result<void> require_both(const MemoryPool &pool, const Stream &stream) noexcept {
+    CUSHIM_TRY_VOID(require(pool, empty));
+    return require(stream, "the stream is empty");
 }
 
 } // namespace
 
 Result<PoolMemory> PoolMemory::allocate(const MemoryPool &pool, const Stream &stream,
                                         std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(need_both(pool, stream));
+    CUSHIM_TRY_VOID(require_both(pool, stream));
     if (bytes == 0) {
-        return PoolMemory();
+        return PoolMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(const Context context, context_behind(stream));
     CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream, context));
@@ -343,9 +348,9 @@ Result<PoolMemory> PoolMemory::allocate(const MemoryPool &pool, const Stream &st
 
 Result<PoolMemory> PoolMemory::import_from(const MemoryPool &pool, const Stream &stream,
                                            const PoolPointer &pointer, std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(need_both(pool, stream));
+    CUSHIM_TRY_VOID(require_both(pool, stream));
     if (bytes == 0) {
-        return PoolMemory();
+        return PoolMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(const Context context, context_behind(stream));
     CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream, context));

@@ -3,11 +3,11 @@
 
 #include <cushim/stream.hpp>
 
-#include "call.hpp"
-#include "in_context.hpp"
-#include "ranges.hpp"
-#include "release_stream.hpp"
-#include "stream_context.hpp"
+#include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "context/in_context.hpp"
+#include "context/release_stream.hpp"
+#include "context/stream_context.hpp"
 
 namespace cushim::detail {
 
@@ -42,14 +42,17 @@ struct DeviceMemoryState final : PlainMemoryState {
 struct StreamMemoryState : MemoryState {
     // `of` is context_behind(in).
     StreamMemoryState(const Stream &in, const Context &of) noexcept
-        : MemoryState(of), need_stream(in), stream(in.native()) {}
+        : MemoryState(of), keep_stream(in), stream(in.native()) {
+        device_ordinal =
+            ordinal_of(is_default(in.native()) ? Access::state(of) : Access::state(in));
+    }
 
-    bool is_gone() const noexcept override { return InContext::is_gone() || need_stream.is_gone(); }
+    bool is_gone() const noexcept override { return InContext::is_gone() || keep_stream.is_gone(); }
     Destroyed destroy() noexcept override {
         return is_default(stream) ? destroy_in(context, [this] { return free(); }) : free();
     }
 
-    const Need need_stream;
+    const KeepAlive keep_stream;
     const CUstream stream;
     CUdeviceptr address = 0;
 
@@ -90,7 +93,7 @@ inline Result<Context> context_behind(const Stream &stream) noexcept {
 // That of device memory which is there already; null for nothing at address 0.
 inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
                                     std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(need(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the context is empty"));
     if (address == 0 && bytes == 0) {
         return static_cast<State *>(nullptr);
     }

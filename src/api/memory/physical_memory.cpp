@@ -2,13 +2,13 @@
 
 #include <cushim/init.hpp>
 
-#include "adopting.hpp"
-#include "call.hpp"
-#include "export_kinds.hpp"
-#include "in_context.hpp"
-#include "needs.hpp"
-#include "platform.hpp"
-#include "ranges.hpp"
+#include "base/call.hpp"
+#include "base/export_kinds.hpp"
+#include "base/platform.hpp"
+#include "base/ranges.hpp"
+#include "context/adopting.hpp"
+#include "context/in_context.hpp"
+#include "context/requirements.hpp"
 
 #include <cstdint>
 
@@ -33,25 +33,25 @@ constexpr auto attribute_fabric = static_cast<CUdevice_attribute>(128);
 Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) noexcept {
     const ExportKinds &kinds = options.exportable;
     if (kinds.posix_fd) {
-        CUSHIM_TRY_VOID(detail::need_descriptors());
-        CUSHIM_TRY_VOID(detail::need_attribute(
+        CUSHIM_TRY_VOID(detail::require_descriptors());
+        CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
             "it does not export memory as file descriptors"));
     }
     if (kinds.win32) {
-        CUSHIM_TRY_VOID(detail::need_nt_handles());
-        CUSHIM_TRY_VOID(
-            detail::need_attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
-                                   "it does not export memory as NT handles"));
+        CUSHIM_TRY_VOID(detail::require_nt_handles());
+        CUSHIM_TRY_VOID(detail::require_attribute(
+            device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
+            "it does not export memory as NT handles"));
     }
     if (kinds.win32 != (options.win32_attributes != nullptr)) {
         return Error::invalid_argument(
             "win32_attributes belong to memory that is exportable as NT handles, and to no other");
     }
     if (kinds.fabric) {
-        CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
-        CUSHIM_TRY_VOID(detail::need_attribute(device, attribute_fabric,
-                                               "it does not export memory to a fabric"));
+        CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
+        CUSHIM_TRY_VOID(detail::require_attribute(device, attribute_fabric,
+                                                  "it does not export memory to a fabric"));
     }
     return {};
 }
@@ -59,17 +59,17 @@ Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) 
 // What CUDA would refuse without saying what it is about.
 Result<void> check(Device device, const PhysicalMemoryOptions &options) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_virtual_memory(device));
+    CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
     if (options.host_numa_node >= 0) {
-        CUSHIM_TRY_VOID(detail::need_feature(Feature::host_numa_memory));
+        CUSHIM_TRY_VOID(detail::require_feature(Feature::host_numa_memory));
     }
     if (options.compressible) {
-        CUSHIM_TRY_VOID(detail::need_attribute(device,
-                                               CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
-                                               "it does not compress memory"));
+        CUSHIM_TRY_VOID(detail::require_attribute(device,
+                                                  CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
+                                                  "it does not compress memory"));
     }
     if (options.gpu_direct_rdma) {
-        CUSHIM_TRY_VOID(detail::need_attribute(
+        CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
             "it has no GPUDirect RDMA with virtual memory management"));
     }
@@ -176,7 +176,7 @@ Result<PhysicalMemory> import_handle(void *handle, CUmemAllocationHandleType typ
 
 Result<void> export_handle(const PhysicalMemory &memory, CUmemAllocationHandleType type,
                            void *to) noexcept {
-    CUSHIM_TRY_VOID(detail::need(memory, empty));
+    CUSHIM_TRY_VOID(detail::require(memory, empty));
     return CUSHIM_DRIVER(cuMemExportToShareableHandle, to, memory.native(), type, 0);
 }
 
@@ -206,6 +206,9 @@ Result<PhysicalMemory> PhysicalMemory::create(Device device, std::size_t size,
     CUSHIM_TRY(const std::size_t unit, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     CUSHIM_TRY_VOID(check_size(size, unit));
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+    if (options.host_numa_node < 0) {
+        state->device_ordinal = device.native();
+    }
     CUmemGenericAllocationHandle handle = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemCreate, &handle, size, &properties, 0));
     state->handle = handle;
@@ -233,7 +236,7 @@ Result<bool> PhysicalMemory::fabric_works(Device device) noexcept {
 
 Result<PhysicalMemory> PhysicalMemory::adopt(CUmemGenericAllocationHandle handle,
                                              std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle_of(handle, size));
+    CUSHIM_TRY_VOID(detail::require_handle_of(handle, size));
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
     state->handle = handle;
     return PhysicalMemory({handle, size, 0}, state.take());
@@ -263,26 +266,26 @@ Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address, std::siz
 }
 
 Result<PhysicalMemoryProperties> PhysicalMemory::properties() const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty));
+    CUSHIM_TRY_VOID(detail::require(*this, empty));
     return properties_of(native()).transform(from_native);
 }
 
 Result<UniqueFd> PhysicalMemory::export_fd() const noexcept {
-    CUSHIM_TRY_VOID(detail::need_descriptors());
+    CUSHIM_TRY_VOID(detail::require_descriptors());
     int descriptor = -1;
     CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &descriptor));
     return UniqueFd(descriptor);
 }
 
 Result<void *> PhysicalMemory::export_win32() const noexcept {
-    CUSHIM_TRY_VOID(detail::need_nt_handles());
+    CUSHIM_TRY_VOID(detail::require_nt_handles());
     void *handle = nullptr;
     CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, &handle));
     return handle;
 }
 
 Result<FabricHandle> PhysicalMemory::export_fabric() const noexcept {
-    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle handle;
     CUSHIM_TRY_VOID(export_handle(*this, handle_type_fabric, handle.bytes));
     return handle;
@@ -290,7 +293,7 @@ Result<FabricHandle> PhysicalMemory::export_fabric() const noexcept {
 
 Result<PhysicalMemory> PhysicalMemory::import_fd(int descriptor, std::size_t size) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_descriptors());
+    CUSHIM_TRY_VOID(detail::require_descriptors());
     CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
     void *const handle = reinterpret_cast<void *>(static_cast<std::intptr_t>(descriptor));
     return import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, size).and_then(known);
@@ -298,7 +301,7 @@ Result<PhysicalMemory> PhysicalMemory::import_fd(int descriptor, std::size_t siz
 
 Result<PhysicalMemory> PhysicalMemory::import_win32(void *handle, std::size_t size) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_nt_handles());
+    CUSHIM_TRY_VOID(detail::require_nt_handles());
     if (handle == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
@@ -308,7 +311,7 @@ Result<PhysicalMemory> PhysicalMemory::import_win32(void *handle, std::size_t si
 Result<PhysicalMemory> PhysicalMemory::import_fabric(const FabricHandle &handle,
                                                      std::size_t size) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_feature(Feature::fabric_handles));
+    CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle copy = handle;
     return import_handle(copy.bytes, handle_type_fabric, size);
 }

@@ -1,6 +1,6 @@
 #include <cushim/pitched_span.hpp>
 
-#include "ranges.hpp"
+#include "base/ranges.hpp"
 
 namespace cushim::detail {
 namespace {

@@ -2,16 +2,16 @@
 
 #include <cushim/init.hpp>
 
-#include <mutex>
 #include <utility>
 
 #include "access_grants.hpp"
-#include "adopting.hpp"
-#include "call.hpp"
-#include "in_context.hpp"
-#include "needs.hpp"
-#include "ranges.hpp"
-#include "release_stream.hpp"
+#include "base/call.hpp"
+#include "base/fork_guard.hpp"
+#include "base/ranges.hpp"
+#include "context/adopting.hpp"
+#include "context/in_context.hpp"
+#include "context/release_stream.hpp"
+#include "context/requirements.hpp"
 
 namespace cushim {
 namespace {
@@ -32,7 +32,9 @@ struct AddressesState final : detail::State {
 
 struct MappedState final : detail::State {
     MappedState(const AddressRange &range, const PhysicalMemory &memory) noexcept
-        : need_memory(memory), need_range(range) {}
+        : keep_memory(memory), keep_range(range) {
+        device_ordinal = detail::ordinal_of(memory);
+    }
 
     detail::Destroyed destroy() noexcept override {
         return detail::destroy_after(release_stream(), [this] {
@@ -41,29 +43,32 @@ struct MappedState final : detail::State {
     }
 
     Stream release_stream() noexcept {
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard guard(lock);
         return release.share();
     }
     void release_after(Stream &&stream) noexcept {
-        const std::lock_guard lock(mutex);
+        if (cushim_may_call(generation) == 0) {
+            return; // in the child of a fork the parent's mapping is never unmapped
+        }
+        const detail::LockGuard guard(lock);
         std::swap(release, stream);
     }
 
     // In this order: the range goes before the memory.
-    const detail::Need need_memory;
-    const detail::Need need_range;
+    const detail::KeepAlive keep_memory;
+    const detail::KeepAlive keep_range;
     CUdeviceptr address = 0;
     std::size_t size = 0;
 
   private:
-    std::mutex mutex; // of what owners in several threads may set
+    ForkLock lock; // of what owners in several threads may set
     Stream release;
 };
 
 Result<void> check_part(const AddressRange &range, std::size_t offset, const PhysicalMemory &memory,
                         std::size_t granularity) noexcept {
-    CUSHIM_TRY_VOID(detail::need(range, empty_range));
-    CUSHIM_TRY_VOID(detail::need(memory, "the physical memory is empty"));
+    CUSHIM_TRY_VOID(detail::require(range, empty_range));
+    CUSHIM_TRY_VOID(detail::require(memory, "the physical memory is empty"));
     if (offset > range.size() || memory.size() > range.size() - offset) {
         return detail::invalid_argument(
             "%zu bytes of memory at offset %zu reach past the end of the range, which is at %zu",
@@ -97,7 +102,7 @@ Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
 Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
                                            const AddressRangeOptions &options) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::need_virtual_memory(device));
+    CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
     if (size == 0 || size % smallest_page != 0 || options.hint % smallest_page != 0) {
         return detail::invalid_argument(
             "a range of %zu bytes at 0x%llx: both are multiples of the host's page size", size,
@@ -117,7 +122,7 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
 }
 
 Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::need_handle_of(address, size));
+    CUSHIM_TRY_VOID(detail::require_handle_of(address, size));
     CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
     state->address = address;
     state->size = size;
@@ -130,13 +135,13 @@ AddressRange AddressRange::borrow(CUdeviceptr address, std::size_t size) noexcep
 
 Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
                                       std::span<const AccessGrant> grants) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty_range));
+    CUSHIM_TRY_VOID(detail::require(*this, empty_range));
     CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
     return set_access_of(native() + offset, size, grants);
 }
 
 Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty_range));
+    CUSHIM_TRY_VOID(detail::require(*this, empty_range));
     CUSHIM_TRY_VOID(detail::check_range(offset, 1, size()));
     return access_at(native() + offset, device);
 }
@@ -175,12 +180,12 @@ MappedRange MappedRange::borrow(CUdeviceptr address, std::size_t size) noexcept 
 }
 
 Result<void> MappedRange::set_access(std::span<const AccessGrant> grants) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty_mapping));
+    CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
     return set_access_of(native(), size(), grants);
 }
 
 Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
-    CUSHIM_TRY_VOID(detail::need(*this, empty_mapping));
+    CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
     return access_at(native(), device);
 }
 

@@ -129,7 +129,7 @@ unsigned int threads(const cushim_sim_launch *launch, unsigned int count) {
 int run_fill(const cushim_sim_launch *launch, void *) {
     const auto count = parameter<unsigned int>(launch, 2);
     int *const to = array<int>(launch, 0, count);
-    if (to == nullptr) {
+    if (to == nullptr && count != 0) {
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     for (unsigned int i = 0; i < threads(launch, count); ++i) {

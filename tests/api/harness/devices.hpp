@@ -19,7 +19,7 @@ inline std::vector<cushim::Device> need_devices(int least) {
         if (simulator() != nullptr) {
             FAIL("the simulator has " << count << " devices");
         }
-        SKIP("needs " << least << " devices, and there are " << count);
+        SKIP("needs " << least << " devices");
     }
     std::vector<cushim::Device> devices;
     for (int ordinal = 0; ordinal < count; ++ordinal) {

@@ -10,16 +10,16 @@
 
 namespace api_test {
 
-// All words of goods are so tagged, by whoever writes them.
-inline constexpr int goods_tag = 0x5a000000, goods_tag_mask = 0x7f000000;
-inline constexpr std::size_t goods_count = 50'000; // words of each kind
+// All words of resources are so tagged, by whoever writes them.
+inline constexpr int resource_tag = 0x5a000000, resource_tag_mask = 0x7f000000;
+inline constexpr std::size_t resource_words = 50'000; // words of each kind
 
 // That all words are tagged; and whether an error says that some are not.
 cushim::Result<void> check_words(const Worker &worker, cushim::DeviceSpan<const int> memory);
 bool is_foreign(const cushim::Error &error);
 
 // What the others are told.
-struct Package {
+struct ResourceHandles {
     cushim::IpcExport::Bytes memory;
     cushim::IpcEventHandle event;
     cushim::PoolPointer pointer;
@@ -27,20 +27,20 @@ struct Package {
 };
 
 // What has arrived, and can be passed on.
-struct Parcel {
-    Package package;
+struct ResourceMessage {
+    ResourceHandles handles;
     cushim::UniqueFd mapped;
     cushim::UniqueFd pool;
 
     cushim::Result<void> send(int socket) const;
-    static cushim::Result<Parcel> receive(int socket);
+    static cushim::Result<ResourceMessage> receive(int socket);
 };
 
 // The maker's.
-class Goods {
+class IpcResources {
   public:
-    static cushim::Result<Goods> make(const Worker &worker);
-    cushim::Result<Parcel> pack(const Worker &worker) const;
+    static cushim::Result<IpcResources> make(const Worker &worker);
+    cushim::Result<ResourceMessage> to_message(const Worker &worker) const;
     // Writes all of them anew, and waits.
     cushim::Result<void> write(const Worker &worker, int value) const;
 
@@ -54,9 +54,10 @@ class Goods {
 };
 
 // Those of another process. Its memory must last until these are gone; if that process dies, CUDA keeps it.
-class OpenedGoods {
+class OpenedIpcResources {
   public:
-    static cushim::Result<OpenedGoods> open(const Worker &worker, const Parcel &parcel);
+    static cushim::Result<OpenedIpcResources> open(const Worker &worker,
+                                                   const ResourceMessage &message);
     // Reads and writes all of them. Never waits for the event, which nobody records any more once its
     // maker is dead: asks for it.
     cushim::Result<void> use(const Worker &worker, int value) const;

@@ -29,15 +29,8 @@ class SpiedCall<Entry, Status(Arguments...)> {
         look_(arguments...);
         return original_(arguments...);
     }
-    // What stands in the place of an entry point that nobody has called yet finds it and calls what then stands
-    // there: this again. So it is found before; where there is none, what stands there says so.
-    struct Found {
-        Found() { static_cast<void>(cushim::is_available<Entry>()); }
-    };
-
     static inline Look look_ = nullptr;
     static inline typename Entry::pfn original_ = nullptr;
-    Found found_;
     cushim::ScopedOverride<Entry> scope_;
 };
 

@@ -14,7 +14,7 @@
 namespace api_test {
 
 inline constexpr const char *needs_vulkan =
-    "a semaphore of another API needs such an API: external_vulkan_test.cpp has one";
+    "needs a semaphore of another API; external_vulkan_test.cpp has such tests";
 
 // The other API's side of a semaphore, as the simulator has it.
 class TheirSemaphore {

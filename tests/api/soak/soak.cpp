@@ -5,9 +5,9 @@
 //
 // Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them. With --leak it
 // leaves something behind in each round, and status 0 says that it noticed just that.
-#include "../api/harness/device_code.hpp"
-#include "../api/harness/simulator.hpp"
-#include "../api/harness/uses.hpp"
+#include "../harness/device_code.hpp"
+#include "../harness/simulator.hpp"
+#include "../harness/uses.hpp"
 #include "live_bytes.hpp"
 #include "soak_leaks.hpp"
 #include "soak_partner.hpp"

@@ -1,6 +1,6 @@
 #include "soak_partner.hpp"
 
-#include "../api/harness/goods.hpp"
+#include "../harness/ipc_resources.hpp"
 
 #include <cstdio>
 #include <memory>
@@ -17,9 +17,9 @@ extern char **environ;
 namespace gpu_test {
 
 using namespace cushim;
-using api_test::Goods;
-using api_test::OpenedGoods;
-using api_test::Parcel;
+using api_test::IpcResources;
+using api_test::OpenedIpcResources;
+using api_test::ResourceMessage;
 using api_test::Worker;
 using api_test::Workplace;
 
@@ -44,19 +44,19 @@ Answer last;                    // a refusal is the last one
 Result<void> hand_out(int socket) {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Worker maker, Worker::on(device));
-    CUSHIM_TRY(const Goods goods, Goods::make(maker));
+    CUSHIM_TRY(const IpcResources resources, IpcResources::make(maker));
     for (char asked = 0; read(socket, &asked, 1) == 1;) {
-        CUSHIM_TRY_VOID(goods.write(maker, 7));
-        CUSHIM_TRY(const Parcel parcel, goods.pack(maker));
+        CUSHIM_TRY_VOID(resources.write(maker, 7));
+        CUSHIM_TRY(const ResourceMessage message, resources.to_message(maker));
         if (!send(socket, {.kind = Answer::Kind::here_it_is, .why_not = ""})) {
             return Error::invalid_argument("nobody listens");
         }
-        CUSHIM_TRY_VOID(parcel.send(socket));
+        CUSHIM_TRY_VOID(message.send(socket));
     }
     return {};
 }
 
-Result<Parcel> ask() {
+Result<ResourceMessage> ask() {
     // One that has ended cannot be asked, but has answered.
     (void)::send(own_end, "?", 1, MSG_NOSIGNAL);
     Answer answer;
@@ -67,7 +67,7 @@ Result<Parcel> ask() {
     }
     switch (last.kind) {
     case Answer::Kind::here_it_is:
-        return Parcel::receive(own_end);
+        return ResourceMessage::receive(own_end);
     case Answer::Kind::lacks_something:
         return Error::unsupported_platform(last.why_not);
     default:
@@ -80,8 +80,8 @@ Result<void> use_what_it_makes(const Workplace &place) {
         CUSHIM_TRY(Worker made, Worker::on(place.device));
         worker = std::make_unique<Worker>(std::move(made));
     }
-    CUSHIM_TRY(const Parcel parcel, ask());
-    CUSHIM_TRY(OpenedGoods opened, OpenedGoods::open(*worker, parcel));
+    CUSHIM_TRY(const ResourceMessage message, ask());
+    CUSHIM_TRY(OpenedIpcResources opened, OpenedIpcResources::open(*worker, message));
     CUSHIM_TRY_VOID(opened.use(*worker, 8));
     return opened.close(*worker);
 }

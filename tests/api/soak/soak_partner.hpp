@@ -2,7 +2,7 @@
 // pool and mapped memory by descriptors.
 #pragma once
 
-#include "../api/harness/uses.hpp"
+#include "../harness/uses.hpp"
 
 namespace gpu_test {
 

@@ -1,6 +1,6 @@
 #include "soak_uses.hpp"
 
-#include "../api/harness/simulator.hpp"
+#include "../harness/simulator.hpp"
 #include "soak_partner.hpp"
 #include "soak_vulkan.hpp"
 

@@ -1,7 +1,7 @@
 // What the soak repeats.
 #pragma once
 
-#include "../api/harness/uses.hpp"
+#include "../harness/uses.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "soak_vulkan.hpp"
 
-#include "../api/harness/imported_uses.hpp"
-#include "vulkan_transfers.hpp"
+#include "../../support/vulkan_transfers.hpp"
+#include "../harness/imported_uses.hpp"
 
 #include <exception>
 #include <memory>

@@ -1,7 +1,7 @@
 // Semaphores and images of Vulkan's, imported anew in each round of the soak.
 #pragma once
 
-#include "../api/harness/uses.hpp"
+#include "../harness/uses.hpp"
 
 namespace gpu_test {
 

@@ -1,4 +1,4 @@
-// refused: (constraint|no matching)
+// refused: wrong_number_of_arguments
 #include <cushim/kernel.hpp>
 
 cushim::Result<void> use(const cushim::Kernel<void(float *, unsigned int)> &kernel,

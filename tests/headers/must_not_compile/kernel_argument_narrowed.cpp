@@ -1,4 +1,4 @@
-// refused: (constraint|no matching)
+// refused: does_not_fit
 #include <cushim/kernel.hpp>
 
 // A count that may be more than the kernel can be told.

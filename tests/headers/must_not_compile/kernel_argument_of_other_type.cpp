@@ -1,4 +1,4 @@
-// refused: (constraint|no matching)
+// refused: does_not_fit
 #include <cushim/device_buffer.hpp>
 #include <cushim/kernel.hpp>
 

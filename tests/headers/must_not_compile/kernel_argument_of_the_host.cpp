@@ -1,4 +1,4 @@
-// refused: (constraint|no matching)
+// refused: does_not_fit
 #include <cushim/kernel.hpp>
 
 // An array would turn into a pointer, which a kernel cannot follow.

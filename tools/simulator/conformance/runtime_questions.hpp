@@ -82,7 +82,7 @@ void services();
 void logs();
 void forked();
 void failed();
-void hardly_failing();
+void rarely_failing();
 void several_mistakes();
 
 } // namespace record::QUESTIONS::runtime

@@ -77,7 +77,7 @@ const Section sections[] = {
     {"forked", runtime::forked},
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
     {"failed", runtime::failed},
-    {"hardly_failing", runtime::hardly_failing},
+    {"rarely_failing", runtime::rarely_failing},
     {"several_mistakes", runtime::several_mistakes},
     {"at_the_end", runtime::at_the_end},
 #endif

@@ -46,7 +46,7 @@ const Section sections[] = {
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
     {"resolution", resolution},
     {"before_init", before_init},
-    {"hardly_failing", hardly_failing},
+    {"rarely_failing", rarely_failing},
     {"device_queries", device_queries},
     {"context_queries", context_queries},
     {"green_contexts", green_contexts},
@@ -85,6 +85,8 @@ const Section sections[] = {
     {"ipc_memory_in_two_contexts", ipc_memory_in_two_contexts},
     {"copies_elsewhere", copies_elsewhere},
     {"at_exit", at_exit},
+    {"names_at_exit", names_at_exit},
+    {"graphs_after_reset", graphs_after_reset},
     {"older_contexts", older_contexts},
     {"older_objects", older_objects},
     {"older_managed", older_managed},

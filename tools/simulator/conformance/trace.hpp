@@ -81,7 +81,8 @@ struct Traced<Entry, Result(Arguments...)> {
 
     static cushim_function find() {
         int status = 0;
-        return reinterpret_cast<cushim_function>(cushim::detail::find_entry<Entry>(status));
+        return reinterpret_cast<cushim_function>(
+            cushim::detail::find_entry<Entry>(Entry::slot(), status));
     }
 
     static int call_with_zeros() {

@@ -4,7 +4,7 @@
 #include "last_error.hpp"
 #include "process.hpp"
 
-#include "driver/core/poison.hpp"
+#include "driver/base/poison.hpp"
 
 namespace sim::runtime {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "failure.hpp"
 
-#include "driver/core/hooks.hpp"
+#include "driver/process/hooks.hpp"
 
 namespace sim::runtime {
 

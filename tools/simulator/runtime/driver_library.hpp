@@ -1,7 +1,7 @@
 // The simulated driver library that this runtime sits on, found at the first need.
 #pragma once
 
-#include "driver/core/hooks.hpp"
+#include "driver/process/hooks.hpp"
 
 namespace sim::runtime {
 

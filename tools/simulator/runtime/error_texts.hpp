@@ -1,7 +1,7 @@
 // The name and the text of every error code of the runtime, as its library gives them.
 #pragma once
 
-#include "driver/core/error_texts.hpp"
+#include "driver/base/error_texts.hpp"
 
 namespace sim::runtime {
 

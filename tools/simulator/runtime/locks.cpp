@@ -1,6 +1,8 @@
 #include "locks.hpp"
 #include "platform.hpp"
 
+#include "driver/base/immortal.hpp"
+
 namespace sim::runtime {
 namespace {
 
@@ -44,11 +46,12 @@ void give_back_early() {
 } // namespace
 
 Locks &locks() noexcept {
-    static auto *all = [] {
-        auto *made = new Locks; // used by static constructors and destructors
+    static Immortal<Locks> all; // used by static constructors and destructors
+    static const bool watched = [] {
         platform::around_fork(take_late, give_back_late, give_back_late);
-        return made;
+        return true;
     }();
+    (void)watched;
     return *all;
 }
 

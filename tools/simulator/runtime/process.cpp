@@ -3,6 +3,8 @@
 #include "locks.hpp"
 #include "registration.hpp"
 
+#include "driver/base/immortal.hpp"
+
 #include <atomic>
 #include <mutex>
 #include <type_traits>
@@ -26,7 +28,7 @@ struct Process {
 };
 
 Process &process() {
-    static auto *process = new Process; // used after static destructors
+    static Immortal<Process> process;
     return *process;
 }
 

@@ -1,7 +1,11 @@
 // The profiler's switches.
 #include "driver_api.hpp"
 
-#if __has_include(<cudaProfiler.h>)
+// Only their types are needed; not every package of headers has the one that declares them.
+extern "C" {
+CUresult CUDAAPI cuProfilerStart(void);
+CUresult CUDAAPI cuProfilerStop(void);
+}
 
 namespace sim::runtime {
 
@@ -15,5 +19,3 @@ cudaError_t cudaProfilerStop() {
 }
 
 } // namespace sim::runtime
-
-#endif

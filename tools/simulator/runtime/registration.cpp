@@ -4,6 +4,8 @@
 #include "driver_api.hpp"
 #include "locks.hpp"
 
+#include "driver/base/immortal.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -54,7 +56,7 @@ struct Registrations {
 };
 
 Registrations &registrations() {
-    static auto *all = new Registrations; // used by static constructors and destructors
+    static Immortal<Registrations> all;
     return *all;
 }
 
@@ -88,6 +90,7 @@ Loaded load_data(const void *data) {
 #else
     demand(CU(cuModuleLoadData)(&made, data));
 #endif
+    driver_hooks()->keep_for_runtime(made);
     return made;
 }
 

@@ -3,6 +3,8 @@
 #include "places.hpp"
 #include "process.hpp"
 
+#include "../cushim_sim.h"
+
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -29,20 +31,35 @@ int print_paths(const Places &places) {
     return 0;
 }
 
-int run(const Options &options, const Places &places) {
-    set_variable("CUSHIM_DRIVER", places.driver);
-    set_variable("CUSHIM_RUNTIME", places.runtime);
-    if (!options.settings.empty()) {
-        const std::string before = variable("CUSHIM_SIM");
-        set_variable("CUSHIM_SIM",
-                     before.empty() ? options.settings : before + ";" + options.settings);
-    }
-    return run_program(options.program);
-}
-
 int refuse(const std::string &why) {
     std::fprintf(stderr, "cushim-sim: %s\nTry 'cushim-sim --help'.\n", why.c_str());
     return 2;
+}
+
+// What the simulator does not understand, or "": many programs take a driver that fails for none at all.
+std::string problem_of(const std::string &settings, const Places &places) {
+    const auto control = reinterpret_cast<cushim_sim_control_function>(
+        function_of(places.driver, CUSHIM_SIM_CONTROL));
+    if (control == nullptr) {
+        return places.driver + " cannot be loaded";
+    }
+    return control()->configure(settings.c_str()) == 0 ? "" : control()->problem();
+}
+
+int run(const Options &options, const Places &places) {
+    const std::string before = variable("CUSHIM_SIM");
+    const std::string settings = before.empty() || options.settings.empty()
+                                     ? before + options.settings
+                                     : before + ";" + options.settings;
+    if (const std::string problem = problem_of(settings, places); !problem.empty()) {
+        return refuse("settings: " + problem);
+    }
+    set_variable("CUSHIM_DRIVER", places.driver);
+    set_variable("CUSHIM_RUNTIME", places.runtime);
+    if (!settings.empty()) {
+        set_variable("CUSHIM_SIM", settings);
+    }
+    return run_program(options.program);
 }
 
 } // namespace

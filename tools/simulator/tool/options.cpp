@@ -77,7 +77,8 @@ std::string_view help_text() {
            "  --version, --help\n"
            "\n"
            "exit status: that of the program; 126 if it cannot be run, 127 if there is none of\n"
-           "this name; 2 if the command line was not understood; 1 if the simulator's libraries\n"
+           "this name; 2 if the command line or a setting was not understood; 1 if the simulator's "
+           "libraries\n"
            "are not where they were installed\n";
 }
 

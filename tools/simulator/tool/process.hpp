@@ -11,6 +11,8 @@ std::string own_file();
 // The value of a variable, or "".
 std::string variable(const char *name);
 void set_variable(const char *name, const std::string &value);
+// A function of a library by its exported name, or null.
+void (*function_of(const std::string &library, const char *name))();
 // Becomes that program, or waits for it: returns the exit status for this process.
 int run_program(const std::vector<std::string> &program);
 

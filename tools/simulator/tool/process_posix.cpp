@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <filesystem>
 #include <system_error>
 #include <unistd.h>
@@ -22,6 +23,11 @@ std::string variable(const char *name) {
 
 void set_variable(const char *name, const std::string &value) {
     setenv(name, value.c_str(), 1);
+}
+
+void (*function_of(const std::string &library, const char *name))() {
+    void *const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<void (*)()>(handle != nullptr ? dlsym(handle, name) : nullptr);
 }
 
 int run_program(const std::vector<std::string> &program) {

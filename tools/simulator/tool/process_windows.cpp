@@ -44,6 +44,11 @@ void set_variable(const char *name, const std::string &value) {
     _putenv_s(name, value.c_str());
 }
 
+void (*function_of(const std::string &library, const char *name))() {
+    const HMODULE handle = LoadLibraryA(library.c_str());
+    return reinterpret_cast<void (*)()>(handle != nullptr ? GetProcAddress(handle, name) : nullptr);
+}
+
 int run_program(const std::vector<std::string> &program) {
     std::vector<std::string> texts;
     for (const std::string &argument : program) {

@@ -1,6 +1,6 @@
 // What distinguishes the drivers that are linked from one set of objects; what they export is in their
 // lists of symbols.
-#include "driver/core/settings.hpp"
+#include "driver/call/settings.hpp"
 
 namespace sim {
 

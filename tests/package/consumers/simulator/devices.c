@@ -22,12 +22,11 @@ int main(void) {
     const char *path = getenv("CUSHIM_DRIVER");
     void *driver = path != NULL ? dlopen(path, RTLD_NOW) : NULL;
     int devices = -1;
-    cushim_sim_control_function control;
-    if (driver == NULL) {
+    const cushim_sim *simulator = cushim_sim_find();
+    if (simulator == NULL || driver == NULL) {
         fprintf(stderr, "no driver: %s\n", path != NULL ? dlerror() : "CUSHIM_DRIVER is not set");
         return 1;
     }
-    *(void **)&control = find(driver, CUSHIM_SIM_CONTROL);
     init_function init;
     *(void **)&init = find(driver, "cuInit");
     count_function count;
@@ -35,6 +34,6 @@ int main(void) {
     if (init(0) != 0 || count(&devices) != 0) {
         return 1;
     }
-    printf("interface %d, devices %d\n", control()->interface_version, devices);
+    printf("interface %d, devices %d\n", simulator->interface_version, devices);
     return 0;
 }

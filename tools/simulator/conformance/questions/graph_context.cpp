@@ -1,9 +1,29 @@
 // Which calls on graphs want a current context, where their nodes say in which one they run.
 #include "../record.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 namespace record::QUESTIONS {
 
 namespace {
+
+std::atomic<int> released{0};
+
+// A graph holds it.
+void hold(CUgraph graph) {
+    CUuserObject object = nullptr;
+    d.cuUserObjectCreate(
+        &object, nullptr, [](void *) { ++released; }, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    d.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+}
+
+// Destructors may run on a thread of the driver.
+int released_soon() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return released;
+}
 
 struct Parts {
     CUlibrary library = nullptr;
@@ -228,6 +248,33 @@ void graph_event_contexts() {
     change_events("the events' first context is the other one", there, here, here, here, there);
     d.cuCtxSetCurrent(context());
     ask("cuCtxDestroy", d.cuCtxDestroy_v2(created));
+}
+
+// Not cuGraphExecDestroy: driver 580 does not return from it (recordings/README.md).
+void graphs_after_reset() {
+    if (!start()) {
+        return;
+    }
+    CUgraph child = nullptr, graph = nullptr, clone = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphExec exec = nullptr;
+    d.cuGraphCreate(&child, 0);
+    d.cuGraphCreate(&graph, 0);
+    hold(child);
+    ask("cuGraphAddChildGraphNode", d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
+    ask("cuGraphDestroy, the child", d.cuGraphDestroy(child));
+    ask("cuGraphClone", d.cuGraphClone(&clone, graph));
+    hold(graph);
+    hold(clone);
+    ask("cuGraphInstantiate", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ask("cuDevicePrimaryCtxReset", d.cuDevicePrimaryCtxReset(0));
+    std::size_t count = 0;
+    ask("cuGraphGetNodes then", d.cuGraphGetNodes(graph, nullptr, &count));
+    note("nodes", static_cast<long long>(count));
+    ask("cuGraphDestroy then", d.cuGraphDestroy(graph));
+    note("destructors, the executable graph is there", released_soon());
+    ask("cuGraphDestroy then, the clone", d.cuGraphDestroy(clone));
+    note("destructors, the clone is gone", released_soon());
 }
 
 } // namespace record::QUESTIONS

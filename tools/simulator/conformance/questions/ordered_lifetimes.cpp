@@ -101,7 +101,7 @@ void by_plain_free(const Other &) {
 CUmemoryPool own_pool() {
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     CUmemoryPool pool = nullptr;
     d.cuMemPoolCreate(&pool, &properties);
     return pool;

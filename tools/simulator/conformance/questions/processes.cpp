@@ -30,6 +30,26 @@ void ask_at_exit(const std::string &when) {
     ask_then("cuMemFree(0)", d.cuMemFree(0));
 }
 
+// The driver's own functions: the table has names for what the driver does not know.
+using Text = CUresult (*)(CUresult, const char **);
+Text name_of = nullptr, words_of = nullptr;
+
+Text text_function(const char *name) {
+    void *found = nullptr;
+    d.cuGetProcAddress_v1(name, &found, 11030, 0);
+    return reinterpret_cast<Text>(found);
+}
+
+void ask_names_at_exit(const std::string &when) {
+    const char *name = nullptr, *words = nullptr;
+    if (name_of != nullptr && words_of != nullptr) {
+        ask((when + "cuGetErrorName(4)").c_str(), name_of(CUDA_ERROR_DEINITIALIZED, &name));
+        note((when + "a name").c_str(), name != nullptr);
+        ask((when + "cuGetErrorString(4)").c_str(), words_of(CUDA_ERROR_DEINITIALIZED, &words));
+        note((when + "words").c_str(), words != nullptr);
+    }
+}
+
 } // namespace
 
 // Handlers run last-in first-out, and the driver has one of its own since cuInit.
@@ -37,6 +57,15 @@ void at_exit() {
     std::atexit([] { ask_at_exit("behind the driver's handler: "); });
     if (start()) {
         std::atexit([] { ask_at_exit("before the driver's handler: "); });
+    }
+}
+
+void names_at_exit() {
+    std::atexit([] { ask_names_at_exit("behind the driver's handler: "); });
+    if (start()) {
+        name_of = text_function("cuGetErrorName");
+        words_of = text_function("cuGetErrorString");
+        std::atexit([] { ask_names_at_exit("before the driver's handler: "); });
     }
 }
 

@@ -13,7 +13,7 @@ void before_init() {
 }
 
 // What fails before cuInit and hardly afterwards.
-void hardly_failing() {
+void rarely_failing() {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUmoduleLoadingMode loading{};
     unsigned int base = 0, size = 0; // as the first ABI has addresses

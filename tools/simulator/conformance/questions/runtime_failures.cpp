@@ -43,7 +43,7 @@ void ask_about_no_objects() {
 
 } // namespace
 
-void hardly_failing() {
+void rarely_failing() {
     if (!begin()) {
         return;
     }

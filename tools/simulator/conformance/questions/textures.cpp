@@ -209,7 +209,7 @@ void tensor_maps() {
     CUdeviceptr p = 0;
     d.cuMemAlloc(&p, 1 << 20);
     void *address = reinterpret_cast<void *>(p);
-    alignas(64) CUtensorMap map{};
+    CUtensorMap map{};
     const cuuint64_t sizes[] = {64, 64}, strides[] = {256}, wide[] = {64, 8, 8, 4},
                      wide_strides[] = {256, 2048, 16384};
     const cuuint32_t box[] = {16, 16}, steps[] = {1, 1, 1, 1}, big[] = {512, 16};

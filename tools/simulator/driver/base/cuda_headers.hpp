@@ -3,6 +3,3 @@
 
 #define __CUDA_API_VERSION_INTERNAL 1
 #include <cuda.h>
-#if __has_include(<cudaProfiler.h>)
-#include <cudaProfiler.h>
-#endif

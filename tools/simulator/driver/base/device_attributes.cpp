@@ -1,4 +1,4 @@
-#include "device_attributes.hpp"
+#include "base/device_attributes.hpp"
 
 #include <cstddef>
 

@@ -2,7 +2,7 @@
 // settings say otherwise.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 #include <optional>
 

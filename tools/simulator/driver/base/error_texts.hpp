@@ -2,7 +2,7 @@
 // asked for, 1 and 709.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 namespace sim {
 

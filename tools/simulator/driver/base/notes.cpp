@@ -1,4 +1,5 @@
-#include "notes.hpp"
+#include "base/notes.hpp"
+#include "base/immortal.hpp"
 
 #include <utility>
 
@@ -8,7 +9,7 @@ namespace {
 constexpr std::size_t kept = 1000; // of a client that goes on and on
 
 std::vector<std::string> &all() noexcept {
-    static auto *texts = new std::vector<std::string>; // used after static destructors
+    static Immortal<std::vector<std::string>> texts;
     return *texts;
 }
 

@@ -1,7 +1,7 @@
 // What the plans of faults say of one call.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 #include <cstdint>
 

@@ -91,6 +91,9 @@ void around_fork(void (*before)(), void (*in_parent)(), void (*in_child)());
 void after_fork_in_child(void (*function)());
 // Whether other threads go on while exit handlers of this library are called.
 bool threads_run_at_exit() noexcept;
+// A function of a shared library, which stays open; null where there is none, and why. A name without a folder is
+// looked for as the system does.
+void (*function_of(const std::string &library, const char *name, std::string &why))();
 // Keeps this library in the process, whoever closes it.
 void stay_loaded() noexcept;
 // To be called while the process exits: it ends with that status, whatever it was to be. Its other exit

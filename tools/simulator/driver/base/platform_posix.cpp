@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "platform.hpp"
+#include "base/platform.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -224,6 +224,16 @@ void after_fork_in_child(void (*function)()) {
 
 bool threads_run_at_exit() noexcept {
     return true;
+}
+
+void (*function_of(const std::string &library, const char *name, std::string &why))() {
+    void *const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void *const found = handle != nullptr ? dlsym(handle, name) : nullptr;
+    if (found == nullptr) {
+        const char *const text = dlerror();
+        why = text != nullptr ? text : library + " has no function " + name;
+    }
+    return reinterpret_cast<void (*)()>(found);
 }
 
 void stay_loaded() noexcept {

@@ -1,5 +1,6 @@
 // What the simulator needs of the operating system: Windows. Memory files are sections of the paging file.
-#include "platform.hpp"
+#include "base/immortal.hpp"
+#include "base/platform.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -48,7 +49,7 @@ struct Piece {
     bool mapped;
 };
 std::map<std::byte *, Piece> &pieces() {
-    static auto *all = new std::map<std::byte *, Piece>;
+    static Immortal<std::map<std::byte *, Piece>> all;
     return *all;
 }
 
@@ -311,6 +312,17 @@ void after_fork_in_child(void (*)()) {}
 
 bool threads_run_at_exit() noexcept {
     return false;
+}
+
+void (*function_of(const std::string &library, const char *name, std::string &why))() {
+    const HMODULE handle = LoadLibraryA(library.c_str());
+    const auto found =
+        reinterpret_cast<void (*)()>(handle != nullptr ? GetProcAddress(handle, name) : nullptr);
+    if (found == nullptr) {
+        why = library + (handle != nullptr ? std::string(" has no function ") + name
+                                           : ": error " + std::to_string(GetLastError()));
+    }
+    return found;
 }
 
 void stay_loaded() noexcept {

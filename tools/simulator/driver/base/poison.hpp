@@ -2,7 +2,7 @@
 // a number. Who reads it anyway is caught.
 #pragma once
 
-#include "argument.hpp"
+#include "base/argument.hpp"
 
 #include <cstdint>
 #include <cstring>

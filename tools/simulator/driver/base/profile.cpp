@@ -1,4 +1,4 @@
-#include "profile.hpp"
+#include "base/profile.hpp"
 
 #include <algorithm>
 #include <cstdio>

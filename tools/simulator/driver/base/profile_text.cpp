@@ -1,6 +1,6 @@
 // The text form of device settings.
-#include "profile.hpp"
-#include "setting_text.hpp"
+#include "base/profile.hpp"
+#include "base/setting_text.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // How an entry point says no: it throws a Refusal, and the export around it returns the status.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 namespace sim {
 

@@ -1,4 +1,4 @@
-#include "setting_text.hpp"
+#include "base/setting_text.hpp"
 
 #include <limits>
 #include <utility>

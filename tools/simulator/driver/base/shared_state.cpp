@@ -1,4 +1,4 @@
-#include "shared_state.hpp"
+#include "base/shared_state.hpp"
 
 #include <chrono>
 #include <cstring>

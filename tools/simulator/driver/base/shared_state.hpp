@@ -2,7 +2,7 @@
 // again.
 #pragma once
 
-#include "platform.hpp"
+#include "base/platform.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Memory that queued work uses.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 #include <cstddef>
 

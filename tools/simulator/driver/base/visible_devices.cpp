@@ -1,7 +1,7 @@
 // CUDA_VISIBLE_DEVICES, as drivers read it: the list ends at its first entry that names no device; whoever
 // names one twice sees none.
-#include "profile.hpp"
-#include "setting_text.hpp"
+#include "base/profile.hpp"
+#include "base/setting_text.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,14 +1,14 @@
-#include "call.hpp"
-#include "call_log.hpp"
-#include "error_log.hpp"
-#include "faults.hpp"
-#include "lifecycle.hpp"
-#include "platform.hpp"
-#include "poison.hpp"
-#include "restart.hpp"
-#include "runtime_calls.hpp"
-#include "settings.hpp"
-#include "work.hpp"
+#include "call/call.hpp"
+#include "base/immortal.hpp"
+#include "base/platform.hpp"
+#include "base/poison.hpp"
+#include "call/call_log.hpp"
+#include "call/error_log.hpp"
+#include "call/faults.hpp"
+#include "call/lifecycle.hpp"
+#include "call/restart.hpp"
+#include "call/runtime_calls.hpp"
+#include "call/settings.hpp"
 
 #include <chrono>
 #include <cstring>
@@ -38,17 +38,19 @@ void end_fork_in_child() {
 } // namespace
 
 std::mutex &Lock::mutex() {
-    static auto *mutex = [] {
+    static Immortal<std::mutex> mutex;
+    static const bool watched = [] {
         // A child has none of the threads that might hold the lock: it is forked while nobody does.
         platform::around_fork([] { Lock::mutex().lock(); }, [] { Lock::mutex().unlock(); },
                               end_fork_in_child);
-        return new std::mutex; // used after static destructors
+        return true;
     }();
+    (void)watched;
     return *mutex;
 }
 
 std::condition_variable &Lock::changed() {
-    static auto *changed = new std::condition_variable;
+    static Immortal<std::condition_variable> changed;
     return *changed;
 }
 
@@ -144,6 +146,11 @@ CUresult Call::leave(CUresult status) noexcept {
 CUresult Call::take_async_fault() noexcept {
     const CUresult code = std::exchange(fault_.async, CUDA_SUCCESS);
     return code != CUDA_SUCCESS ? code : take_runtime_async_fault();
+}
+
+bool &in_host_function() noexcept {
+    static thread_local bool inside = false;
+    return inside;
 }
 
 } // namespace sim

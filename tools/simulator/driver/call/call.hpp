@@ -1,11 +1,11 @@
 // One call of an entry point, from its export to its status: life cycle, faults, log, lock.
 #pragma once
 
-#include "argument.hpp"
-#include "cuda_headers.hpp"
-#include "export.hpp"
-#include "planned_fault.hpp"
-#include "refusal.hpp"
+#include "base/argument.hpp"
+#include "base/cuda_headers.hpp"
+#include "base/export.hpp"
+#include "base/planned_fault.hpp"
+#include "base/refusal.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -110,5 +110,9 @@ class Call {
     PlannedFault fault_;
     Call *outer_ = nullptr;
 };
+
+// Whether the calling thread runs a host function or a callback of a stream: calls of the API from there
+// answer NOT_PERMITTED.
+bool &in_host_function() noexcept;
 
 } // namespace sim

@@ -1,10 +1,11 @@
-#include "call_log.hpp"
-#include "restart.hpp"
+#include "call/call_log.hpp"
+#include "base/immortal.hpp"
+#include "call/restart.hpp"
 
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <string>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -18,8 +19,8 @@ struct Entry {
 
 bool enabled = false;
 
-std::deque<Entry> &entries() {
-    static auto *all = new std::deque<Entry>;
+std::vector<Entry> &entries() {
+    static Immortal<std::vector<Entry>> all;
     return *all;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../cushim_sim.h"
-#include "call.hpp"
+#include "call/call.hpp"
 
 namespace sim {
 

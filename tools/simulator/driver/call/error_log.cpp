@@ -1,9 +1,10 @@
 // The error log: lines as the driver writes them, but of a call that failed the last one only, which says what
 // it returned. What was wrong, the driver tells in others, whose words are its own. Of a call of the runtime the
 // line says what that one returned.
-#include "core/error_log.hpp"
-#include "core/call.hpp"
-#include "core/lifecycle.hpp"
+#include "call/error_log.hpp"
+#include "base/immortal.hpp"
+#include "call/call.hpp"
+#include "call/lifecycle.hpp"
 #include "driver_functions.hpp"
 
 #if CUDA_VERSION >= 12090
@@ -13,11 +14,11 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <numeric>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 // What a CUlogsCallbackHandle stands for. One that stays to the end is no leak: it is to see that, too.
 struct CUlogsCallbackEntry_st {
@@ -34,7 +35,7 @@ constexpr std::size_t most_bytes = 25600; // documented
 constexpr char truncated[] = "[CUDA][W] older messages are left out\n";
 
 struct ErrorLog {
-    std::deque<std::string> lines; // each with its newline
+    std::vector<std::string> lines; // each with its newline
     std::size_t bytes = 0;
     CUlogIterator first = 0; // the number of the oldest line
     std::vector<LogCallback> callbacks;
@@ -43,7 +44,7 @@ struct ErrorLog {
 };
 
 ErrorLog &error_log() {
-    static auto *log = new ErrorLog; // used after static destructors
+    static Immortal<ErrorLog> log;
     return *log;
 }
 
@@ -64,11 +65,12 @@ std::string line_of(const std::string &text) {
 
 void keep(std::string line) {
     ErrorLog &log = error_log();
-    log.bytes += line.size();
+    const std::size_t size = line.size();
     log.lines.push_back(std::move(line));
+    log.bytes += size;
     while (log.bytes > most_bytes) {
         log.bytes -= log.lines.front().size();
-        log.lines.pop_front();
+        log.lines.erase(log.lines.begin());
         ++log.first;
     }
 }

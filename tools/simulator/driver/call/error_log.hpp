@@ -2,8 +2,8 @@
 // callbacks.
 #pragma once
 
-#include "cuda_headers.hpp"
-#include "settings.hpp"
+#include "base/cuda_headers.hpp"
+#include "call/settings.hpp"
 
 namespace sim {
 

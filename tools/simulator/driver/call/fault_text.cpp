@@ -1,6 +1,6 @@
 // The text form of a planned fault: ENTRY:NTH:CODE, and what else there is to say of it.
-#include "faults.hpp"
-#include "setting_text.hpp"
+#include "base/setting_text.hpp"
+#include "call/faults.hpp"
 
 #include <algorithm>
 
@@ -57,6 +57,10 @@ bool set_choice(cushim_sim_fault &fault, std::string_view option) {
 
 } // namespace
 
+bool names_entry_point(std::string_view text) {
+    return is_entry_point(split(text, ':').front());
+}
+
 bool plan_fault_of(std::string_view text) {
     const auto parts = split(text, ':');
     if (parts.size() < 3) {
@@ -64,8 +68,10 @@ bool plan_fault_of(std::string_view text) {
     }
     cushim_sim_fault fault{};
     fault.entry = parts[0].c_str();
-    if (!assign(fault.nth, number<std::uint64_t>(parts[1])) ||
-        !assign(fault.code, number<int>(parts[2]))) {
+    const bool has_turn = parts[1].starts_with("p=")
+                              ? set_choice(fault, parts[1])
+                              : assign(fault.nth, number<std::uint64_t>(parts[1]));
+    if (!has_turn || !assign(fault.code, number<int>(parts[2]))) {
         return false;
     }
     bool has_kind = false;

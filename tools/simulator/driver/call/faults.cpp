@@ -1,8 +1,9 @@
-#include "faults.hpp"
-#include "notes.hpp"
-#include "platform.hpp"
-#include "random.hpp"
-#include "settings.hpp"
+#include "call/faults.hpp"
+#include "base/immortal.hpp"
+#include "base/notes.hpp"
+#include "base/platform.hpp"
+#include "base/random.hpp"
+#include "call/settings.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -45,7 +46,7 @@ struct Plan {
 };
 
 std::vector<Plan> &plans() {
-    static auto *all = new std::vector<Plan>;
+    static Immortal<std::vector<Plan>> all;
     return *all;
 }
 
@@ -53,25 +54,14 @@ struct KnownRows {
     const Row *rows;
     unsigned int count;
 };
-std::vector<KnownRows> &known() {
-    static auto *all = new std::vector<KnownRows>{{driver_rows, driver_row_count}};
-    return *all;
-}
+// Those of every runtime library that the process has loaded.
+constexpr std::size_t most_tables = 16;
+KnownRows known[most_tables];
+std::size_t known_tables = 0;
 
 std::uint64_t releases = 0;     // of hangs
 std::size_t hanging = 0;        // calls
 std::uint64_t first_number = 1; // of the oldest plan: numbers stay unique when plans are cleared
-
-bool is_known(std::string_view entry) {
-    for (unsigned int i = 0; i < driver_row_count; ++i) {
-        if (entry == driver_rows[i].name || entry == driver_rows[i].base) {
-            return true;
-        }
-    }
-    // The runtime library may be loaded later.
-    return entry == "*" || std::find(runtime_names, runtime_names + runtime_name_count, entry) !=
-                               runtime_names + runtime_name_count;
-}
 
 // A hang that nobody releases ends by itself, long after every wait for queued work has given up: ten minutes, where
 // the settings do not say otherwise.
@@ -155,8 +145,19 @@ void note_unused(const PlannedFault &fault, const char *call, std::uint64_t numb
 } catch (...) { // out of memory
 }
 
+bool is_entry_point(std::string_view entry) {
+    for (unsigned int i = 0; i < driver_row_count; ++i) {
+        if (entry == driver_rows[i].name || entry == driver_rows[i].base) {
+            return true;
+        }
+    }
+    // The runtime library may be loaded later.
+    return entry == "*" || std::find(runtime_names, runtime_names + runtime_name_count, entry) !=
+                               runtime_names + runtime_name_count;
+}
+
 std::uint64_t plan_fault(const cushim_sim_fault &fault) {
-    if (fault.entry == nullptr || !is_known(fault.entry)) {
+    if (fault.entry == nullptr || !is_entry_point(fault.entry)) {
         return 0;
     }
     plans().push_back({fault.entry, fault.kind, fault.code, fault.nth == 0 ? 1 : fault.nth,
@@ -193,21 +194,27 @@ bool call_hangs() noexcept {
     return hanging != 0;
 }
 
-void add_known_rows(const Row *rows, unsigned int count) {
-    for (const KnownRows &table : known()) {
-        if (table.rows == rows) {
+void add_known_rows(const Row *rows, unsigned int count) noexcept {
+    for (std::size_t i = 0; i < known_tables; ++i) {
+        if (known[i].rows == rows) {
             return;
         }
     }
-    known().push_back({rows, count});
+    if (known_tables < most_tables) {
+        known[known_tables++] = {rows, count};
+    }
 }
 
 const Row *known_row(std::size_t index) noexcept {
-    for (const KnownRows &table : known()) {
-        if (index < table.count) {
-            return &table.rows[index];
+    if (index < driver_row_count) {
+        return &driver_rows[index];
+    }
+    index -= driver_row_count;
+    for (std::size_t i = 0; i < known_tables; ++i) {
+        if (index < known[i].count) {
+            return &known[i].rows[index];
         }
-        index -= table.count;
+        index -= known[i].count;
     }
     return nullptr;
 }

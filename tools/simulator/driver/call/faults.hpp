@@ -2,8 +2,8 @@
 #pragma once
 
 #include "../../cushim_sim.h"
-#include "call.hpp"
-#include "planned_fault.hpp"
+#include "base/planned_fault.hpp"
+#include "call/call.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,10 @@ void note_unused(const PlannedFault &fault, const char *call, std::uint64_t numb
 
 // 0 where no entry point has that name. With the lock held.
 std::uint64_t plan_fault(const cushim_sim_fault &fault);
-// The same of a text; false where it is not understood. fault_text.cpp.
+// Whether a text of a fault begins with the name of an entry point, or with "*". fault_text.cpp.
+bool names_entry_point(std::string_view text);
+bool is_entry_point(std::string_view name);
+// The same as plan_fault() of a text; false where it is not understood. fault_text.cpp.
 bool plan_fault_of(std::string_view text);
 std::uint64_t fault_fired(std::uint64_t number) noexcept;
 // A line for every plan that has not fired.
@@ -36,7 +39,7 @@ bool call_hangs() noexcept;
 extern const char *const runtime_names[];
 extern const unsigned int runtime_name_count;
 // For the rows of the runtime library, which registers them.
-void add_known_rows(const Row *rows, unsigned int count);
+void add_known_rows(const Row *rows, unsigned int count) noexcept;
 // The rows of all tables in turn; null past the end.
 const Row *known_row(std::size_t index) noexcept;
 

@@ -1,7 +1,7 @@
 // The states of a process: before cuInit, initialised, in a child of fork, exiting.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 namespace sim {
 

@@ -1,7 +1,8 @@
-#include "misuse.hpp"
-#include "call.hpp"
-#include "refusal.hpp"
-#include "settings.hpp"
+#include "call/misuse.hpp"
+#include "base/immortal.hpp"
+#include "base/refusal.hpp"
+#include "call/call.hpp"
+#include "call/settings.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t kept = 1000; // of a client that goes on and on
 
 std::vector<std::string> &all() {
-    static auto *texts = new std::vector<std::string>; // used after static destructors
+    static Immortal<std::vector<std::string>> texts;
     return *texts;
 }
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 namespace sim {
 

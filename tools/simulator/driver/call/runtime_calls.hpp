@@ -1,8 +1,8 @@
 // Calls of the simulated runtime library, which arrive through hooks.hpp.
 #pragma once
 
-#include "call.hpp"
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
+#include "call/call.hpp"
 
 #include <cstdint>
 

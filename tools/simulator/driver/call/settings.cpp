@@ -1,6 +1,8 @@
-#include "settings.hpp"
-#include "faults.hpp"
-#include "setting_text.hpp"
+#include "call/settings.hpp"
+#include "base/immortal.hpp"
+#include "base/setting_text.hpp"
+#include "call/faults.hpp"
+#include "call/kernel_files.hpp"
 
 #include <functional>
 
@@ -53,6 +55,14 @@ bool set_report(std::string_view text) {
     return true;
 }
 
+bool set_kernels(std::string_view path) {
+    if (path.empty()) {
+        return false;
+    }
+    add_kernel_file(std::string(path));
+    return true;
+}
+
 bool apply(std::string_view key, std::string_view value) {
     Settings &s = settings();
     if (const auto understood = set_profile(s.machine, key, value)) {
@@ -66,6 +76,7 @@ bool apply(std::string_view key, std::string_view value) {
         {"mode", [&] { return set_mode(value); }},
         {"seed", [&] { return assign(s.seed, number<std::uint64_t>(value)); }},
         {"fault", [&] { return plan_fault_of(value); }},
+        {"kernels", [&] { return set_kernels(value); }},
         {"patience", [&] { return assign(s.patience_ms, number<std::uint64_t>(value)); }},
         {"stall", [&] { return assign(s.stall_ms, number<std::uint64_t>(value)); }},
         {"log", [&] { return assign_flag(s.log, value); }},
@@ -80,10 +91,14 @@ bool apply(std::string_view key, std::string_view value) {
     return false;
 }
 
+std::string not_understood(const std::string &part) {
+    return "not understood: '" + part + "'";
+}
+
 } // namespace
 
 Settings &settings() noexcept {
-    static auto *current = new Settings; // used after static destructors
+    static Immortal<Settings> current;
     return *current;
 }
 
@@ -93,10 +108,14 @@ std::optional<std::string> configure(std::string_view text) {
             continue;
         }
         const auto equals = part.find('=');
-        if (equals == std::string::npos ||
-            !apply(trimmed(std::string_view(part).substr(0, equals)),
-                   trimmed(std::string_view(part).substr(equals + 1)))) {
-            return "not understood: '" + part + "'";
+        if (equals == std::string::npos) {
+            return not_understood(part);
+        }
+        const auto key = trimmed(std::string_view(part).substr(0, equals));
+        const auto value = trimmed(std::string_view(part).substr(equals + 1));
+        if (!apply(key, value)) {
+            return not_understood(part) +
+                   (key == "fault" && !names_entry_point(value) ? " names no entry point" : "");
         }
     }
     return std::nullopt;

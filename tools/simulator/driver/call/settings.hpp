@@ -1,7 +1,7 @@
 // What the simulator plays: devices, versions, modes. Text form: see the end of cushim_sim.h.
 #pragma once
 
-#include "profile.hpp"
+#include "base/profile.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // Contexts of cuCtxCreate, and the calling thread's stack.
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/misuse.hpp"
-#include "core/open_calls.hpp"
-#include "core/work.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/open_calls.hpp"
+#include "engine/work.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Devices: how many, which, and what they are.
-#include "core/device.hpp"
-#include "core/refusal.hpp"
-#include "core/texture.hpp"
+#include "base/refusal.hpp"
 #include "driver_functions.hpp"
+#include "engine/device.hpp"
+#include "kernel/texture.hpp"
 
 #include <algorithm>
 #include <cstdio>

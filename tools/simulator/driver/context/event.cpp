@@ -1,13 +1,13 @@
 // Events: recording them, asking and waiting for them, and the time between two.
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/engine.hpp"
-#include "core/misuse.hpp"
-#include "core/pool.hpp"
-#include "core/shared_state.hpp"
-#include "core/stream.hpp"
+#include "base/shared_state.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/engine.hpp"
+#include "engine/pool.hpp"
+#include "engine/stream.hpp"
 
 namespace sim {
 namespace {
@@ -21,20 +21,22 @@ Event *living(CUevent handle) {
 // One record of an event that processes share.
 struct SharedRecord {
     std::shared_ptr<SharedEvent> event;
-    std::uint64_t number;
+    std::uint64_t number = 0;
     void end() const { event->end_record(number); }
 };
 
+// What needs memory comes first: a record that has begun must end.
 void begin_record(Event &event, const Ticket &operation) {
+    if (event.shared) {
+        const auto record = std::make_shared<SharedRecord>(SharedRecord{event.shared});
+        operation->work.run = [record](Stream &) { record->end(); };
+        // Nobody waits for what will never be.
+        operation->work.otherwise = [record](Stream &, CUresult) { record->end(); };
+        record->number = event.shared->begin_record();
+    }
     event.recorded = operation;
     event.captured_in.reset();
     event.captured_node = nullptr;
-    if (event.shared) {
-        const SharedRecord record{event.shared, event.shared->begin_record()};
-        operation->work.run = [record](Stream &) { record.end(); };
-        // Nobody waits for what will never be.
-        operation->work.otherwise = [record](Stream &, CUresult) { record.end(); };
-    }
 }
 
 void begin_wait(const Event &event, const Ticket &operation) {

@@ -1,11 +1,11 @@
 // Green contexts: a share of a device's multiprocessors, and streams that are bound to it. A share
 // limits nothing here; it is kept, checked, and told.
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/misuse.hpp"
-#include "core/stream.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/stream.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 // Functions of the client that streams call: host functions, and callbacks, which are told of errors, too.
-#include "core/capture.hpp"
-#include "core/host_function_scope.hpp"
-#include "core/node_work.hpp"
-#include "core/stream.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/host_function_scope.hpp"
+#include "engine/node_work.hpp"
+#include "engine/stream.hpp"
 
 #include <utility>
 

@@ -1,10 +1,10 @@
 // IPC events: their state lies in a memory file, which an importer opens through the exporter's
 // descriptor.
-#include "core/context.hpp"
-#include "core/ipc.hpp"
-#include "core/shared_state.hpp"
-#include "core/stream.hpp"
+#include "base/shared_state.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "memory/ipc.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // Access of one device to another's memory.
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/open_calls.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/open_calls.hpp"
 
 namespace sim::driver {
 namespace {

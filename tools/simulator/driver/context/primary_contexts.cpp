@@ -1,9 +1,9 @@
 // Primary contexts: one per device, shared by all who retain it.
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/open_calls.hpp"
-#include "core/pool.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/open_calls.hpp"
+#include "engine/pool.hpp"
 
 namespace sim {
 

@@ -1,9 +1,9 @@
 // Streams: making and ending them, asking and waiting, what they tell of themselves.
-#include "core/stream.hpp"
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/engine.hpp"
+#include "engine/stream.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Begin and end of stream capture, what there is to know of it, and what it depends on.
-#include "core/capture.hpp"
-#include "core/misuse.hpp"
-#include "core/stream.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/stream.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,12 +1,12 @@
 // Streams that wait for values in memory, and write them.
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/kernel_memory.hpp"
-#include "core/memory.hpp"
-#include "core/misuse.hpp"
-#include "core/node_work.hpp"
-#include "core/stream.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/memory.hpp"
+#include "engine/node_work.hpp"
+#include "engine/stream.hpp"
+#include "memory/kernel_memory.hpp"
 
 #include <algorithm>
 #include <memory>

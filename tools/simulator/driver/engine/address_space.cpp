@@ -1,14 +1,15 @@
 // AddressSpace: where ranges lie, and which have ended.
-#include "call.hpp"
-#include "heap.hpp"
-#include "memory.hpp"
-#include "misuse.hpp"
-#include "refusal.hpp"
-#include "settings.hpp"
+#include "base/immortal.hpp"
+#include "base/refusal.hpp"
+#include "call/call.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
+#include "engine/heap.hpp"
+#include "engine/memory.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
+#include <list>
 
 namespace sim {
 namespace {
@@ -43,12 +44,12 @@ struct Places {
     std::size_t used = 0;  // bytes of addresses that were given out
     std::size_t views = 0; // bytes of addresses that reservations take for their views
     std::map<std::uintptr_t, Ended> ended;
-    std::deque<std::uintptr_t> order; // of `ended`, oldest first
+    std::list<std::uintptr_t> order; // of `ended`, oldest first
     unsigned long long last_id = 0;
 };
 
 Places &places() {
-    static auto *all = new Places; // used after static destructors
+    static Immortal<Places> all;
     return *all;
 }
 
@@ -102,7 +103,7 @@ bool new_chunk(std::size_t least) {
     }
 }
 
-void note_end(const Range &range) {
+void note_end(const Range &range) noexcept try {
     Places &p = places();
     Ended ended{range.base, range.size, range.memory,     range.made_by, range.made_in,
                 "a reset",  0,          range.pending > 0};
@@ -120,6 +121,23 @@ void note_end(const Range &range) {
         p.ended.erase(p.order.front());
         p.order.pop_front();
     }
+} catch (...) { // out of memory: a use of it is reported without its past
+}
+
+// What its end shows: writes out of its bounds, work that still needs it.
+void report_end(const Range &range) noexcept try {
+    if (range.backing != nullptr && !range.backing->intact_before()) {
+        misuse("bytes were written before the beginning of " + range.describe());
+    }
+    if ((range.backing != nullptr && !range.backing->intact_behind()) ||
+        (range.guard != 0 && !is_guard(range.view + range.size, range.guard))) {
+        misuse("bytes were written past the end of " + range.describe());
+    }
+    if (range.pending > 0) {
+        misuse(range.describe() + " ends while " + std::to_string(range.pending) +
+               " queued operations need it");
+    }
+} catch (...) { // out of memory
 }
 
 // What held the address before it ended, or null.
@@ -166,7 +184,7 @@ std::string Range::describe() const {
 }
 
 AddressSpace &AddressSpace::get() {
-    static auto *space = new AddressSpace;
+    static Immortal<AddressSpace> space;
     return *space;
 }
 
@@ -264,18 +282,8 @@ Range *AddressSpace::overlapping(std::uintptr_t address, std::size_t size) noexc
     return inside ? &after->second : nullptr;
 }
 
-void AddressSpace::remove(Range &range) {
-    if (range.backing != nullptr && !range.backing->intact_before()) {
-        misuse("bytes were written before the beginning of " + range.describe());
-    }
-    if ((range.backing != nullptr && !range.backing->intact_behind()) ||
-        (range.guard != 0 && !is_guard(range.view + range.size, range.guard))) {
-        misuse("bytes were written past the end of " + range.describe());
-    }
-    if (range.pending > 0) {
-        misuse(range.describe() + " ends while " + std::to_string(range.pending) +
-               " queued operations need it");
-    }
+void AddressSpace::remove(Range &range) noexcept {
+    report_end(range);
     if (range.memory != Memory::registered) {
         note_end(range);
     }
@@ -283,16 +291,15 @@ void AddressSpace::remove(Range &range) {
     const auto node = ranges_.extract(range.base);
 }
 
-void AddressSpace::remove_all_of(const CUctx_st *context) {
-    std::vector<std::uintptr_t> bound;
-    for (const auto &[base, range] : ranges_) {
-        if (range.context == context) {
-            bound.push_back(base);
-        }
-    }
-    for (const std::uintptr_t base : bound) {
-        if (Range *range = find_base(base)) {
-            remove(*range);
+// What one range keeps alive may end another: on from where this one was.
+void AddressSpace::remove_all_of(const CUctx_st *context) noexcept {
+    for (auto next = ranges_.begin(); next != ranges_.end();) {
+        if (next->second.context == context) {
+            const std::uintptr_t base = next->first;
+            remove(next->second);
+            next = ranges_.upper_bound(base);
+        } else {
+            ++next;
         }
     }
 }

@@ -1,9 +1,10 @@
 // The rules of stream capture, and what a stream that captures does with its work.
-#include "core/capture.hpp"
-#include "core/call.hpp"
-#include "core/graph_memory.hpp"
-#include "core/graph_nodes.hpp"
-#include "core/stream.hpp"
+#include "engine/capture.hpp"
+#include "base/immortal.hpp"
+#include "call/call.hpp"
+#include "engine/graph_memory.hpp"
+#include "engine/graph_nodes.hpp"
+#include "engine/stream.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +13,7 @@ namespace sim {
 namespace {
 
 std::vector<std::shared_ptr<Capture>> &all_captures() {
-    static auto *captures =
-        new std::vector<std::shared_ptr<Capture>>; // used after static destructors
+    static Immortal<std::vector<std::shared_ptr<Capture>>> captures;
     return *captures;
 }
 
@@ -98,9 +98,10 @@ void open_capture(std::shared_ptr<Capture> capture, std::vector<Edge> first) {
     static std::uint64_t last_id = 0;
     capture->id = ++last_id;
     capture->frontiers[capture->origin] = std::move(first);
+    all_captures().push_back(capture);
     capture->graph->capturing = true;
-    capture->origin->capture = capture;
-    all_captures().push_back(std::move(capture));
+    Stream &origin = *capture->origin;
+    origin.capture = std::move(capture);
 }
 
 CUgraph close_capture(Capture &ending) {

@@ -2,8 +2,8 @@
 // meanwhile.
 #pragma once
 
-#include "graph.hpp"
-#include "work.hpp"
+#include "engine/graph.hpp"
+#include "engine/work.hpp"
 
 #include <cstdint>
 #include <map>

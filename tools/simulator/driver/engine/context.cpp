@@ -1,11 +1,12 @@
-#include "context.hpp"
-#include "call.hpp"
-#include "device.hpp"
-#include "engine.hpp"
-#include "memory.hpp"
-#include "misuse.hpp"
-#include "restart.hpp"
-#include "stream.hpp"
+#include "engine/context.hpp"
+#include "base/immortal.hpp"
+#include "call/call.hpp"
+#include "call/misuse.hpp"
+#include "call/restart.hpp"
+#include "engine/device.hpp"
+#include "engine/engine.hpp"
+#include "engine/memory.hpp"
+#include "engine/stream.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -33,7 +34,7 @@ struct Stack {
 };
 
 std::vector<std::unique_ptr<Stack>> &stacks() noexcept {
-    static auto *all = new std::vector<std::unique_ptr<Stack>>; // used after static destructors
+    static Immortal<std::vector<std::unique_ptr<Stack>>> all;
     return *all;
 }
 

@@ -1,7 +1,7 @@
 // Contexts: the stack of every thread, what is bound to a context, and its sticky error.
 #pragma once
 
-#include "object.hpp"
+#include "engine/object.hpp"
 
 #include <array>
 #include <set>

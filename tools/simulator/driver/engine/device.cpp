@@ -1,8 +1,9 @@
-#include "device.hpp"
-#include "device_attributes.hpp"
-#include "platform.hpp"
-#include "refusal.hpp"
-#include "settings.hpp"
+#include "engine/device.hpp"
+#include "base/device_attributes.hpp"
+#include "base/immortal.hpp"
+#include "base/platform.hpp"
+#include "base/refusal.hpp"
+#include "call/settings.hpp"
 
 #include <numeric>
 #include <vector>
@@ -11,7 +12,7 @@ namespace sim {
 namespace {
 
 std::vector<Device> &devices() {
-    static auto *all = new std::vector<Device>; // used after static destructors
+    static Immortal<std::vector<Device>> all;
     return *all;
 }
 

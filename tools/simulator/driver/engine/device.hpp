@@ -1,8 +1,8 @@
 // Simulated devices: ordinals, properties, the accounting of their memory.
 #pragma once
 
-#include "cuda_headers.hpp"
-#include "profile.hpp"
+#include "base/cuda_headers.hpp"
+#include "base/profile.hpp"
 
 #include <cstddef>
 #include <string>

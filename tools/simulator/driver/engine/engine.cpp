@@ -1,11 +1,12 @@
 // Queues operations and runs them.
-#include "engine.hpp"
-#include "call.hpp"
-#include "capture.hpp"
-#include "context.hpp"
-#include "lifecycle.hpp"
-#include "memory.hpp"
-#include "misuse.hpp"
+#include "engine/engine.hpp"
+#include "base/immortal.hpp"
+#include "call/call.hpp"
+#include "call/lifecycle.hpp"
+#include "call/misuse.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
 
 #include <algorithm>
 #include <new>
@@ -81,26 +82,32 @@ void unqueue(Stream &stream, const Ticket &operation) {
     }
 }
 
-// New work is in the stream's queue.
-void start(Stream &stream) {
-    engine().mode = settings().mode;
+void ensure_threads(Stream &stream) {
     switch (settings().mode) {
     case Mode::immediate:
-        if (executing()) {
-            return; // the loop further out goes on with it
-        }
-        run_all();
-        if (!engine().busy.empty()) {
-            ensure_runner();
-        }
         break;
     case Mode::threaded:
         ensure_worker(stream);
-        Lock::changed().notify_all();
         break;
     case Mode::adversarial:
         ensure_runner();
         break;
+    }
+}
+
+// New work is in a queue.
+void start() noexcept {
+    engine().mode = settings().mode;
+    if (settings().mode == Mode::threaded) {
+        Lock::changed().notify_all();
+    }
+    // The loop further out goes on with what a function of the client's has queued.
+    if (settings().mode != Mode::immediate || executing()) {
+        return;
+    }
+    try {
+        run_all();
+    } catch (...) { // no memory: the next call that queues work or waits goes on
     }
 }
 
@@ -122,6 +129,35 @@ void choose_chain(Operation &operation) {
     }
 }
 
+// All that can fail. If it does, the operation is not in the queue.
+void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<Ticket> &after) {
+    ensure_threads(stream);
+    if (engine().busy.size() == engine().busy.capacity()) {
+        engine().busy.reserve(std::max<std::size_t>(16, 2 * engine().busy.size()));
+    }
+    if (operation->ordered) {
+        put_in_order(*operation, stream);
+    }
+    for (const Ticket &ticket : after) {
+        come_after(*operation, ticket);
+    }
+    if (!operation->ordered) {
+        choose_chain(*operation);
+    }
+    stream.queue.push_back(operation);
+    try {
+        if (operation->work.enqueued) {
+            operation->work.enqueued(operation);
+        }
+        if (operation->work.ready && settings().mode == Mode::immediate) {
+            ensure_runner(); // it may have to wait
+        }
+    } catch (...) {
+        stream.queue.pop_back();
+        throw;
+    }
+}
+
 Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, bool ordered) {
     const Ticket operation = std::make_shared<MadeOperation>(stream, std::move(work), ordered);
     operation->number = engine().next_number++;
@@ -130,23 +166,16 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
     if (Call *call = Call::current(); call && operation->fault == CUDA_SUCCESS) {
         operation->fault = call->take_async_fault();
     }
-    if (ordered) {
-        put_in_order(*operation, stream);
+    try {
+        put_into_queue(operation, stream, after);
+    } catch (...) {
+        operation->done = true; // an event that has noted it waits for nothing
+        throw;
     }
-    for (const Ticket &ticket : after) {
-        come_after(*operation, ticket);
-    }
-    if (!ordered) {
-        choose_chain(*operation);
-    }
-    if (operation->work.enqueued) {
-        operation->work.enqueued(operation);
-    }
-    if (stream.queue.empty()) {
+    if (stream.queue.size() == 1) {
         engine().busy.push_back(&stream);
         stream.turn = engine().turns;
     }
-    stream.queue.push_back(operation);
     if (ordered) {
         stream.last = operation;
     } else {
@@ -154,7 +183,7 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
     }
     hold(operation->work.uses);
     ++engine().progress;
-    start(stream);
+    start();
     return operation;
 }
 
@@ -166,16 +195,11 @@ std::string describe(const Operation &operation) {
 }
 
 Engine &engine() noexcept {
-    static auto *engine = new Engine; // used after static destructors
+    static Immortal<Engine> engine;
     return *engine;
 }
 
 bool &executing() noexcept {
-    static thread_local bool inside = false;
-    return inside;
-}
-
-bool &in_host_function() noexcept {
     static thread_local bool inside = false;
     return inside;
 }

@@ -4,10 +4,10 @@
 // in Operation::after alone; a queue keeps its stream's operations in order of enqueueing.
 #pragma once
 
-#include "random.hpp"
-#include "settings.hpp"
-#include "stream.hpp"
-#include "work.hpp"
+#include "base/random.hpp"
+#include "call/settings.hpp"
+#include "engine/stream.hpp"
+#include "engine/work.hpp"
 
 #include <chrono>
 #include <cstdint>

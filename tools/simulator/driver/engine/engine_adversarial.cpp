@@ -6,7 +6,8 @@
 // stream's work comes before or after another's, however much there is of it. Seeds 2N and 2N+1 are a pair: one ranks
 // the streams the other way round than the other, so that of two streams that race each comes first in one. Not where
 // work of a third, higher stream waits for one of the two: no two orders reverse all that may be reversed.
-#include "engine.hpp"
+#include "base/immortal.hpp"
+#include "engine/engine.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -186,7 +187,7 @@ struct Goal {
 };
 
 Goal &goal() {
-    static auto *goal = new Goal; // used after static destructors
+    static Immortal<Goal> goal;
     return *goal;
 }
 

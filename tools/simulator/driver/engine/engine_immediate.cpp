@@ -1,5 +1,5 @@
 // Immediate mode: what can run, runs at once, in the thread that made it possible.
-#include "engine.hpp"
+#include "engine/engine.hpp"
 
 #include <utility>
 

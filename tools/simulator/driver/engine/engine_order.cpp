@@ -1,6 +1,6 @@
 // What comes after what: the order within a stream, the legacy stream, barriers.
-#include "context.hpp"
-#include "engine.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 
 #include <algorithm>
 

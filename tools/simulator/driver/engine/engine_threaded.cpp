@@ -1,10 +1,11 @@
 // The engine's threads: threaded mode's workers, one per stream that ever got work, and the runner, which
 // sees to it that work goes on when nobody waits.
-#include "call.hpp"
-#include "engine.hpp"
-#include "misuse.hpp"
-#include "notes.hpp"
-#include "platform.hpp"
+#include "base/immortal.hpp"
+#include "base/notes.hpp"
+#include "base/platform.hpp"
+#include "call/call.hpp"
+#include "call/misuse.hpp"
+#include "engine/engine.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -34,11 +35,12 @@ constexpr auto ask_again = std::chrono::microseconds(200); // for what Work::rea
 struct Workers {
     std::vector<std::shared_ptr<Worker>> all; // that have not ended
     std::shared_ptr<Worker> runner;
-    bool forked = false; // this process is the child: it has none of the threads
+    bool forked = false;  // this process is the child: it has none of the threads
+    bool exiting = false; // the exit waits until nothing is queued
 };
 
 Workers &workers() noexcept {
-    static auto *workers = new Workers; // used after static destructors
+    static Immortal<Workers> workers;
     return *workers;
 }
 
@@ -138,7 +140,7 @@ milliseconds pause() {
     if (engine().busy.empty() || settings().mode == Mode::threaded) {
         return milliseconds(50);
     }
-    return settings().mode == Mode::immediate
+    return settings().mode == Mode::immediate || workers().exiting
                ? milliseconds(2)
                : std::max(milliseconds(1), milliseconds(settings().stall_ms / Stall::looks));
 }
@@ -173,6 +175,8 @@ void run(const std::shared_ptr<Worker> &self) {
             run_all();
         } else if (settings().mode == Mode::adversarial) {
             watch.look();
+            while (workers().exiting && !self->stop && adversarial_step({})) {
+            }
             if (settings().stall_ms != 0 && stall.lasts()) {
                 run_stalled(*self, stall);
             }
@@ -198,14 +202,36 @@ void stop_all() {
     Lock::changed().notify_all();
 }
 
+// How long the exit waits for queued work.
+constexpr std::chrono::seconds longest_exit{2};
+
+// Graphs that were destroyed while they run, and closures that were not called yet, are released once their work is
+// done: the report would call what they own leaked. An operation that calls exit() cannot be waited for.
+void finish_queued(std::unique_lock<std::mutex> &lock) {
+    if (settings().report == Report::none || executing()) {
+        return;
+    }
+    workers().exiting = true;
+    if (workers().runner) {
+        workers().runner->wake.notify_all();
+    }
+    Lock::changed().notify_all();
+    if (!Lock::changed().wait_for(lock, longest_exit, [] { return engine().busy.empty(); })) {
+        note("queued work was not done 2 seconds after the exit began: its memory is reported as "
+             "leaked");
+    }
+}
+
 // At the end of the process no work runs any more, unless its threads are gone already. One that the client's own
-// function keeps is let go: it never comes back.
+// function keeps is let go: it never comes back. This comes before the exit handlers of code that called cuInit
+// before it queued work.
 struct AtExit {
     ~AtExit() {
         if (workers().forked || !platform::threads_run_at_exit() || !Lock::take_at_exit()) {
             return;
         }
         std::unique_lock lock(Lock::mutex(), std::adopt_lock);
+        finish_queued(lock);
         stop_all();
         Lock::changed().wait_for(lock, std::chrono::seconds(1), all_ended);
     }

@@ -1,10 +1,10 @@
 // Waiting for operations, in every mode, and what to do where waiting leads nowhere.
-#include "call.hpp"
-#include "context.hpp"
-#include "engine.hpp"
-#include "faults.hpp"
-#include "misuse.hpp"
-#include "pool.hpp"
+#include "call/call.hpp"
+#include "call/faults.hpp"
+#include "call/misuse.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
+#include "engine/pool.hpp"
 
 #include <algorithm>
 #include <mutex>

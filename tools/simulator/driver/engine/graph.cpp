@@ -1,9 +1,9 @@
 // Graphs and nodes as objects: made, copied, destroyed.
-#include "core/graph.hpp"
-#include "core/capture.hpp"
-#include "core/graph_memory.hpp"
-#include "core/misuse.hpp"
+#include "engine/graph.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/graph_memory.hpp"
 
 #include <algorithm>
 #include <cstring>

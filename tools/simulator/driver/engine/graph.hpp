@@ -1,8 +1,8 @@
 // Graphs, their nodes, executable graphs, user objects, and the memory that graph nodes allocate.
 #pragma once
 
-#include "object.hpp"
-#include "work.hpp"
+#include "engine/object.hpp"
+#include "engine/work.hpp"
 
 #include <cstdint>
 #include <map>
@@ -36,7 +36,7 @@ struct Edge {
 class References {
   public:
     References() = default;
-    References(const References &other) { add(other); }
+    References(const References &other) : References() { add(other); } // all or none
     References &operator=(const References &) = delete;
     ~References();
     void swap(References &other) noexcept { counts_.swap(other.counts_); }
@@ -51,6 +51,12 @@ class References {
 
   private:
     std::map<CUuserObject_st *, unsigned int> counts_;
+};
+// What is left to do for a user object without references.
+struct Destruction {
+    CUhostFn function;
+    void *pointer;
+    Destruction *next = nullptr;
 };
 // Calls the destructors of user objects whose last reference went, with the lock given up. To be
 // called where the client's functions may run.
@@ -67,8 +73,7 @@ struct CUuserObject_st final : sim::Object {
     static constexpr sim::Kind own_kind = sim::Kind::user_object;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
-    void *pointer;
-    CUhostFn destructor;
+    std::unique_ptr<sim::Destruction> destruction;
     std::uint64_t owned; // references of the client
     std::uint64_t total; // and those of graphs
 };

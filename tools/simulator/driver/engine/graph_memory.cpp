@@ -1,14 +1,15 @@
 // Memory that nodes of graphs allocate and free, and what a device says of it.
-#include "core/graph_memory.hpp"
-#include "core/capture.hpp"
-#include "core/device.hpp"
-#include "core/graph_nodes.hpp"
-#include "core/memory.hpp"
-#include "core/misuse.hpp"
-#include "core/poison.hpp"
-#include "core/stream.hpp"
-#include "core/virtual_memory.hpp"
+#include "engine/graph_memory.hpp"
+#include "base/immortal.hpp"
+#include "base/poison.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/device.hpp"
+#include "engine/graph_nodes.hpp"
+#include "engine/memory.hpp"
+#include "engine/stream.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <algorithm>
 #include <set>
@@ -28,12 +29,12 @@ std::uint64_t rounded(std::uint64_t bytes) {
 }
 
 std::map<int, Usage> &usages() {
-    static auto *map = new std::map<int, Usage>; // used after static destructors
+    static Immortal<std::map<int, Usage>> map;
     return *map;
 }
 
 std::map<CUdeviceptr, GraphAllocation *> &allocations() {
-    static auto *map = new std::map<CUdeviceptr, GraphAllocation *>;
+    static Immortal<std::map<CUdeviceptr, GraphAllocation *>> map;
     return *map;
 }
 

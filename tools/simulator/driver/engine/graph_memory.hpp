@@ -1,7 +1,7 @@
 // The memory of graph nodes that allocate.
 #pragma once
 
-#include "graph.hpp"
+#include "engine/graph.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,8 +1,8 @@
 // The parameters of graph nodes, from the API's structures to what a node does and back.
 #pragma once
 
-#include "graph.hpp"
-#include "node_work.hpp"
+#include "engine/graph.hpp"
+#include "engine/node_work.hpp"
 
 namespace sim {
 

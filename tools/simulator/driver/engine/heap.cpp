@@ -1,6 +1,7 @@
-#include "heap.hpp"
-#include "device.hpp"
-#include "refusal.hpp"
+#include "engine/heap.hpp"
+#include "base/immortal.hpp"
+#include "base/refusal.hpp"
+#include "engine/device.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +23,7 @@ constexpr auto guard_byte = std::byte(0xfb);
 unsigned int generation = 1;
 
 std::map<int, std::vector<std::shared_ptr<Segment>>> &segments() {
-    static auto *all = new std::map<int, std::vector<std::shared_ptr<Segment>>>;
+    static Immortal<std::map<int, std::vector<std::shared_ptr<Segment>>>> all;
     return *all;
 }
 

@@ -1,7 +1,7 @@
 // Where the bytes of devices come from: slices of a few memory files, with guard bytes around each.
 #pragma once
 
-#include "memory.hpp"
+#include "engine/memory.hpp"
 
 #include <cstddef>
 #include <map>

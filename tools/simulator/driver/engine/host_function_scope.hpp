@@ -1,8 +1,8 @@
 // What holds while a function of the client runs in a stream's turn.
 #pragma once
 
-#include "runtime_calls.hpp"
-#include "work.hpp"
+#include "call/runtime_calls.hpp"
+#include "engine/work.hpp"
 
 #include <utility>
 

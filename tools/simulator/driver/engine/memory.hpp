@@ -2,9 +2,9 @@
 // touch, and the simulator's own view of the same bytes.
 #pragma once
 
-#include "cuda_headers.hpp"
-#include "platform.hpp"
-#include "use.hpp"
+#include "base/cuda_headers.hpp"
+#include "base/platform.hpp"
+#include "base/use.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -141,9 +141,9 @@ class AddressSpace {
     // The range that begins there, or null.
     Range *find_base(std::uintptr_t address) noexcept;
     // Ends it. Checks its guard bytes; queued work that still uses it is a misuse.
-    void remove(Range &range);
+    void remove(Range &range) noexcept;
     // Ends all that are bound to a context.
-    void remove_all_of(const CUctx_st *context);
+    void remove_all_of(const CUctx_st *context) noexcept;
     // Notes a misuse where the address was in a range that has ended: "WHAT of memory that was freed: …".
     bool report_freed(std::uintptr_t address, const char *what) const;
     // Whether it was in a range that ended while queued work needed it, which was reported then.

@@ -2,8 +2,8 @@
 // What each puts into Work::parameters is named beside it, so that a graph can show and change it.
 #pragma once
 
-#include "object.hpp"
-#include "work.hpp"
+#include "engine/object.hpp"
+#include "engine/work.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -1,11 +1,12 @@
-#include "object.hpp"
-#include "call.hpp"
-#include "misuse.hpp"
+#include "engine/object.hpp"
+#include "base/immortal.hpp"
+#include "call/call.hpp"
+#include "call/misuse.hpp"
 
 #include <cstdio>
-#include <deque>
+#include <iterator>
+#include <new>
 #include <unordered_map>
-#include <vector>
 
 namespace sim {
 namespace {
@@ -96,21 +97,24 @@ std::string Object::describe() const {
     return text;
 }
 
-// The memory of a dead object is kept for a while, so that its address is not another object's soon.
+// The memory of a dead object is kept for a while, so that its address is not another object's soon. Each is a link
+// of a list: ending an object needs no memory.
 struct Registry::State {
     struct Dead {
         std::string description;
         bool with_context;
     };
-    std::unordered_map<const void *, std::unique_ptr<Object>> living;
-    std::unordered_map<const void *, std::unique_ptr<Object>>
-        retired; // handle dead, object not yet
+    struct Link {
+        Link *next;
+    };
+    std::unordered_map<const void *, std::unique_ptr<Object>> objects; // living and retired ones
     std::unordered_map<const void *, Dead> dead;
-    std::deque<void *> quarantine; // memory of the dead, oldest first
+    Link *oldest = nullptr, *newest = nullptr;
+    std::size_t quarantined = 0;
 };
 
 Registry::State &Registry::state() {
-    static auto *state = new State; // used after static destructors
+    static Immortal<State> state;
     return *state;
 }
 
@@ -122,60 +126,58 @@ Registry &Registry::get() {
 void Registry::keep(std::unique_ptr<Object> object) {
     const void *handle = object.get();
     state().dead.erase(handle);
-    state().living.emplace(handle, std::move(object));
+    state().objects.emplace(handle, std::move(object));
 }
 
 Object *Registry::find(const void *handle) const noexcept {
-    const auto &living = state().living;
-    const auto found = living.find(handle);
-    return found == living.end() ? nullptr : found->second.get();
+    const auto &objects = state().objects;
+    const auto found = objects.find(handle);
+    return found == objects.end() || found->second->retired ? nullptr : found->second.get();
 }
 
-void Registry::destroy(Object *object) {
+void Registry::destroy(Object *object) noexcept {
     end(object, false);
 }
 
-void Registry::retire(Object *object) {
-    const auto found = state().living.find(object);
-    if (found != state().living.end()) {
+void Registry::retire(Object *object) noexcept {
+    if (find(object) == object) {
         note_end(*object, false);
-        state().retired.emplace(object, std::move(found->second));
-        state().living.erase(found);
+        object->retired = true;
     }
 }
 
-void Registry::note_end(const Object &object, bool with_context) {
+void Registry::note_end(const Object &object, bool with_context) noexcept try {
     std::string description = object.describe();
     if (const Call *call = Call::current()) {
         description += std::string(", destroyed by ") + call->name() + " in call " +
                        std::to_string(call->number());
     }
     state().dead[&object] = {std::move(description), with_context};
+} catch (...) { // out of memory: a use of it is reported without its past
 }
 
-void Registry::end(Object *object, bool with_context) {
-    const auto retired = state().retired.find(object);
-    if (retired != state().retired.end()) {
-        const std::unique_ptr<Object> dying = std::move(retired->second);
-        state().retired.erase(retired);
-        return;
-    }
-    const auto found = state().living.find(object);
-    if (found == state().living.end()) {
+void Registry::end(Object *object, bool with_context) noexcept {
+    const auto found = state().objects.find(object);
+    if (found == state().objects.end()) {
         return;
     }
     // Out of the table first: a destructor may look for itself, or destroy others.
-    std::unique_ptr<Object> dying = std::move(found->second);
-    state().living.erase(found);
-    note_end(*dying, with_context);
+    const std::unique_ptr<Object> dying = std::move(found->second);
+    state().objects.erase(found);
+    if (!dying->retired) {
+        note_end(*dying, with_context);
+    }
 }
 
 void Registry::quarantine(void *memory) noexcept {
     State &s = state();
-    s.quarantine.push_back(memory);
-    if (s.quarantine.size() > remembered) {
-        void *oldest = s.quarantine.front();
-        s.quarantine.pop_front();
+    auto *const link = ::new (memory) State::Link{nullptr};
+    (s.newest != nullptr ? s.newest->next : s.oldest) = link;
+    s.newest = link;
+    if (++s.quarantined > remembered) {
+        State::Link *const oldest = s.oldest;
+        s.oldest = oldest->next;
+        --s.quarantined;
         s.dead.erase(oldest);
         ::operator delete(oldest);
     }
@@ -208,40 +210,48 @@ CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise
     return otherwise;
 }
 
+void Registry::note_use_after_context(const void *handle, const char *what) const noexcept try {
+    const auto dead = state().dead.find(handle);
+    if (dead != state().dead.end() && dead->second.with_context) {
+        misuse(std::string(what) + ": " + dead->second.description);
+    }
+} catch (...) { // out of memory: the status says enough
+}
+
 void Registry::each(const void *function, void (*call)(const void *, Object &)) const {
-    for (auto &[handle, object] : state().living) {
-        call(function, *object);
+    for (auto &[handle, object] : state().objects) {
+        if (!object->retired) {
+            call(function, *object);
+        }
     }
 }
 
-void Registry::destroy_all_of(CUctx_st *context) {
-    std::vector<Object *> bound;
-    for (auto &[handle, object] : state().living) {
-        if (object->context == context) {
-            bound.push_back(object.get());
+// In portions: the end of one may end others, and there may be no memory for a list of all.
+template <class Test>
+void Registry::end_all(const Test &test, bool with_context) noexcept {
+    for (;;) {
+        Object *portion[256];
+        std::size_t count = 0;
+        for (const auto &[handle, object] : state().objects) {
+            if (count < std::size(portion) && test(*object)) {
+                portion[count++] = object.get();
+            }
         }
-    }
-    for (auto &[handle, object] : state().retired) {
-        if (object->context == context) {
-            bound.push_back(object.get());
+        if (count == 0) {
+            return;
         }
-    }
-    for (Object *object : bound) {
-        end(object, true);
+        for (std::size_t i = 0; i < count; ++i) {
+            end(portion[i], with_context);
+        }
     }
 }
 
-void Registry::clear() {
-    std::vector<Object *> all;
-    for (auto &[handle, object] : state().living) {
-        all.push_back(object.get());
-    }
-    for (auto &[handle, object] : state().retired) {
-        all.push_back(object.get());
-    }
-    for (Object *object : all) {
-        destroy(object);
-    }
+void Registry::destroy_all_of(CUctx_st *context) noexcept {
+    end_all([context](const Object &object) { return object.context == context; }, true);
+}
+
+void Registry::clear() noexcept {
+    end_all([](const Object &) { return true; }, false);
 }
 
 } // namespace sim

@@ -1,8 +1,8 @@
 // What every handle points at, and the registry of all that live.
 #pragma once
 
-#include "cuda_headers.hpp"
-#include "refusal.hpp"
+#include "base/cuda_headers.hpp"
+#include "base/refusal.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -57,6 +57,7 @@ struct Object {
     const char *made_by = "";    // entry point
     std::uint64_t made_in = 0;   // number of the call
     CUctx_st *context = nullptr; // to which it is bound, or null
+    bool retired = false;        // its handle has ended: see Registry::retire()
 
     std::string describe() const; // "stream 0x55… made by cuStreamCreate in call 7"
 };
@@ -75,29 +76,33 @@ class Registry {
         return object;
     }
     // Ends an object's life; its handle is refused from then on, and named in the report of who uses it.
-    void destroy(Object *object);
+    void destroy(Object *object) noexcept;
     // Ends the life of its handle only; the object stays until destroy().
-    void retire(Object *object);
+    void retire(Object *object) noexcept;
     // The living object behind a handle, or null.
     Object *find(const void *handle) const noexcept;
     // What a handle is refused with that is none of a living object of this kind: `otherwise`, and a misuse
     // is noted; 709 where it went with its context, which is no misuse but of a stream.
     CUresult refusal(const void *handle, Kind expected, CUresult otherwise) const;
+    // Notes a misuse where the object behind a handle was destroyed together with its context.
+    void note_use_after_context(const void *handle, const char *what) const noexcept;
 
     void for_each(const auto &function) const {
         each(&function,
              [](const void *f, Object &o) { (*static_cast<decltype(&function)>(f))(o); });
     }
     // Destroys all objects that are bound to a context, with it.
-    void destroy_all_of(CUctx_st *context);
-    void clear();
+    void destroy_all_of(CUctx_st *context) noexcept;
+    void clear() noexcept;
     // Keeps the memory of a dead object for a while.
     static void quarantine(void *memory) noexcept;
 
   private:
     void keep(std::unique_ptr<Object> object);
-    void end(Object *object, bool with_context);
-    void note_end(const Object &object, bool with_context);
+    template <class Test>
+    void end_all(const Test &test, bool with_context) noexcept;
+    void end(Object *object, bool with_context) noexcept;
+    void note_end(const Object &object, bool with_context) noexcept;
     void each(const void *function, void (*call)(const void *, Object &)) const;
     struct State;
     static State &state();

@@ -1,9 +1,10 @@
-#include "open_calls.hpp"
-#include "call.hpp"
-#include "context.hpp"
-#include "device.hpp"
-#include "platform.hpp"
-#include "runtime_calls.hpp"
+#include "engine/open_calls.hpp"
+#include "base/immortal.hpp"
+#include "base/platform.hpp"
+#include "call/call.hpp"
+#include "call/runtime_calls.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +53,7 @@ struct State {
 };
 
 State &state() {
-    static auto *all = new State; // used after static destructors
+    static Immortal<State> all;
     return *all;
 }
 

@@ -1,9 +1,9 @@
 // Memory pools: created ones, and those that every device has.
-#include "pool.hpp"
-#include "device.hpp"
+#include "engine/pool.hpp"
 #include "driver_functions.hpp"
-#include "virtual_memory.hpp"
-#include "work.hpp"
+#include "engine/device.hpp"
+#include "engine/virtual_memory.hpp"
+#include "engine/work.hpp"
 
 #include <new>
 

@@ -1,11 +1,11 @@
 // Memory pools, and the stream-ordered memory that comes from them. pool*.cpp, stream_ordered.cpp.
 #pragma once
 
-#include "heap.hpp"
-#include "memory.hpp"
-#include "object.hpp"
-#include "shared_state.hpp"
-#include "work.hpp"
+#include "base/shared_state.hpp"
+#include "engine/heap.hpp"
+#include "engine/memory.hpp"
+#include "engine/object.hpp"
+#include "engine/work.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,7 +1,8 @@
 // What a memory pool counts, and what of it belongs to the device's budget.
-#include "device.hpp"
-#include "misuse.hpp"
-#include "pool.hpp"
+#include "base/immortal.hpp"
+#include "call/misuse.hpp"
+#include "engine/device.hpp"
+#include "engine/pool.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -22,7 +23,7 @@ std::size_t room(const Device &device, std::size_t wanted, std::size_t needed) {
 
 // Those with a handle: looked through at every call that synchronises.
 std::vector<PoolState *> &pools() {
-    static auto *all = new std::vector<PoolState *>; // used after static destructors
+    static Immortal<std::vector<PoolState *>> all;
     return *all;
 }
 

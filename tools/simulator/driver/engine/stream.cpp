@@ -1,10 +1,10 @@
 // The life of streams: those that calls make, the null streams, those of threads.
-#include "stream.hpp"
-#include "call.hpp"
-#include "capture.hpp"
-#include "context.hpp"
-#include "engine.hpp"
-#include "shared_state.hpp"
+#include "engine/stream.hpp"
+#include "base/shared_state.hpp"
+#include "call/call.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -67,14 +67,11 @@ struct ThreadStreams {
 
     ~ThreadStreams() {
         const std::lock_guard held(Lock::mutex());
-        std::vector<Stream *> own;
-        for (const auto &[key, stream] : engine().thread_streams) {
-            if (key.first == thread) {
-                own.push_back(stream);
-            }
-        }
-        for (Stream *stream : own) {
-            end_stream(*stream);
+        auto &all = engine().thread_streams;
+        const auto own = [this](const auto &entry) { return entry.first.first == thread; };
+        for (auto next = std::find_if(all.begin(), all.end(), own); next != all.end();
+             next = std::find_if(all.begin(), all.end(), own)) {
+            end_stream(*next->second);
         }
     }
 };

@@ -1,8 +1,8 @@
 // Streams and events.
 #pragma once
 
-#include "object.hpp"
-#include "work.hpp"
+#include "engine/object.hpp"
+#include "engine/work.hpp"
 
 #include <deque>
 

@@ -2,9 +2,9 @@
 // mapped where in the other. vmm_*.cpp, multicast.cpp.
 #pragma once
 
-#include "memory.hpp"
-#include "object.hpp"
-#include "shared_state.hpp"
+#include "base/shared_state.hpp"
+#include "engine/memory.hpp"
+#include "engine/object.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Work that a stream or a graph node does, and how it is given to a stream.
 #pragma once
 
-#include "cuda_headers.hpp"
-#include "use.hpp"
+#include "base/cuda_headers.hpp"
+#include "base/use.hpp"
 
 #include <any>
 #include <cstdint>
@@ -115,10 +115,6 @@ CUstream_st &legacy_stream(CUctx_st &context);
 CUstream_st &thread_stream(CUctx_st &context);
 // Ends a stream's handle; the object lives until its queued work is done.
 void end_stream(CUstream_st &stream);
-
-// Whether the calling thread runs a host function or a callback of a stream: calls of the API from there
-// answer NOT_PERMITTED.
-bool &in_host_function() noexcept;
 
 // Calls that may not be made while a capture forbids them answer 900 and invalidate it (see
 // cuStreamBeginCapture); to be called first by those that the real driver lists as unsafe.

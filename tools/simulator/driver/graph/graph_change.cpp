@@ -1,7 +1,7 @@
 // The rules for changes of executable graphs: which parameters may become which.
-#include "core/graph_change.hpp"
-#include "core/graph_nodes.hpp"
-#include "core/memory.hpp"
+#include "graph/graph_change.hpp"
+#include "engine/graph_nodes.hpp"
+#include "engine/memory.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // What of a step of an executable graph may change, and changing it.
 #pragma once
 
-#include "plan.hpp"
+#include "graph/plan.hpp"
 
 namespace sim {
 

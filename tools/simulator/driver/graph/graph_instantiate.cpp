@@ -1,10 +1,10 @@
 // Executable graphs: made of graphs, and destroyed.
-#include "core/context.hpp"
-#include "core/graph_launch.hpp"
-#include "core/plan.hpp"
-#include "core/settings.hpp"
-#include "core/work.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/work.hpp"
+#include "graph/graph_launch.hpp"
+#include "graph/plan.hpp"
 
 #include <cstring>
 #include <string>
@@ -155,6 +155,9 @@ CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
     potentially_unsafe_call();
+    // Measured: the driver does not return from this call after a reset of the primary context.
+    Registry::get().note_use_after_context(
+        hGraphExec, "destruction of an executable graph whose context has ended");
     Registry::get().destroy(&exec_of(hGraphExec)); // launches in flight have their own share of it
     run_user_destructors();
     return CUDA_SUCCESS;

@@ -1,15 +1,15 @@
 // Launches of executable graphs: every step becomes an operation of the stream, ordered by the
 // graph's edges.
-#include "core/graph_launch.hpp"
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/engine.hpp"
-#include "core/graph_memory.hpp"
-#include "core/graph_nodes.hpp"
-#include "core/misuse.hpp"
-#include "core/plan.hpp"
-#include "core/stream.hpp"
+#include "graph/graph_launch.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
+#include "engine/graph_memory.hpp"
+#include "engine/graph_nodes.hpp"
+#include "engine/stream.hpp"
+#include "graph/plan.hpp"
 
 #include <set>
 #include <string>

@@ -1,7 +1,7 @@
 // Launching executable graphs.
 #pragma once
 
-#include "graph.hpp"
+#include "engine/graph.hpp"
 
 namespace sim {
 

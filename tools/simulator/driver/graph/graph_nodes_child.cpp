@@ -1,7 +1,8 @@
 // Child graph nodes, and the bodies of conditional nodes.
-#include "core/context.hpp"
-#include "core/graph_nodes.hpp"
+#include "base/immortal.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/graph_nodes.hpp"
 
 #include <map>
 
@@ -10,7 +11,7 @@ namespace {
 
 // All handles that were made. What a kernel sets may be of a graph that is gone.
 std::map<std::uint64_t, std::weak_ptr<Conditional>> &handles() {
-    static auto *map = new std::map<std::uint64_t, std::weak_ptr<Conditional>>;
+    static Immortal<std::map<std::uint64_t, std::weak_ptr<Conditional>>> map;
     return *map;
 }
 

@@ -1,6 +1,6 @@
 // Nodes that signal and wait for external semaphores, and those of batches of memory operations.
-#include "core/graph_nodes.hpp"
 #include "driver_functions.hpp"
+#include "engine/graph_nodes.hpp"
 
 namespace sim {
 namespace {

@@ -1,8 +1,8 @@
 // Nodes of any type by one structure, with conditional nodes, which come in no other way.
-#include "core/context.hpp"
-#include "core/graph_memory.hpp"
-#include "core/graph_nodes.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/graph_memory.hpp"
+#include "engine/graph_nodes.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Host, empty and event nodes.
-#include "core/graph_nodes.hpp"
-#include "core/stream.hpp"
 #include "driver_functions.hpp"
+#include "engine/graph_nodes.hpp"
+#include "engine/stream.hpp"
 
 namespace sim {
 

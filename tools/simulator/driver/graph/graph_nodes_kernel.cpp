@@ -1,8 +1,8 @@
 // Kernel nodes.
-#include "core/context.hpp"
-#include "core/graph_nodes.hpp"
-#include "core/misuse.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/graph_nodes.hpp"
 
 #include <algorithm>
 #include <cstring>

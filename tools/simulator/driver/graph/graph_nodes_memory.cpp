@@ -1,6 +1,6 @@
 // Nodes that copy and set memory.
-#include "core/graph_nodes.hpp"
 #include "driver_functions.hpp"
+#include "engine/graph_nodes.hpp"
 
 namespace sim {
 namespace {

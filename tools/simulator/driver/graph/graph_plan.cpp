@@ -1,8 +1,8 @@
 // Makes plans of graphs: checks their structure and finds an order in which their nodes can run.
-#include "core/graph_memory.hpp"
-#include "core/graph_nodes.hpp"
-#include "core/misuse.hpp"
-#include "core/plan.hpp"
+#include "call/misuse.hpp"
+#include "engine/graph_memory.hpp"
+#include "engine/graph_nodes.hpp"
+#include "graph/plan.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // What a graph consists of: nodes, edges and their data, and the picture of it all.
-#include "core/graph.hpp"
 #include "driver_functions.hpp"
+#include "engine/graph.hpp"
 
 #include <cstring>
 #include <fstream>

@@ -1,7 +1,7 @@
 // Updates of executable graphs from graphs of the same topology.
-#include "core/graph_change.hpp"
-#include "core/graph_launch.hpp"
 #include "driver_functions.hpp"
+#include "graph/graph_change.hpp"
+#include "graph/graph_launch.hpp"
 
 #include <map>
 

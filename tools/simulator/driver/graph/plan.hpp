@@ -2,7 +2,7 @@
 // order in which they can run.
 #pragma once
 
-#include "graph.hpp"
+#include "engine/graph.hpp"
 
 #include <functional>
 #include <memory>

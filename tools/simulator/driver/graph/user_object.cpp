@@ -1,37 +1,50 @@
 // User objects: counted references that clients and graphs hold to something of the client's.
-#include "core/graph.hpp"
-#include "core/misuse.hpp"
-#include "core/runtime_calls.hpp"
+#include "call/misuse.hpp"
+#include "call/runtime_calls.hpp"
 #include "driver_functions.hpp"
+#include "engine/graph.hpp"
 
 #include <climits>
-#include <deque>
+#include <memory>
+#include <utility>
 
-CUuserObject_st::CUuserObject_st(void *value, CUhostFn destroy, unsigned int references)
-    : Object(own_kind), pointer(value), destructor(destroy), owned(references), total(references) {}
+CUuserObject_st::CUuserObject_st(void *pointer, CUhostFn destructor, unsigned int references)
+    : Object(own_kind), destruction(new sim::Destruction{destructor, pointer}), owned(references),
+      total(references) {}
 
 namespace sim {
 namespace {
 
-struct Destruction {
-    CUhostFn function;
-    void *pointer;
+// Of objects without references, whose destructors have not run yet, oldest first. Each was made with its object:
+// references go where nothing may fail.
+struct Pending {
+    Destruction *first = nullptr, *last = nullptr;
 };
+Pending pending;
 
-// Of objects without references, whose destructors have not run yet.
-std::deque<Destruction> &pending() {
-    static auto *queue = new std::deque<Destruction>; // used after static destructors
-    return *queue;
+void append(std::unique_ptr<Destruction> destruction) noexcept {
+    Destruction *const added = destruction.release();
+    (pending.last != nullptr ? pending.last->next : pending.first) = added;
+    pending.last = added;
+}
+
+std::unique_ptr<Destruction> take_first() noexcept {
+    std::unique_ptr<Destruction> taken(pending.first);
+    if (taken != nullptr) {
+        pending.first = taken->next;
+        pending.last = taken->next != nullptr ? pending.last : nullptr;
+    }
+    return taken;
 }
 
 void gained(CUuserObject_st &object, std::uint64_t count) {
     object.total += count;
 }
 
-void lost(CUuserObject_st &object, std::uint64_t count) {
+void lost(CUuserObject_st &object, std::uint64_t count) noexcept {
     object.total -= count;
     if (object.total == 0) {
-        pending().push_back({object.destructor, object.pointer});
+        append(std::move(object.destruction));
         Registry::get().destroy(&object);
     }
 }
@@ -89,22 +102,21 @@ void References::remove(CUuserObject_st &object, unsigned int count) {
 }
 
 void run_user_destructors() {
-    while (!pending().empty()) {
-        const Destruction next = pending().front();
-        pending().pop_front();
+    while (const std::unique_ptr<Destruction> next = take_first()) {
         // Destructors must not call CUDA.
         const bool before = in_host_function();
         in_host_function() = true;
         {
             const ClientCode code;
-            next.function(next.pointer);
+            next->function(next->pointer);
         }
         in_host_function() = before;
     }
 }
 
 void forget_user_destructors() {
-    pending().clear();
+    while (take_first() != nullptr) {
+    }
 }
 
 namespace driver {

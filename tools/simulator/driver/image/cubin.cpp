@@ -1,5 +1,5 @@
 // A cubin: an ELF file for NVIDIA's machine, read for its symbols and the notes about its kernels.
-#include "image.hpp"
+#include "image/image.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -72,6 +72,13 @@ class Cubin {
         for (auto &[k, list] : parameters_) {
             std::sort(list.begin(), list.end(),
                       [](const auto &a, const auto &b) { return a.offset < b.offset; });
+            const auto overlap =
+                std::adjacent_find(list.begin(), list.end(), [](const auto &a, const auto &b) {
+                    return a.offset + a.size > b.offset;
+                });
+            if (overlap != list.end()) {
+                damaged();
+            }
             image_.kernels[k].parameters = std::move(list);
         }
         return std::move(image_);

@@ -1,6 +1,6 @@
 // Which form an image has, and what all forms share.
-#include "image.hpp"
-#include "refusal.hpp"
+#include "image/image.hpp"
+#include "base/refusal.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -24,12 +24,12 @@
 // target cc=M.N         machine code: other devices answer NO_BINARY_FOR_GPU; default: runs everywhere
 //
 // Numbers are decimal or begin with 0x. Of real images, PTX is read for its entries, parameters and
-// variables, a cubin for the same out of its symbols, a fatbin for what it holds uncompressed. The linker
+// variables, a cubin for the same out of its symbols, a fatbin for the best image for the device. The linker
 // takes libraries of objects, too, but reads nothing out of them: they give no kernels and no variables. What a
 // kernel computes is never read: that is the host function that the test registers under its name.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 #include <cstddef>
 #include <optional>

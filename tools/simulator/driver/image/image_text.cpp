@@ -1,5 +1,5 @@
 // The text form of an image; see image.hpp.
-#include "image.hpp"
+#include "image/image.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -38,7 +38,7 @@ class Statement {
     }
     void end() {
         if (const auto word = next(); !word.empty()) {
-            fail("'" + std::string(word) + "' is not understood");
+            fail(std::string("'").append(word).append("' is not understood"));
         }
     }
     [[noreturn]] void fail(const std::string &text) const {
@@ -57,7 +57,7 @@ class Statement {
         const auto [end, error] =
             std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
         if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
-            fail("'" + std::string(text) + "' is no number");
+            fail(std::string("'").append(text).append("' is no number"));
         }
         if (value > most) {
             fail(std::string(text) + " is more than " + std::to_string(most));
@@ -230,7 +230,7 @@ void read_statement(Statement &in, std::string_view word, Image &image) {
     } else if (word == "target") {
         image.binary_cc = read_target(in);
     } else {
-        in.fail("'" + std::string(word) + "' is not understood");
+        in.fail(std::string("'").append(word).append("' is not understood"));
     }
 }
 

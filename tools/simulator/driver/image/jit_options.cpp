@@ -1,5 +1,5 @@
-#include "jit_options.hpp"
-#include "refusal.hpp"
+#include "image/jit_options.hpp"
+#include "base/refusal.hpp"
 
 #include <algorithm>
 #include <cstdint>

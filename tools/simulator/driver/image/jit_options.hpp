@@ -1,7 +1,7 @@
 // The options of the just-in-time compiler and linker: what is checked, and the logs that they ask for.
 #pragma once
 
-#include "cuda_headers.hpp"
+#include "base/cuda_headers.hpp"
 
 #include <cstddef>
 #include <string>

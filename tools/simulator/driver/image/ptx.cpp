@@ -2,14 +2,16 @@
 //
 // Declarations are parsed; of a body only the outline of its statements and the names of the instructions are
 // checked: text that is no PTX answers INVALID_PTX.
-#include "image.hpp"
-#include "ptx_lexer.hpp"
-#include "ptx_words.hpp"
-#include "settings.hpp"
+#include "call/settings.hpp"
+#include "image/image.hpp"
+#include "image/ptx_lexer.hpp"
+#include "image/ptx_words.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
+#include <optional>
 
 namespace sim {
 namespace {
@@ -40,20 +42,25 @@ class Reader {
     }
 
   private:
+    // Nothing where it is longer than that of any version.
+    static std::optional<int> part_of_version(std::string_view digits) {
+        int part = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), part);
+        return digits.size() <= 3 ? std::optional(part) : std::nullopt;
+    }
+
     void read_header() {
         in_.expect(".version");
         const Token version = in_.take();
         const auto dot = version.text.find('.');
-        int major = 0, minor = 0;
         if (version.kind != Token::Kind::number || dot == version.text.npos) {
             in_.fail();
         }
-        std::from_chars(version.text.data(), version.text.data() + dot, major);
-        std::from_chars(version.text.data() + dot + 1, version.text.data() + version.text.size(),
-                        minor);
-        version_ = major * 10 + minor;
+        const std::optional<int> major = part_of_version(version.text.substr(0, dot));
+        const std::optional<int> minor = part_of_version(version.text.substr(dot + 1));
+        version_ = major.value_or(0) * 10 + minor.value_or(0);
         const int newest = newest_ptx(driver_version());
-        if (version_ > newest) {
+        if (!major || !minor || version_ > newest) {
             fail_at(version.line, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
                     "fatal   : Unsupported .version " + std::string(version.text) +
                         "; current version is '" + std::to_string(newest / 10) + "." +
@@ -65,8 +72,12 @@ class Reader {
             const Token target = in_.take();
             if (target.text.starts_with("sm_")) {
                 architecture = true;
-                std::from_chars(target.text.data() + 3, target.text.data() + target.text.size(),
-                                image_.minimum_cc);
+                const auto read =
+                    std::from_chars(target.text.data() + 3, target.text.data() + target.text.size(),
+                                    image_.minimum_cc);
+                if (read.ec == std::errc::result_out_of_range) {
+                    image_.minimum_cc = std::numeric_limits<int>::max(); // no device is so new
+                }
             } else if (target.kind != Token::Kind::word) {
                 in_.fail();
             }

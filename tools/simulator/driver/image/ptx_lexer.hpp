@@ -1,7 +1,7 @@
 // The words of PTX.
 #pragma once
 
-#include "image.hpp"
+#include "image/image.hpp"
 
 #include <algorithm>
 #include <cctype>

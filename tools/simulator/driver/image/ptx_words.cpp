@@ -1,4 +1,4 @@
-#include "ptx_words.hpp"
+#include "image/ptx_words.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,10 +1,10 @@
 // Device memory for other drivers. cuMemGetHandleForAddressRange: real descriptors of the range's size, but not
 // of its bytes, as nothing of the simulation could reach them by DMA. So there are no writes to flush either.
-#include "context.hpp"
-#include "device.hpp"
 #include "driver_functions.hpp"
-#include "open_calls.hpp"
-#include "virtual_memory.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/open_calls.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <cstring>
 

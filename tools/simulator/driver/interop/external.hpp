@@ -1,9 +1,9 @@
 // Memory and semaphores of other APIs, which arrive as file descriptors (Windows: as handles).
 #pragma once
 
-#include "object.hpp"
-#include "platform.hpp"
-#include "shared_state.hpp"
+#include "base/platform.hpp"
+#include "base/shared_state.hpp"
+#include "engine/object.hpp"
 
 #include <atomic>
 #include <cstddef>

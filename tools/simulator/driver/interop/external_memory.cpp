@@ -1,12 +1,12 @@
 // Memory of other APIs: imports, and the buffers and mipmapped arrays that are mapped from them.
-#include "core/array.hpp"
-#include "core/context.hpp"
-#include "core/external.hpp"
-#include "core/memory.hpp"
-#include "core/misuse.hpp"
-#include "core/virtual_memory.hpp"
-#include "core/work.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
+#include "engine/virtual_memory.hpp"
+#include "engine/work.hpp"
+#include "interop/external.hpp"
+#include "memory/array.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,13 +1,13 @@
 // Semaphores of other APIs: imports, and the work that signals them and waits for them.
-#include "../cushim_sim.h"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/external.hpp"
-#include "core/misuse.hpp"
-#include "core/node_work.hpp"
-#include "core/stream.hpp"
-#include "core/virtual_memory.hpp"
+#include "../../cushim_sim.h"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/node_work.hpp"
+#include "engine/stream.hpp"
+#include "engine/virtual_memory.hpp"
+#include "interop/external.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,12 +1,12 @@
 // Entry points of the first ABI, whose addresses and sizes had 32 bits. The driver still exports them and
 // answers INVALID_CONTEXT (201), as the generator has it; these look at something first, as measured.
-#include "core/array.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/module.hpp"
-#include "core/texture.hpp"
-#include "core/work.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/work.hpp"
+#include "kernel/module.hpp"
+#include "kernel/texture.hpp"
+#include "memory/array.hpp"
 
 namespace sim::driver {
 namespace {

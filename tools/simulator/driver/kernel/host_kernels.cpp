@@ -1,19 +1,20 @@
 // The host functions that stand for kernels, and which launched kernels had none.
-#include "host_kernels.hpp"
+#include "kernel/host_kernels.hpp"
+#include "base/immortal.hpp"
 
+#include <cstdint>
 #include <map>
-#include <set>
 
 namespace sim {
 namespace {
 
 struct State {
     std::map<std::string, HostKernel, std::less<>> registered;
-    std::set<std::string, std::less<>> idle;
+    std::map<std::string, std::uint64_t, std::less<>> idle; // how often each was launched
 };
 
 State &state() {
-    static auto *state = new State; // used after static destructors
+    static Immortal<State> state;
     return *state;
 }
 
@@ -23,11 +24,7 @@ void register_kernel(const char *name, cushim_sim_kernel kernel, void *user) {
     if (name == nullptr) {
         return;
     }
-    if (kernel == nullptr) {
-        state().registered.erase(name);
-    } else {
-        state().registered[name] = {kernel, user};
-    }
+    state().registered[name] = {kernel, user};
 }
 
 void clear_kernels() noexcept {
@@ -40,13 +37,15 @@ HostKernel host_kernel(const std::string &name) {
     if (found != state().registered.end()) {
         return found->second;
     }
-    state().idle.insert(name);
+    ++state().idle[name];
     return {};
 }
 
 std::size_t for_each_idle_kernel(const std::function<void(const std::string &)> &line) {
-    for (const std::string &name : state().idle) {
-        line("kernel " + name + " has no host function registered");
+    for (const auto &[name, launches] : state().idle) {
+        line("kernel " + name + " was launched " +
+             (launches == 1 ? "once" : std::to_string(launches) + " times") +
+             " and computed nothing: no host function is registered under this name");
     }
     return state().idle.size();
 }

@@ -1,9 +1,9 @@
 // What is told and set of kernels and functions: attributes, names, parameters, where they belong.
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/module.hpp"
-#include "core/settings.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "kernel/module.hpp"
 
 #include <numeric>
 

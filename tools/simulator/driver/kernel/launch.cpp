@@ -1,13 +1,13 @@
 // Launching kernels: arguments are copied at once, the registered host function runs in the stream's turn.
-#include "core/launch.hpp"
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/host_function_scope.hpp"
-#include "core/host_kernels.hpp"
-#include "core/kernel_memory.hpp"
-#include "core/misuse.hpp"
-#include "core/stream.hpp"
+#include "kernel/launch.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/host_function_scope.hpp"
+#include "engine/stream.hpp"
+#include "kernel/host_kernels.hpp"
+#include "memory/kernel_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -102,7 +102,7 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
     seen.parameter_count = static_cast<unsigned int>(sizes.size());
     int status = 0;
     {
-        const KernelScope in_kernel(*stream.context);
+        const KernelScope in_kernel(*stream.context, seen.kernel);
         const HostFunctionScope scope; // no call of the API comes from a kernel
         status = kernel.function(&seen, kernel.user);
     }

@@ -1,8 +1,8 @@
 // Launches of kernels: what is checked of one, and how it is given to a stream.
 #pragma once
 
-#include "module.hpp"
-#include "node_work.hpp"
+#include "engine/node_work.hpp"
+#include "kernel/module.hpp"
 
 struct CUstream_st;
 

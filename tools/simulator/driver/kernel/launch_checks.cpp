@@ -1,8 +1,8 @@
 // What a launch is refused for at once: sizes, shared memory, cooperation, clusters, other attributes.
-#include "core/context.hpp"
-#include "core/launch.hpp"
-#include "core/settings.hpp"
-#include "core/stream.hpp"
+#include "call/settings.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "kernel/launch.hpp"
 
 #include <algorithm>
 #include <cstdint>

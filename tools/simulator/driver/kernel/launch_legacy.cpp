@@ -1,9 +1,9 @@
 // Launching as before CUDA 4: block shape, shared memory and parameters are set one by one, then launched.
-#include "core/context.hpp"
-#include "core/launch.hpp"
-#include "core/stream.hpp"
-#include "core/texture.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "kernel/launch.hpp"
+#include "kernel/texture.hpp"
 
 #include <cstdint>
 #include <cstring>

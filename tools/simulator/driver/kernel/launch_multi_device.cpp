@@ -1,9 +1,9 @@
 // Cooperative launches on several devices at once.
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/launch.hpp"
-#include "core/stream.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "kernel/launch.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,10 +1,10 @@
 // Libraries: code that needs no context, and is loaded into each one where it is used.
-#include "core/context.hpp"
-#include "core/jit_options.hpp"
-#include "core/memory.hpp"
-#include "core/module.hpp"
-#include "core/work.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
+#include "engine/work.hpp"
+#include "image/jit_options.hpp"
+#include "kernel/module.hpp"
 
 #include <algorithm>
 

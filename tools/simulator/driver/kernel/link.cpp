@@ -1,8 +1,8 @@
 // The linker: takes images, refuses visible names that are defined twice, gives back one image with all of them.
-#include "core/context.hpp"
-#include "core/jit_options.hpp"
-#include "core/module.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "image/jit_options.hpp"
+#include "kernel/module.hpp"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
-#include "module.hpp"
-#include "context.hpp"
-#include "device.hpp"
-#include "jit_options.hpp"
-#include "memory.hpp"
-#include "misuse.hpp"
-#include "settings.hpp"
-#include "texture.hpp"
-#include "work.hpp"
+#include "kernel/module.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/memory.hpp"
+#include "engine/work.hpp"
+#include "image/jit_options.hpp"
+#include "kernel/texture.hpp"
 
 #include <algorithm>
 #include <cstring>

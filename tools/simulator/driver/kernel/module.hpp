@@ -1,9 +1,9 @@
 // Modules, libraries, and the functions and kernels in them.
 #pragma once
 
-#include "image.hpp"
-#include "object.hpp"
-#include "work.hpp"
+#include "engine/object.hpp"
+#include "engine/work.hpp"
+#include "image/image.hpp"
 
 #include <deque>
 #include <map>

@@ -1,12 +1,12 @@
 // Modules: loading images into the current context, and finding what is in them.
-#include "core/module.hpp"
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/jit_options.hpp"
-#include "core/memory.hpp"
-#include "core/misuse.hpp"
-#include "core/texture.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
+#include "image/jit_options.hpp"
+#include "kernel/module.hpp"
+#include "kernel/texture.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // Occupancy, by the documented formula from what a device has and a kernel needs.
-#include "core/context.hpp"
-#include "core/launch.hpp"
-#include "core/module.hpp"
-#include "core/runtime_calls.hpp"
-#include "core/stream.hpp"
+#include "call/runtime_calls.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "kernel/launch.hpp"
+#include "kernel/module.hpp"
 
 #include <algorithm>
 #include <climits>

@@ -1,7 +1,7 @@
 // Tensor maps: the documented rules are checked; the result says what was asked for, in a form of our own.
-#include "core/context.hpp"
-#include "core/device.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -91,7 +91,7 @@ void write(const Tensor &t, const void *box, std::size_t box_bytes) {
                static_cast<std::uint64_t>(t.promotion) << 32 |
                static_cast<std::uint64_t>(t.fill) << 40;
     std::copy_n(t.sizes, t.rank, words + 3);
-    std::copy_n(t.strides, t.rank - 1, words + 8);
+    std::copy_n(t.strides, std::max(t.rank, 1u) - 1, words + 8);
     for (unsigned int i = 0; i < t.rank; ++i) {
         words[12] |= static_cast<std::uint64_t>(t.element_strides[i]) << (8 * i);
     }

@@ -1,11 +1,11 @@
 // Texture and surface objects: what they were made of is checked, kept, and told again.
-#include "core/texture.hpp"
-#include "core/array.hpp"
-#include "core/context.hpp"
-#include "core/memory.hpp"
-#include "core/misuse.hpp"
-#include "core/module.hpp"
+#include "kernel/texture.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
+#include "kernel/module.hpp"
+#include "memory/array.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Texture and surface references of modules, texture and surface objects: descriptions that are kept.
 #pragma once
 
-#include "object.hpp"
+#include "engine/object.hpp"
 
 #include <array>
 

@@ -1,10 +1,10 @@
 // Texture and surface references, the older way: what is set of them is kept and told again.
-#include "core/array.hpp"
-#include "core/context.hpp"
-#include "core/memory.hpp"
-#include "core/module.hpp"
-#include "core/texture.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
+#include "kernel/module.hpp"
+#include "kernel/texture.hpp"
+#include "memory/array.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "array.hpp"
-#include "context.hpp"
-#include "device.hpp"
+#include "memory/array.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
 
 #include <algorithm>
 

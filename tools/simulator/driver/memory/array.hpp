@@ -1,8 +1,8 @@
 // Arrays and mipmapped arrays: bytes in rows without gaps, layer after layer.
 #pragma once
 
-#include "memory.hpp"
-#include "object.hpp"
+#include "engine/memory.hpp"
+#include "engine/object.hpp"
 
 #include <cstddef>
 #include <memory>

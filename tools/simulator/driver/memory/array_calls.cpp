@@ -1,10 +1,10 @@
 // Arrays and mipmapped arrays: made, described, ended.
-#include "core/array.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/misuse.hpp"
-#include "core/work.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/work.hpp"
+#include "memory/array.hpp"
 
 #include <algorithm>
 

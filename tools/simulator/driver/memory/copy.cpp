@@ -1,9 +1,9 @@
-#include "copy.hpp"
-#include "capture.hpp"
-#include "context.hpp"
-#include "misuse.hpp"
-#include "settings.hpp"
-#include "stream.hpp"
+#include "memory/copy.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // Copies: one general form for all of them, checked when it is given, resolved when it runs.
 #pragma once
 
-#include "array.hpp"
-#include "node_work.hpp"
+#include "engine/node_work.hpp"
+#include "memory/array.hpp"
 
 #include <cstddef>
 #include <vector>

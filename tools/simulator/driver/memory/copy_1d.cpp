@@ -1,9 +1,9 @@
 // Copies of one row: between addresses of any kind, devices, and arrays.
-#include "core/context.hpp"
-#include "core/copy.hpp"
-#include "core/stream.hpp"
-#include "core/virtual_memory.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "engine/virtual_memory.hpp"
+#include "memory/copy.hpp"
 
 namespace sim {
 namespace {

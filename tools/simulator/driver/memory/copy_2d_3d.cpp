@@ -1,8 +1,8 @@
 // Copies of rows and layers.
-#include "core/context.hpp"
-#include "core/copy.hpp"
-#include "core/misuse.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "memory/copy.hpp"
 
 #include <string>
 

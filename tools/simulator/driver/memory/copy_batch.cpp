@@ -1,9 +1,9 @@
 // Many copies in one call. They have no order among themselves; the adversarial mode turns it round.
-#include "core/context.hpp"
-#include "core/copy.hpp"
-#include "core/settings.hpp"
-#include "core/stream.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "memory/copy.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // Pinned host memory: allocated, and registered memory of the client's own. Devices use it by its host address.
-#include "core/context.hpp"
-#include "core/memory.hpp"
-#include "core/misuse.hpp"
-#include "core/work.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
+#include "engine/work.hpp"
 
 namespace sim {
 namespace {

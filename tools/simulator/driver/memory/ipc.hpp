@@ -1,8 +1,8 @@
 // Memory and events that another process opens by a handle of 64 bytes.
 #pragma once
 
-#include "memory.hpp"
-#include "refusal.hpp"
+#include "base/refusal.hpp"
+#include "engine/memory.hpp"
 
 #include <cstddef>
 #include <cstdint>

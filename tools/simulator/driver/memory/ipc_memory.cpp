@@ -1,12 +1,13 @@
 // IPC memory: an exporter lists what it exported in a table that other processes map, so that a
 // handle of freed memory is refused, and freeing what others still have open is seen.
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/ipc.hpp"
-#include "core/misuse.hpp"
-#include "core/shared_state.hpp"
-#include "core/work.hpp"
+#include "base/immortal.hpp"
+#include "base/shared_state.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/work.hpp"
+#include "memory/ipc.hpp"
 
 #include <algorithm>
 #include <map>
@@ -105,11 +106,11 @@ class Export {
 
   private:
     static std::map<unsigned long long, std::weak_ptr<Export>> &all() {
-        static auto *exports = new std::map<unsigned long long, std::weak_ptr<Export>>;
+        static Immortal<std::map<unsigned long long, std::weak_ptr<Export>>> exports;
         return *exports;
     }
     static std::shared_ptr<Table> current_table() {
-        static auto *newest = new std::weak_ptr<Table>;
+        static Immortal<std::weak_ptr<Table>> newest;
         auto table = newest->lock();
         if (table == nullptr) {
             table = std::make_shared<Table>();
@@ -176,7 +177,7 @@ class Opened {
   private:
     using Key = std::pair<std::uint64_t, Context *>;
     static std::map<Key, Opened *> &all() {
-        static auto *opened = new std::map<Key, Opened *>;
+        static Immortal<std::map<Key, Opened *>> opened;
         return *opened;
     }
     Slot &slot() const { return table_->slot[slot_]; }

@@ -1,8 +1,8 @@
-#include "core/kernel_memory.hpp"
-#include "core/graph_memory.hpp"
-#include "core/misuse.hpp"
-#include "core/pool.hpp"
-#include "core/virtual_memory.hpp"
+#include "memory/kernel_memory.hpp"
+#include "call/misuse.hpp"
+#include "engine/graph_memory.hpp"
+#include "engine/pool.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,9 +11,10 @@
 namespace sim {
 namespace {
 
-const Context *&kernel_context() noexcept {
-    static thread_local const Context *context = nullptr;
-    return context;
+// The calling thread's, or null.
+const KernelScope *&running() noexcept {
+    static thread_local const KernelScope *scope = nullptr;
+    return scope;
 }
 
 CUdeviceptr word_at(const std::vector<std::byte> &bytes, std::size_t offset) {
@@ -122,17 +123,27 @@ void check_pointers(const KernelArguments &arguments, const std::string &kernel,
     }
 }
 
-KernelScope::KernelScope(const Context &context) noexcept
-    : outer_(std::exchange(kernel_context(), &context)) {}
+KernelScope::KernelScope(const Context &context, const char *kernel) noexcept
+    : context_(&context), kernel_(kernel), outer_(std::exchange(running(), this)) {}
 
 KernelScope::~KernelScope() {
-    kernel_context() = outer_;
+    running() = outer_;
 }
 
 bool KernelScope::may_view(CUdeviceptr address) noexcept {
-    const Context *context = kernel_context();
+    const KernelScope *scope = running();
     const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(address));
-    return context == nullptr || range == nullptr || reaches(*context, *range, address);
+    return scope == nullptr || range == nullptr || reaches(*scope->context_, *range, address);
+}
+
+void KernelScope::check_null(CUdeviceptr address, std::size_t size) noexcept try {
+    const KernelScope *scope = running();
+    if (scope != nullptr && address == 0 && size != 0) {
+        misuse(std::string("kernel ") + scope->kernel_ + " uses " + std::to_string(size) +
+               " bytes at address 0, as the pointer of a buffer that is empty, closed or moved "
+               "from");
+    }
+} catch (...) { // out of memory
 }
 
 } // namespace sim

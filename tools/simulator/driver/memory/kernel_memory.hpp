@@ -1,8 +1,8 @@
 // Which memory a kernel may use: what lives, and what its device can access.
 #pragma once
 
-#include "context.hpp"
-#include "memory.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
 
 #include <cstddef>
 #include <string>
@@ -32,16 +32,20 @@ bool in_reach(const Context &context, const Range &range);
 // The calling thread runs the host function of a kernel in a context, for a scope.
 class KernelScope {
   public:
-    explicit KernelScope(const Context &context) noexcept;
+    KernelScope(const Context &context, const char *kernel) noexcept;
     ~KernelScope();
     KernelScope(const KernelScope &) = delete;
     KernelScope &operator=(const KernelScope &) = delete;
 
     // False where the calling thread runs one whose device cannot access the memory at that address.
     static bool may_view(CUdeviceptr address) noexcept;
+    // Notes a misuse where it runs one that looks at memory through a null pointer.
+    static void check_null(CUdeviceptr address, std::size_t size) noexcept;
 
   private:
-    const Context *outer_;
+    const Context *context_;
+    const char *kernel_;
+    const KernelScope *outer_;
 };
 
 } // namespace sim

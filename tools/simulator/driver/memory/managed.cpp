@@ -1,11 +1,11 @@
 // Managed memory: allocation, advice, prefetches, attachment to streams.
-#include "core/managed.hpp"
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/misuse.hpp"
-#include "core/stream.hpp"
+#include "memory/managed.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/stream.hpp"
 
 #include <utility>
 

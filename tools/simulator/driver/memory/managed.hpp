@@ -1,7 +1,7 @@
 // Advice and prefetches: what managed memory was told, page by page.
 #pragma once
 
-#include "memory.hpp"
+#include "engine/memory.hpp"
 
 #include <cstddef>
 #include <map>

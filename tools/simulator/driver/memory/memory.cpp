@@ -1,14 +1,14 @@
 // Device memory: allocation, sizes, addresses.
-#include "core/memory.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/graph.hpp"
-#include "core/kernel_memory.hpp"
-#include "core/misuse.hpp"
-#include "core/pool.hpp"
-#include "core/virtual_memory.hpp"
-#include "core/work.hpp"
+#include "engine/memory.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/graph.hpp"
+#include "engine/pool.hpp"
+#include "engine/virtual_memory.hpp"
+#include "engine/work.hpp"
+#include "memory/kernel_memory.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,13 +1,13 @@
 // Memsets: elements of 1, 2 or 4 bytes, in one row or several.
-#include "core/capture.hpp"
-#include "core/context.hpp"
-#include "core/device.hpp"
-#include "core/kernel_memory.hpp"
-#include "core/memory.hpp"
-#include "core/misuse.hpp"
-#include "core/node_work.hpp"
-#include "core/stream.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/memory.hpp"
+#include "engine/node_work.hpp"
+#include "engine/stream.hpp"
+#include "memory/kernel_memory.hpp"
 
 #include <algorithm>
 #include <cstring>

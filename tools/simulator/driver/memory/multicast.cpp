@@ -1,9 +1,9 @@
 // Multicast objects: teams of devices, and which memory is bound where. Bookkeeping only: what is
 // written to a mapped multicast object reaches nobody, so copies to it are refused.
-#include "device.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
-#include "misuse.hpp"
-#include "virtual_memory.hpp"
+#include "engine/device.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,13 +1,13 @@
 // What the driver says of an address.
-#include "core/context.hpp"
-#include "core/ipc.hpp"
-#include "core/kernel_memory.hpp"
-#include "core/memory.hpp"
-#include "core/platform.hpp"
-#include "core/pool.hpp"
-#include "core/virtual_memory.hpp"
-#include "core/work.hpp"
+#include "base/platform.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/memory.hpp"
+#include "engine/pool.hpp"
+#include "engine/virtual_memory.hpp"
+#include "engine/work.hpp"
+#include "memory/ipc.hpp"
+#include "memory/kernel_memory.hpp"
 
 #include <cstring>
 

@@ -1,10 +1,10 @@
 // What a memory pool does and tells: attributes, trimming, the access of other devices.
-#include "device.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
-#include "pool.hpp"
-#include "settings.hpp"
-#include "virtual_memory.hpp"
-#include "work.hpp"
+#include "engine/device.hpp"
+#include "engine/pool.hpp"
+#include "engine/virtual_memory.hpp"
+#include "engine/work.hpp"
 
 namespace sim {
 namespace {

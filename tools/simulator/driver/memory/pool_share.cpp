@@ -1,10 +1,10 @@
 // Memory pools and their allocations in several processes: the pool's bytes lie in one memory file,
 // which is what is exported, and a pointer is a place in it.
-#include "device.hpp"
 #include "driver_functions.hpp"
-#include "open_calls.hpp"
-#include "pool.hpp"
-#include "virtual_memory.hpp"
+#include "engine/device.hpp"
+#include "engine/open_calls.hpp"
+#include "engine/pool.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,17 +1,17 @@
 // Memory that is allocated and freed in stream order: known by its address at once, usable from the
 // turn of its allocation on until that of its end.
-#include "capture.hpp"
-#include "context.hpp"
-#include "device.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
-#include "engine.hpp"
-#include "graph_memory.hpp"
-#include "misuse.hpp"
-#include "node_work.hpp"
-#include "pool.hpp"
-#include "stream.hpp"
-#include "virtual_memory.hpp"
-#include "work.hpp"
+#include "engine/capture.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/engine.hpp"
+#include "engine/graph_memory.hpp"
+#include "engine/node_work.hpp"
+#include "engine/pool.hpp"
+#include "engine/stream.hpp"
+#include "engine/virtual_memory.hpp"
+#include "engine/work.hpp"
 
 #include <vector>
 

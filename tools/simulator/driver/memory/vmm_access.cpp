@@ -1,10 +1,10 @@
 // Who may read and write what is mapped: cuMemSetAccess, cuMemGetAccess.
-#include "context.hpp"
-#include "device.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
-#include "engine.hpp"
-#include "misuse.hpp"
-#include "virtual_memory.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/engine.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <algorithm>
 #include <vector>

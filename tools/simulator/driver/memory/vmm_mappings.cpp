@@ -1,10 +1,10 @@
 // What of physical memory is mapped in reservations: cuMemMap, cuMemUnmap.
-#include "context.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
-#include "misuse.hpp"
-#include "settings.hpp"
-#include "stream.hpp"
-#include "virtual_memory.hpp"
+#include "engine/context.hpp"
+#include "engine/stream.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <algorithm>
 
@@ -93,13 +93,14 @@ namespace driver {
 
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {
+    require(offset == 0, CUDA_ERROR_NOT_SUPPORTED); // measured: looked at before the sizes
     const std::size_t granularity = vmm_granularity();
     require(flags == 0 && size != 0 && ptr % granularity == 0 && size % granularity == 0);
     PhysicalMemory &memory = physical_memory(handle);
     Range &range = reserved_range(ptr, 1);
     require(size <= ~CUdeviceptr(0) - ptr);
     // Only the whole of it.
-    require(offset == 0 && size == memory.size, CUDA_ERROR_NOT_SUPPORTED);
+    require(size == memory.size, CUDA_ERROR_NOT_SUPPORTED);
     require(is_free(range, ptr - range.base, size));
     if (memory.multicast()) {
         check_team_complete(memory);

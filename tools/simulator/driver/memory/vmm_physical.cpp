@@ -1,9 +1,9 @@
 // Physical memory: cuMemCreate, cuMemRelease, and what a handle tells.
-#include "device.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
-#include "misuse.hpp"
-#include "settings.hpp"
-#include "virtual_memory.hpp"
+#include "engine/device.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <cstring>
 

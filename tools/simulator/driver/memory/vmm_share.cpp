@@ -1,9 +1,9 @@
 // Physical memory and multicast objects that leave the process: cuMemExportToShareableHandle,
 // cuMemImportFromShareableHandle.
-#include "device.hpp"
 #include "driver_functions.hpp"
-#include "open_calls.hpp"
-#include "virtual_memory.hpp"
+#include "engine/device.hpp"
+#include "engine/open_calls.hpp"
+#include "engine/virtual_memory.hpp"
 
 #include <cstring>
 #include <optional>

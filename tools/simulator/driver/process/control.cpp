@@ -1,21 +1,22 @@
 // cushim_sim_control(): what tests steer the simulator with.
-#include "../../cushim_sim.h"
-#include "call.hpp"
-#include "call_log.hpp"
-#include "export.hpp"
-#include "external.hpp"
-#include "faults.hpp"
-#include "graph.hpp"
-#include "hooks.hpp"
-#include "host_kernels.hpp"
-#include "kernel_memory.hpp"
-#include "memory.hpp"
-#include "misuse.hpp"
-#include "notes.hpp"
-#include "report.hpp"
-#include "restart.hpp"
-#include "settings.hpp"
-#include "work.hpp"
+#include "call/control.hpp"
+#include "base/export.hpp"
+#include "base/notes.hpp"
+#include "call/call.hpp"
+#include "call/call_log.hpp"
+#include "call/faults.hpp"
+#include "call/kernel_files.hpp"
+#include "call/misuse.hpp"
+#include "call/restart.hpp"
+#include "call/settings.hpp"
+#include "engine/graph.hpp"
+#include "engine/memory.hpp"
+#include "engine/work.hpp"
+#include "interop/external.hpp"
+#include "kernel/host_kernels.hpp"
+#include "memory/kernel_memory.hpp"
+#include "process/hooks.hpp"
+#include "process/report.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -32,13 +33,30 @@ void control_reset() {
     restart();
 }
 
-int control_configure(const char *text) {
-    const Held held(Lock::mutex());
-    start_once();
+std::string apply_settings(const char *text) {
     const auto problem = text ? configure(text) : "no text";
-    settings_problem() = problem.value_or("");
     enable_log(settings().log);
-    return problem ? -1 : 0;
+    return problem.value_or("");
+}
+
+int control_configure(const char *text) {
+    std::size_t files = 0;
+    std::string problem;
+    {
+        const Held held(Lock::mutex());
+        start_once();
+        files = kernel_files();
+        problem = apply_settings(text);
+    }
+    if (problem.empty()) {
+        problem = register_kernel_files();
+    }
+    const Held held(Lock::mutex());
+    if (!problem.empty()) {
+        keep_kernel_files(files); // what this text named is not tried again
+    }
+    settings_problem() = problem;
+    return problem.empty() ? 0 : -1;
 }
 
 const char *control_problem() {
@@ -49,6 +67,7 @@ const char *control_problem() {
 void *control_view(std::uint64_t address, std::size_t size) {
     const Held held(Lock::mutex());
     const auto device_address = static_cast<CUdeviceptr>(address);
+    KernelScope::check_null(device_address, size);
     return KernelScope::may_view(device_address) ? view_or_null(device_address, size) : nullptr;
 }
 
@@ -185,8 +204,13 @@ constexpr cushim_sim control = {
 };
 
 } // namespace
+
+const cushim_sim *control_table() noexcept {
+    return &control;
+}
+
 } // namespace sim
 
 extern "C" SIM_EXPORT const cushim_sim *cushim_sim_control(void) {
-    return &sim::control;
+    return sim::control_table();
 }

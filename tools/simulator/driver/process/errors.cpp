@@ -1,6 +1,7 @@
 // Names of status codes, from the headers' own list, and what they are in words.
-#include "core/error_texts.hpp"
-#include "core/refusal.hpp"
+#include "base/error_texts.hpp"
+#include "base/refusal.hpp"
+#include "call/lifecycle.hpp"
 #include "driver_functions.hpp"
 
 namespace sim {
@@ -36,6 +37,10 @@ const char *words_of(const Code &code) {
 // An unknown code answers with a null string, which is the only output of a call that fails.
 CUresult tell(CUresult error, const char **text, const char *(*part)(const Code &)) {
     require(text != nullptr);
+    if (process_state() == CUDA_ERROR_DEINITIALIZED) {
+        *text = nullptr;
+        return CUDA_ERROR_DEINITIALIZED;
+    }
     const Code *code = find(error);
     *text = code != nullptr ? part(*code) : nullptr;
     return code != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

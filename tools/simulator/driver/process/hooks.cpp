@@ -1,10 +1,11 @@
-#include "hooks.hpp"
-#include "call_log.hpp"
-#include "error_log.hpp"
-#include "export.hpp"
-#include "faults.hpp"
-#include "restart.hpp"
-#include "runtime_calls.hpp"
+#include "process/hooks.hpp"
+#include "base/export.hpp"
+#include "call/call_log.hpp"
+#include "call/error_log.hpp"
+#include "call/faults.hpp"
+#include "call/restart.hpp"
+#include "call/runtime_calls.hpp"
+#include "engine/object.hpp"
 
 #include <utility>
 
@@ -71,7 +72,14 @@ void add_rows(const Row *rows, unsigned int count) {
     add_known_rows(rows, count);
 }
 
-constexpr Hooks hooks = {Hooks::current_interface, enter, leave, epoch, add_rows};
+void keep_for_runtime(const void *handle) {
+    const std::lock_guard held(Lock::mutex());
+    if (Object *object = Registry::get().find(handle)) {
+        object->counted = false;
+    }
+}
+
+constexpr Hooks hooks = {Hooks::current_interface, enter, leave, epoch, add_rows, keep_for_runtime};
 
 } // namespace
 

@@ -2,8 +2,8 @@
 // faults, the call log, and to be told of a reset. A C interface, since the two are separate libraries.
 #pragma once
 
-#include "planned_fault.hpp"
-#include "runtime_calls.hpp"
+#include "base/planned_fault.hpp"
+#include "call/runtime_calls.hpp"
 
 #include <cstdint>
 
@@ -24,7 +24,7 @@ struct RuntimeFrame {
 };
 
 struct Hooks {
-    static constexpr int current_interface = 3;
+    static constexpr int current_interface = 4;
     int interface; // current_interface; the runtime uses no other
 
     // Begins a call of the runtime on the calling thread: counts it and consults the planned faults.
@@ -42,6 +42,9 @@ struct Hooks {
     // Makes the runtime's rows known, so that faults can be planned for them and tools list them. They have
     // to stay where they are.
     void (*add_rows)(const Row *rows, unsigned int count);
+
+    // The object behind a handle is the runtime's own, and never a leak.
+    void (*keep_for_runtime)(const void *handle);
 };
 
 // The driver library exports a function of this name and type.

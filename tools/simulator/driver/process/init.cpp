@@ -1,7 +1,7 @@
 // cuInit and the driver's version.
-#include "core/lifecycle.hpp"
-#include "core/refusal.hpp"
-#include "core/settings.hpp"
+#include "base/refusal.hpp"
+#include "call/lifecycle.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
 
 namespace sim::driver {

@@ -1,11 +1,13 @@
-#include "lifecycle.hpp"
-#include "call.hpp"
-#include "device.hpp"
-#include "platform.hpp"
-#include "refusal.hpp"
-#include "report.hpp"
-#include "restart.hpp"
-#include "settings.hpp"
+#include "call/lifecycle.hpp"
+#include "base/platform.hpp"
+#include "base/refusal.hpp"
+#include "call/call.hpp"
+#include "call/kernel_files.hpp"
+#include "call/restart.hpp"
+#include "call/runtime_calls.hpp"
+#include "call/settings.hpp"
+#include "engine/device.hpp"
+#include "process/report.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -38,6 +40,17 @@ void at_exit() {
 
 void in_child() {
     forked = initialised.load();
+}
+
+void check_kernel_files() {
+    std::string problem;
+    {
+        const ClientCode unlocked;
+        problem = register_kernel_files();
+    }
+    if (!problem.empty()) {
+        refuse_start(problem);
+    }
 }
 
 void register_handlers() {
@@ -73,6 +86,7 @@ void initialise() {
     require(!exiting, CUDA_ERROR_DEINITIALIZED);
     require(!forked, CUDA_ERROR_NOT_INITIALIZED);
     check_settings();
+    check_kernel_files();
     require(settings().init == 0, static_cast<CUresult>(settings().init));
     if (!initialised) {
         restart_devices();

@@ -1,8 +1,8 @@
 // Callbacks for notices of a device. The only one is that the process has exceeded its memory
 // budget, which does not happen here: a simulated device refuses instead.
-#include "core/device.hpp"
-#include "core/object.hpp"
 #include "driver_functions.hpp"
+#include "engine/device.hpp"
+#include "engine/object.hpp"
 
 #if CUDA_VERSION >= 12040
 

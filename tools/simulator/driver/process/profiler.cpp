@@ -1,6 +1,6 @@
 // The profiler's switch: a client may turn it on and off, and nothing watches.
-#include "core/context.hpp"
 #include "driver_functions.hpp"
+#include "engine/context.hpp"
 
 namespace sim::driver {
 

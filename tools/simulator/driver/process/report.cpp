@@ -1,10 +1,12 @@
-#include "report.hpp"
-#include "faults.hpp"
-#include "memory.hpp"
-#include "misuse.hpp"
-#include "notes.hpp"
-#include "object.hpp"
-#include "open_calls.hpp"
+#include "process/report.hpp"
+#include "base/notes.hpp"
+#include "call/faults.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
+#include "engine/memory.hpp"
+#include "engine/object.hpp"
+#include "engine/open_calls.hpp"
+#include "kernel/host_kernels.hpp"
 
 #include <cstdio>
 
@@ -41,7 +43,12 @@ bool report_at_exit() noexcept try {
         note(text);
     }
     for_each_idle_fault(note);
-    return leaks != 0 || misuse_count() != 0;
+    // A result that was never computed passes no test.
+    const bool fails = settings().report == Report::fail;
+    const std::size_t idle = for_each_idle_kernel([fails](const std::string &text) {
+        std::fprintf(stderr, "cushim-sim: %s: %s\n", fails ? "error" : "note", text.c_str());
+    });
+    return leaks != 0 || misuse_count() != 0 || idle != 0;
 } catch (...) { // out of memory: a report must not end the process
     return false;
 }

@@ -12,9 +12,9 @@
 // - What is not found is a success of the second version, with a null pointer, and NOT_FOUND of the first,
 //   which leaves the pointer alone.
 // - A null name or a null pointer to the result is a crash; here, a misuse and INVALID_VALUE.
-#include "core/misuse.hpp"
-#include "core/refusal.hpp"
-#include "core/settings.hpp"
+#include "base/refusal.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
 #include "driver_functions.hpp"
 
 #include <algorithm>

@@ -1,21 +1,23 @@
-#include "restart.hpp"
-#include "call.hpp"
-#include "call_log.hpp"
-#include "context.hpp"
-#include "device.hpp"
-#include "error_log.hpp"
-#include "faults.hpp"
-#include "graph.hpp"
-#include "host_kernels.hpp"
-#include "lifecycle.hpp"
-#include "memory.hpp"
-#include "misuse.hpp"
-#include "notes.hpp"
-#include "object.hpp"
-#include "open_calls.hpp"
-#include "platform.hpp"
-#include "settings.hpp"
-#include "work.hpp"
+#include "call/restart.hpp"
+#include "base/immortal.hpp"
+#include "base/notes.hpp"
+#include "base/platform.hpp"
+#include "call/call.hpp"
+#include "call/call_log.hpp"
+#include "call/error_log.hpp"
+#include "call/faults.hpp"
+#include "call/kernel_files.hpp"
+#include "call/lifecycle.hpp"
+#include "call/misuse.hpp"
+#include "call/settings.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/graph.hpp"
+#include "engine/memory.hpp"
+#include "engine/object.hpp"
+#include "engine/open_calls.hpp"
+#include "engine/work.hpp"
+#include "kernel/host_kernels.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -28,12 +30,12 @@ bool started = false;
 std::atomic<unsigned long long> count{0}; // read without the lock, too
 
 std::set<std::string> &kept_texts() noexcept {
-    static auto *texts = new std::set<std::string>;
+    static Immortal<std::set<std::string>> texts;
     return *texts;
 }
 
 std::string &environment_problem() noexcept {
-    static auto *problem = new std::string;
+    static Immortal<std::string> problem;
     return *problem;
 }
 
@@ -47,7 +49,7 @@ void read_environment() {
 } // namespace
 
 std::string &settings_problem() noexcept {
-    static auto *problem = new std::string;
+    static Immortal<std::string> problem;
     return *problem;
 }
 
@@ -59,9 +61,13 @@ void check_settings() {
     const std::string &problem =
         environment_problem().empty() ? settings_problem() : environment_problem();
     if (!problem.empty()) {
-        std::fprintf(stderr, "cushim-sim: cuInit fails, %s\n", problem.c_str());
-        refuse(CUDA_ERROR_UNKNOWN);
+        refuse_start(problem);
     }
+}
+
+void refuse_start(const std::string &problem) {
+    std::fprintf(stderr, "cushim-sim: cuInit fails, %s\n", problem.c_str());
+    refuse(CUDA_ERROR_UNKNOWN);
 }
 
 unsigned long long restarts() noexcept {
@@ -80,6 +86,7 @@ void restart() {
     restart_devices();
     restart_process();
     clear_kernels();
+    clear_kernel_files();
     clear_misuses();
     clear_notes();
     restart_error_log();

@@ -1,0 +1,76 @@
+/* operator<< and, where the standard library has <format>, std::formatter: for everything that has
+ * to_text() (text.hpp), for Text itself, for Version, and for Error.
+ *
+ *     std::cout << stream << '\n';
+ *     std::format("{:>40} {}", stream, result.error());        width and precision as for strings
+ *
+ * An Error prints its message(), which may ask CUDA for the name of a status.
+ * Include it where you print: no other header includes it.
+ */
+#ifndef CUSHIM_PRINTING_HPP
+#define CUSHIM_PRINTING_HPP
+
+#include <ostream>
+#include <string_view>
+#include <type_traits>
+#include <version>
+#ifdef __cpp_lib_format
+#include <format>
+#endif
+
+#include <cushim/error.hpp>
+#include <cushim/text.hpp>
+#include <cushim/version.hpp>
+
+namespace cushim {
+namespace detail {
+
+template <class T>
+inline constexpr bool is_text = std::is_same_v<T, Text> || std::is_same_v<T, VersionText>;
+
+template <class T>
+concept HasText = requires(const T &object) {
+    requires is_text<decltype(to_text(object))>;
+};
+
+// Passes the text to `use`, as it may be a temporary.
+template <HasText T, class Use>
+decltype(auto) with_text(const T &object, Use use) {
+    return use(std::string_view(to_text(object).c_str()));
+}
+template <class T, class Use>
+requires is_text<T>
+decltype(auto) with_text(const T &text, Use use) {
+    return use(std::string_view(text.c_str()));
+}
+template <class Use>
+decltype(auto) with_text(const Error &error, Use use) {
+    return use(std::string_view(error.message()));
+}
+
+template <class T>
+concept Printable = HasText<T> || is_text<T> || std::is_same_v<T, Error>;
+
+} // namespace detail
+
+template <detail::Printable T>
+std::ostream &operator<<(std::ostream &out, const T &object) {
+    return detail::with_text(object,
+                             [&](std::string_view text) -> std::ostream & { return out << text; });
+}
+
+} // namespace cushim
+
+#ifdef __cpp_lib_format
+template <cushim::detail::Printable T>
+struct std::formatter<T, char> : std::formatter<std::string_view, char> {
+    template <class Context>
+    auto format(const T &object, Context &context) const {
+        return cushim::detail::with_text(object, [&](std::string_view text) {
+            return std::formatter<std::string_view, char>::format(text, context);
+        });
+    }
+};
+#endif
+
+#endif

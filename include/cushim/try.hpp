@@ -1,0 +1,56 @@
+// CUSHIM_TRY: takes the value of a Result, or returns its error from the function around it.
+//
+// Include result.hpp, which includes this file and has an example.
+#ifndef CUSHIM_TRY_HPP
+#define CUSHIM_TRY_HPP
+
+#include <cushim/config.h>
+
+namespace cushim {
+namespace detail {
+
+// The operand of CUSHIM_TRY: a temporary lives as long as this. Made in this way, and not by `auto &&`
+// and decltype, so that an operand that does not compile is one error and no more.
+template <class R>
+struct Tried {
+    R &&result;
+
+    bool failed() const noexcept { return !result.has_value(); }
+    decltype(auto) error() const noexcept { return static_cast<R &&>(result).error(); }
+    decltype(auto) value() const noexcept { return *static_cast<R &&>(result); }
+};
+template <class R>
+Tried(R &&) -> Tried<R>;
+
+} // namespace detail
+} // namespace cushim
+
+#define CUSHIM_DETAIL_JOIN_NOW(a, b) a##b
+#define CUSHIM_DETAIL_JOIN(a, b) CUSHIM_DETAIL_JOIN_NOW(a, b)
+#define CUSHIM_DETAIL_TRY(tried, declaration, ...)                                                 \
+    const ::cushim::detail::Tried tried{(__VA_ARGS__)};                                            \
+    if (tried.failed()) [[unlikely]] {                                                             \
+        return tried.error();                                                                      \
+    }                                                                                              \
+    declaration = tried.value()
+#define CUSHIM_DETAIL_TRY_VOID(tried, ...)                                                         \
+    do {                                                                                           \
+        const ::cushim::detail::Tried tried{(__VA_ARGS__)};                                        \
+        if (tried.failed()) [[unlikely]] {                                                         \
+            return tried.error();                                                                  \
+        }                                                                                          \
+    } while (false)
+
+// CUSHIM_TRY(auto buffer, allocate(1 << 20)); declares buffer with the value of the Result, or
+// returns its error from the function around it, which itself returns a Result of any type. A
+// temporary is moved from; a named Result is copied, unless it is passed through std::move. The
+// declaration is anything that can stand left of `=` and has no comma. It expands to several
+// statements: use braces after `if`, and one per line.
+#define CUSHIM_TRY(declaration, ...)                                                               \
+    CUSHIM_DETAIL_TRY(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), declaration, __VA_ARGS__)
+
+// The same where the value does not matter, or is void. One statement.
+#define CUSHIM_TRY_VOID(...)                                                                       \
+    CUSHIM_DETAIL_TRY_VOID(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), __VA_ARGS__)
+
+#endif

@@ -1,0 +1,16 @@
+// Locks of the wrappers, which work in the child of a fork.
+#pragma once
+
+#include <thread>
+
+#include "../../loader/fork_lock.hpp"
+
+namespace cushim::detail {
+
+inline void yield_thread() noexcept {
+    std::this_thread::yield();
+}
+
+using LockGuard = ForkGuard<yield_thread>;
+
+} // namespace cushim::detail

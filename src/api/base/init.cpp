@@ -1,0 +1,66 @@
+#include <cushim/init.hpp>
+
+#include <atomic>
+
+#include <cushim/driver_entries.hpp>
+#include <cushim/driver_table.hpp>
+
+#include "release_later.hpp"
+
+namespace cushim {
+
+namespace {
+
+/* The driver's own words for the child of a fork are "initialization error". */
+const char *detail_for(CUresult status, unsigned int now) noexcept {
+    return status == CUDA_ERROR_NOT_INITIALIZED && now > 1
+               ? "this process was forked from one that used CUDA, and CUDA does not work in it: "
+                 "fork before the first use of CUDA, or start a program (exec)"
+               : "";
+}
+
+Result<void> call_init(unsigned int now) noexcept {
+    const CUresult status = driver().cuInit(0);
+    if (status != CUDA_SUCCESS)
+        return Error::status(Api::driver, status, "cuInit", detail_for(status, now));
+    return {};
+}
+
+/* The call found no driver, and another thread has found one since. */
+bool is_outdated(const Result<void> &called) noexcept {
+    return !called && called.error().kind() == ErrorKind::status &&
+           called.error().status() == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+}
+
+/* The fork generation in which cuInit succeeded, plus one; 0: not yet. */
+std::atomic<unsigned int> initialised{0};
+/* The function that succeeded: an override of cuInit that begins or ends makes init() call again. */
+std::atomic<entry::cuInit::pfn> initialised_by{nullptr};
+
+entry::cuInit::pfn current_function() noexcept {
+    return __atomic_load_n(entry::cuInit::slot(), __ATOMIC_ACQUIRE);
+}
+
+} // namespace
+
+Result<void> init() noexcept {
+    const unsigned int now = cushim_fork_generation() + 1;
+    if (initialised.load(std::memory_order_acquire) == now &&
+        initialised_by.load(std::memory_order_relaxed) == current_function())
+        return {};
+    // Should this function fail, the success of another one is over.
+    initialised.store(0, std::memory_order_release);
+    Result<void> called = call_init(now);
+    if (is_outdated(called))
+        called = call_init(now);
+    if (!called)
+        return called;
+    // Right after cuInit, so that they run before the driver's own teardown, the second one first.
+    cushim_watch_exit();
+    detail::release_before_exit();
+    initialised_by.store(current_function(), std::memory_order_relaxed);
+    initialised.store(now, std::memory_order_release);
+    return {};
+}
+
+} // namespace cushim

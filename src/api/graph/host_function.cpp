@@ -1,0 +1,118 @@
+// Host functions in streams. One that is captured belongs to the graphs; another runs once, and is destroyed on cushim's
+// own thread.
+//
+// CUDA is passed a number in place of a pointer. A call that fails may have enqueued the callback all the same: its
+// number is then no longer known, and the callback does nothing. An address could be that of a later function.
+#include <cushim/stream.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/call.hpp"
+#include "base/fork_guard.hpp"
+#include "base/release_later.hpp"
+#include "driver.hpp"
+#include "kept_resources.hpp"
+
+namespace cushim::detail {
+namespace {
+
+struct EnqueuedFunction final : Released {
+    explicit EnqueuedFunction(OwnedClosure &&of) noexcept : closure(std::move(of)) {}
+
+    const OwnedClosure closure;
+    std::uintptr_t number = 0;
+    EnqueuedFunction *next_known = nullptr;
+};
+
+// Chained through the functions, so that none needs memory.
+constexpr std::size_t chains = 256;
+constinit EnqueuedFunction *first[chains] = {};
+constinit std::uintptr_t last_number = 0;
+constinit ForkLock known_lock;
+
+std::uintptr_t know(EnqueuedFunction &function) noexcept {
+    const LockGuard guard(known_lock);
+    function.number = ++last_number;
+    EnqueuedFunction *&chain = first[function.number % chains];
+    function.next_known = chain;
+    chain = &function;
+    return function.number;
+}
+
+// Null where it was taken before.
+std::unique_ptr<EnqueuedFunction> take(std::uintptr_t number) noexcept {
+    const LockGuard guard(known_lock);
+    for (EnqueuedFunction **at = &first[number % chains]; *at != nullptr; at = &(*at)->next_known) {
+        if ((*at)->number == number) {
+            EnqueuedFunction *const found = *at;
+            *at = found->next_known;
+            return std::unique_ptr<EnqueuedFunction>(found);
+        }
+    }
+    return nullptr;
+}
+
+// The older kind of callback, since it comes on failures, too: the closure is not lost.
+void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
+    auto function = take(reinterpret_cast<std::uintptr_t>(user));
+    if (!function) {
+        return;
+    }
+    if (status == CUDA_SUCCESS) {
+        function->closure();
+    }
+    release_later(function.release());
+}
+
+// If this fails the closure is not called any more, even where CUDA has enqueued it all the same, and is destroyed.
+Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noexcept {
+    CUSHIM_TRY_VOID(require_release_thread());
+    auto *const function = new (std::nothrow) EnqueuedFunction(std::move(closure));
+    if (function == nullptr) {
+        return no_host_memory();
+    }
+    const std::uintptr_t number = know(*function);
+    Result<void> enqueued = CUSHIM_DRIVER(cuStreamAddCallback, stream, run_host_function,
+                                          reinterpret_cast<void *>(number), 0);
+    if (!enqueued) {
+        take(number).reset();
+    }
+    return enqueued;
+}
+
+// Captured, it is called in every launch, and is the graphs' that may run it.
+Result<void> capture_closure(const Stream &stream, const Closure &closure) noexcept {
+    NewUses uses({{}, closure});
+    CUgraph graph = nullptr;
+    CUSHIM_TRY_VOID(captured_graph(stream.native(), &graph));
+    CUSHIM_TRY_VOID(give_uses(driver_graphs, graph, std::move(uses)));
+    return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
+}
+
+} // namespace
+} // namespace cushim::detail
+
+namespace cushim {
+
+Result<void> Stream::launch_closure(detail::Closure closure) const noexcept {
+    if (closure.object == nullptr) {
+        return detail::no_host_memory();
+    }
+    const auto capture = capture_status();
+    if (capture && *capture == CaptureStatus::active) {
+        return detail::capture_closure(*this, closure);
+    }
+    detail::OwnedClosure owned(closure);
+    CUSHIM_TRY_VOID(capture);
+    return detail::enqueue_host_function(native(), std::move(owned));
+}
+
+void wait_for_released_closures() noexcept {
+    detail::wait_for_released();
+}
+
+} // namespace cushim

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""What the simulator reports at the exit of programs that destroy everything: nothing. CUSHIM_DRIVER names it.
+CUSHIM_TEST_RUNS says how often each of them is run."""
+
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+RUNS = int(os.environ.get('CUSHIM_TEST_RUNS', '8'))
+MODES = ('mode=immediate', 'mode=threaded', 'mode=adversarial')
+PROGRAMS = ('graph_keeps_buffer', 'host_function_owns_buffer',
+            'captured_function_owns_buffer', 'launch_is_not_awaited', 'host_function_is_not_awaited')
+
+
+def run(program, settings):
+    environment = {**os.environ, 'CUSHIM_SIM': f'{settings};report=fail'}
+    return subprocess.run([PROGRAM, program], env=environment, text=True, capture_output=True,
+                          timeout=60, check=False)
+
+
+class ExitReport(unittest.TestCase):
+    def test_correct_programs_are_not_accused(self):
+        for program in PROGRAMS:
+            for mode in MODES:
+                with self.subTest(program=program, mode=mode):
+                    failed = []
+                    for number in range(RUNS):
+                        seed = f';seed={number}' if mode == 'mode=adversarial' else ''
+                        done = run(program, mode + seed)
+                        if (done.returncode, done.stderr) != (0, ''):
+                            failed.append(done.stdout + done.stderr)
+                    print(f'{program}, {mode}: {len(failed)} of {RUNS} runs report something',
+                          flush=True)
+                    self.assertEqual(failed, [])
+
+    def test_exit_waits_for_closures(self):
+        done = run('slow_closure', 'mode=immediate')
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, '', ''))
+
+    def test_wait_is_bounded_and_reported(self):
+        begin = time.monotonic()
+        done = run('endless_closure', 'mode=immediate')
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, 'teardown: wait_for_released_closures 909\n'))
+        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_wait_for_queued_work_is_bounded_and_noted(self):
+        for mode in ('mode=threaded', 'mode=adversarial'):
+            with self.subTest(mode=mode):
+                begin = time.monotonic()
+                self.assertIn('note: queued work was not done 2 seconds after the exit began',
+                              run('endless_host_function', mode).stderr)
+                self.assertLess(time.monotonic() - begin, 30)
+
+    def test_closure_may_exit(self):
+        begin = time.monotonic()
+        self.assertEqual(run('exiting_closure', 'mode=immediate').returncode, 0)
+        self.assertLess(time.monotonic() - begin, 30)
+
+
+if __name__ == '__main__':
+    PROGRAM = sys.argv[1]
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,28 @@
+// What the loader reads of a library before the dynamic linker does: src/loader/platform_posix_elf.cpp.
+#include "../../src/loader/platform.hpp"
+#include "fuzz.hpp"
+
+#include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace {
+
+// A file in memory, under a name that everybody can open.
+struct File {
+    const int descriptor = memfd_create("fuzz", MFD_CLOEXEC);
+    const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    static const File file;
+    fuzz::require(ftruncate(file.descriptor, 0) == 0 &&
+                  pwrite(file.descriptor, data, size, 0) == static_cast<ssize_t>(size));
+    cushim::platform::Text detail;
+    const auto kind = cushim::platform::inspect_file(file.path.c_str(), detail);
+    fuzz::require((kind == cushim::platform::FileKind::library) == (detail.chars[0] == '\0'));
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* A first use from .preinit_array, which runs before the C library is initialised: nothing is searched for or
+ * remembered then, the settings can still be changed, and the process gets its environment. */
+#include <cushim/loader.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "expect.h"
+
+extern char **environ;
+
+static int had_environment;
+static cushim_state early, reloaded;
+static int early_status;
+
+static void use_early(void) {
+    had_environment = environ != NULL;
+    early = cushim_load(CUSHIM_LIBRARY_RUNTIME);
+    reloaded = cushim_reload(CUSHIM_LIBRARY_DRIVER);
+    early_status = cushim_absent_status(CUSHIM_LIBRARY_DRIVER);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const preinit)(void) = use_early;
+
+int main(int count, char **arguments) {
+    if (had_environment)
+        return 77; /* another C library */
+    EXPECT_INT(early, CUSHIM_STATE_ABSENT);
+    EXPECT_INT(reloaded, CUSHIM_STATE_ABSENT);
+    EXPECT_INT(early_status, 303);
+    EXPECT_INT(cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state, CUSHIM_STATE_NOT_TRIED);
+    EXPECT(getenv("CUSHIM_DRIVER") != NULL);
+    /* The driver is named by the variable, or, where the process has cleared its environment, by the settings. */
+    const cushim_settings settings = {count > 1 ? arguments[1] : NULL, NULL,
+                                      CUSHIM_SEARCH_EVERYWHERE};
+    if (count > 1)
+        clearenv();
+    EXPECT_INT(cushim_configure(&settings), CUSHIM_CONFIGURE_OK);
+    EXPECT_INT(cushim_load(CUSHIM_LIBRARY_DRIVER), CUSHIM_STATE_LOADED);
+    if (count == 1)
+        EXPECT_INT(cushim_load(CUSHIM_LIBRARY_RUNTIME), CUSHIM_STATE_LOADED);
+    EXPECT_INT(cushim_absent_status(CUSHIM_LIBRARY_DRIVER), 0);
+    return finish();
+}

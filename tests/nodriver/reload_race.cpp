@@ -1,0 +1,72 @@
+// Threads that search again and again while a driver is being installed: none of them may put "absent" in
+// place of the driver that another has found.
+//
+// usage: reload_race DRIVER
+#include <cushim/cushim.hpp>
+
+#include "expect.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int thread_count = 4;
+
+std::atomic<int> lost{0};          // a reload after the installation that found nothing
+std::atomic<int> misunderstood{0}; // "absent" that was reported as a status of the driver
+std::atomic<int> arriving{thread_count + 1};
+
+void wait_for_all() {
+    arriving.fetch_sub(1);
+    while (arriving.load() != 0)
+        std::this_thread::yield();
+}
+
+void try_init() {
+    const auto started = cushim::init();
+    if (!started && started.error().status() == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED &&
+        started.error().kind() != cushim::ErrorKind::library_not_found)
+        misunderstood.fetch_add(1);
+}
+
+void reload_until(const std::atomic<bool> &installed) {
+    wait_for_all();
+    for (bool last = false; !last;) {
+        last = installed.load();
+        if (cushim_reload(CUSHIM_LIBRARY_DRIVER) != CUSHIM_STATE_LOADED && last)
+            lost.fetch_add(1);
+        try_init();
+    }
+}
+
+} // namespace
+
+int main(int, char **argv) {
+    char folder[] = "/tmp/cushim-reload-race-XXXXXX";
+    if (mkdtemp(folder) == nullptr)
+        return 1;
+    const std::string driver = std::string(folder) + "/libcuda.so.1";
+    setenv("CUSHIM_DRIVER", driver.c_str(), 1);
+    EXPECT_INT(cushim_load(CUSHIM_LIBRARY_DRIVER), CUSHIM_STATE_ABSENT);
+
+    std::atomic<bool> installed{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i != thread_count; ++i)
+        threads.emplace_back([&] { reload_until(installed); });
+    wait_for_all();
+    std::filesystem::create_symlink(argv[1], driver);
+    installed.store(true);
+    for (std::thread &thread : threads)
+        thread.join();
+
+    EXPECT_INT(lost.load(), 0);
+    EXPECT_INT(misunderstood.load(), 0);
+    EXPECT_INT(cushim_load(CUSHIM_LIBRARY_DRIVER), CUSHIM_STATE_LOADED);
+    std::filesystem::remove_all(folder);
+    return finish();
+}

@@ -1,0 +1,17 @@
+// Prints where a temporary file was made with TMPDIR set to a folder, and removes it.
+//
+// usage: temporary_file FOLDER
+#include <cstdio>
+#include <cstdlib>
+
+#include "../../src/api/base/platform.hpp"
+
+int main(int, char **argv) {
+    setenv("TMPDIR", argv[1], 1);
+    const auto path = cushim::detail::make_temporary_file();
+    if (!path)
+        return 1;
+    std::puts(path->c_str());
+    cushim::detail::remove_file(path->c_str());
+    return 0;
+}

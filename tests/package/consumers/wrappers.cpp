@@ -1,0 +1,10 @@
+// A program that calls nothing of the loader itself: only the wrappers do.
+#include <cstdio>
+
+#include <cushim/cushim.hpp>
+
+int main() {
+    const auto driver = cushim::try_driver();
+    std::printf("%s\n", driver ? "there is a driver" : driver.error().message());
+    return 0;
+}

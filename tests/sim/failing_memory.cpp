@@ -1,0 +1,266 @@
+// Host memory that the simulator asks for and does not get: a status, and never the end of the process. Each
+// allocation of a scenario fails in turn, on whatever thread it is made, in a process of its own.
+#include <cushim/driver_table.hpp>
+#include <cushim/runtime_table.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/failing_allocation.hpp"
+
+#ifdef API_TEST_ALLOCATIONS_FAIL
+namespace {
+
+const auto d = cushim::driver();
+const auto r = cushim::runtime();
+
+constexpr char image[] = R"(cushim-sim-image 1
+kernel add params=8,8,8,4
+kernel nothing
+global counter size=4 init=2a000000
+managed flags size=16 init=07
+)";
+constexpr char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                       ".visible .global .align 4 .u32 counter;\n"
+                       ".visible .entry run(.param .u64 a, .param .u32 n) { ret; }\n";
+
+void CUDA_CB nothing(void *) {}
+void CUDA_CB nothing_of(CUstream, CUresult, void *) {}
+
+void use_context() {
+    CUcontext context = nullptr;
+    d.cuInit(0);
+    d.cuDevicePrimaryCtxRetain(&context, 0);
+    d.cuCtxSetCurrent(context);
+    CUcontext own = nullptr, popped = nullptr;
+    if (d.cuCtxCreate_v2(&own, 0, 0) == CUDA_SUCCESS) {
+        d.cuCtxPopCurrent(&popped);
+        d.cuCtxPushCurrent(own);
+        d.cuCtxPopCurrent(&popped);
+        d.cuCtxDestroy(own);
+    }
+    d.cuCtxSetCurrent(context);
+}
+
+void use_memory(CUstream stream) {
+    CUdeviceptr a = 0, b = 0, c = 0;
+    void *pinned = nullptr;
+    char plain[64] = {};
+    d.cuMemAlloc(&a, 4096);
+    d.cuMemAllocManaged(&b, 4096, CU_MEM_ATTACH_GLOBAL);
+    d.cuMemAllocAsync(&c, 4096, stream);
+    d.cuMemHostAlloc(&pinned, 4096, 0);
+    d.cuMemcpyHtoD(a, plain, sizeof plain);
+    d.cuMemcpyDtoDAsync(c, a, 64, stream);
+    d.cuMemsetD8Async(a, 1, 64, stream);
+    d.cuMemHostRegister(plain, sizeof plain, 0);
+    d.cuMemHostUnregister(plain);
+    d.cuMemFreeAsync(c, stream);
+    d.cuStreamSynchronize(stream);
+    d.cuMemFreeHost(pinned);
+    d.cuMemFree(b);
+    d.cuMemFree(a);
+}
+
+void use_virtual_memory() {
+    constexpr std::size_t size = std::size_t(2) << 20;
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemGenericAllocationHandle physical = 0;
+    CUdeviceptr address = 0;
+    CUmemAccessDesc access{properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    d.cuMemCreate(&physical, size, &properties, 0);
+    if (d.cuMemAddressReserve(&address, size, 0, 0, 0) == CUDA_SUCCESS) {
+        if (d.cuMemMap(address, size, 0, physical, 0) == CUDA_SUCCESS) {
+            d.cuMemSetAccess(address, size, &access, 1);
+            d.cuMemsetD8(address, 1, size);
+            d.cuMemUnmap(address, size);
+        }
+        d.cuMemAddressFree(address, size);
+    }
+    d.cuMemRelease(physical);
+}
+
+void use_graph(CUstream stream, CUfunction kernel) {
+    CUgraph graph = nullptr, clone = nullptr;
+    CUgraphNode host = nullptr, child = nullptr, launch = nullptr;
+    CUgraphExec exec = nullptr;
+    if (d.cuGraphCreate(&graph, 0) != CUDA_SUCCESS) {
+        return;
+    }
+    CUuserObject object = nullptr;
+    if (d.cuUserObjectCreate(&object, nullptr, nothing, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) ==
+            CUDA_SUCCESS &&
+        d.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE) != CUDA_SUCCESS) {
+        d.cuUserObjectRelease(object, 1);
+    }
+    CUDA_HOST_NODE_PARAMS host_parameters{};
+    host_parameters.fn = nothing;
+    d.cuGraphAddHostNode(&host, graph, nullptr, 0, &host_parameters);
+    if (kernel != nullptr) {
+        CUDA_KERNEL_NODE_PARAMS_v1 parameters{};
+        parameters.func = kernel;
+        parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+        parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+        d.cuGraphAddKernelNode_v1(&launch, graph, nullptr, 0, &parameters);
+    }
+    d.cuGraphClone(&clone, graph);
+    d.cuGraphAddChildGraphNode(&child, graph, nullptr, 0, clone);
+    if (d.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS) {
+        d.cuGraphLaunch(exec, stream);
+        d.cuGraphLaunch(exec, stream);
+        d.cuGraphExecDestroy(exec);
+    }
+    if (clone != nullptr) {
+        d.cuGraphDestroy(clone);
+    }
+    d.cuGraphDestroy(graph);
+    if (d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {
+        d.cuLaunchHostFunc(stream, nothing, nullptr);
+        graph = nullptr;
+        if (d.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS) {
+            d.cuGraphDestroy(graph);
+        }
+    }
+}
+
+void use_work(CUstream stream) {
+    CUevent event = nullptr;
+    if (d.cuEventCreate(&event, 0) == CUDA_SUCCESS) {
+        d.cuEventRecord(event, stream);
+        d.cuStreamWaitEvent(nullptr, event, 0);
+        d.cuEventQuery(event);
+        d.cuEventSynchronize(event);
+        d.cuEventDestroy(event);
+    }
+    d.cuLaunchHostFunc(stream, nothing, nullptr);
+    d.cuStreamAddCallback(stream, nothing_of, nullptr, 0);
+    d.cuStreamQuery(stream);
+    d.cuStreamSynchronize(stream);
+}
+
+void use_code(CUstream stream) {
+    CUmodule module = nullptr, compiled = nullptr;
+    CUfunction function = nullptr;
+    if (d.cuModuleLoadData(&compiled, ptx) == CUDA_SUCCESS) {
+        d.cuModuleUnload(compiled);
+    }
+    if (d.cuModuleLoadData(&module, image) == CUDA_SUCCESS) {
+        if (d.cuModuleGetFunction(&function, module, "nothing") == CUDA_SUCCESS) {
+            d.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
+            use_graph(stream, function);
+        }
+        d.cuStreamSynchronize(stream);
+        d.cuModuleUnload(module);
+    }
+}
+
+void use_runtime() {
+    void *memory = nullptr;
+    cudaStream_t stream = nullptr;
+    cudaEvent_t event = nullptr;
+    if (r.cudaStreamCreate(&stream) == cudaSuccess) {
+        r.cudaMalloc(&memory, 4096);
+        r.cudaMemsetAsync(memory, 0, 4096, stream);
+        if (r.cudaEventCreate(&event) == cudaSuccess) {
+            r.cudaEventRecord(event, stream);
+            r.cudaEventDestroy(event);
+        }
+        r.cudaStreamSynchronize(stream);
+        r.cudaFree(memory);
+        r.cudaStreamDestroy(stream);
+    }
+    r.cudaGetLastError();
+    r.cudaDeviceReset();
+}
+
+void use_everything() {
+    use_context();
+    CUstream stream = nullptr;
+    if (d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
+        use_memory(stream);
+        use_work(stream);
+        use_code(stream);
+        d.cuStreamDestroy(stream);
+    }
+    use_virtual_memory();
+    d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)); // a misuse
+    use_runtime();
+}
+
+// Whether there are so many allocations.
+bool use_with_failure(long number) {
+    const api_test::FailingAllocation failing(number, api_test::FailingAllocation::Threads::all);
+    use_everything();
+    return failing.has_failed();
+}
+
+constexpr int nothing_failed = 3; // exit status of a child
+#ifdef TEST_ADDRESS_SANITIZER
+constexpr long step = 7; // a process that AddressSanitizer watches takes ten times as long
+#else
+constexpr long step = 1;
+#endif
+
+int run_failing(long number) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60); // a hang fails, too
+        std::exit(use_with_failure(number) ? 0 : nothing_failed);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// How many runs ended as they must not.
+long sweep(const char *settings) {
+    setenv("CUSHIM_SIM", settings, 1);
+    long bad = 0, number = 1;
+    for (;; number += step) {
+        const int status = run_failing(number);
+        if (status == nothing_failed) {
+            break;
+        }
+        if (status != 0) {
+            ++bad;
+            std::printf("%s: allocation %ld failed: the process ended with %d\n", settings, number,
+                        status);
+        }
+    }
+    std::printf("%s: %ld of %ld runs ended the process\n", settings, bad, (number - 1) / step);
+    return number > 100 ? bad : 1; // so few cannot be
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc == 3) { // one run, for a debugger
+        setenv("CUSHIM_SIM", argv[1], 1);
+        use_with_failure(std::atol(argv[2]));
+        return 0;
+    }
+    long bad = 0;
+    for (const char *settings :
+         {"mode=immediate;log=1;report=1", "mode=threaded", "mode=adversarial"}) {
+        bad += sweep(settings);
+    }
+    return bad == 0 ? 0 : 1;
+}
+#else
+int main() {
+    std::puts("no allocation can fail here");
+    return 77;
+}
+#endif
+
+// What an operation that failed half-way has lost is not the point here.
+extern "C" const char *__asan_default_options() {
+    return "detect_leaks=0";
+}

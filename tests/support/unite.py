@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Joins test files into fewer translation units, which compile in about half the time.
+
+usage: unite.py OUTPUT... -- FILE...
+
+Each file becomes a namespace, so that its names do not clash with those of other files, and keeps its name and
+line numbers. What precedes its last #include stays outside: comments, #include and the conditions around them.
+An output whose text does not change is not written.
+"""
+
+import pathlib
+import re
+import sys
+
+BEFORE_CODE = re.compile(r'\s*(//.*)?|#\s*(include|if|ifdef|ifndef|elif|else|endif)\b.*')
+
+
+def joined(path):
+    lines = path.read_text(encoding='utf-8').splitlines()
+    begin = 1 + max((at for at, line in enumerate(lines) if re.match(r'#\s*include\b', line)), default=-1)
+    while lines[begin:begin + 1] == ['#endif']:
+        begin += 1
+    conditions = []  # that are open at the last #include: they are closed there, and opened again behind it
+    for at, line in enumerate(lines[:begin], 1):
+        if not BEFORE_CODE.fullmatch(line):
+            sys.exit(f'{path}:{at}: code before the last #include')
+        if re.match(r'#\s*if', line):
+            conditions.append(line)
+        elif re.match(r'#\s*el', line):
+            conditions[-1] = None
+        elif re.match(r'#\s*endif', line):
+            conditions.pop()
+    if None in conditions:
+        sys.exit(f'{path}: the last #include is in an #else')
+    name = 'united_' + re.sub(r'\W', '_', path.stem)
+    file = path.as_posix()
+    return '\n'.join([f'#line 1 "{file}"', *lines[:begin], *['#endif'] * len(conditions),
+                      f'namespace {name} {{', *conditions, f'#line {begin + 1} "{file}"', *lines[begin:],
+                      f'}} // namespace {name}', ''])
+
+
+def main():
+    split = sys.argv.index('--')
+    outputs = [pathlib.Path(name) for name in sys.argv[1:split]]
+    files = [pathlib.Path(name) for name in sys.argv[split + 1:]]
+    for at, output in enumerate(outputs):
+        text = '\n'.join(joined(path) for path in files[at::len(outputs)])
+        if not output.exists() or output.read_text(encoding='utf-8') != text:
+            output.write_text(text, encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()

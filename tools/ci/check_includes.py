@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Checks that sources include downwards: check_includes.py [ROOT].
+
+In each tree of TREES a folder may include itself and the folders after it, and no header may include
+itself by way of others. Prints each include that breaks this, and fails.
+"""
+
+import os
+import pathlib
+import re
+import sys
+
+# Folders from the top down.
+TREES = {
+    'src/api': ['graph', 'interop', 'memory', 'kernel', 'context', 'base'],
+    'src/loader': [],
+    'src/dropin': [],
+    'tools/cushim-info': [],
+    'tools/simulator/driver': ['process', 'context', 'graph', 'kernel', 'interop', 'memory', 'engine', 'image', 'call',
+                               'base'],
+}
+SUFFIXES = ('.cpp', '.hpp', '.c', '.h')
+
+
+def includes(root, tree):
+    """Pairs of files of the tree, by their paths below it: who includes, and what."""
+    base = root / tree
+    for file in sorted(path for path in base.rglob('*') if path.suffix in SUFFIXES):
+        for name in re.findall(r'^\s*#\s*include "([^"]+)"', file.read_text(encoding='utf-8'), re.M):
+            for folder in (file.parent, base):
+                target = pathlib.Path(os.path.normpath(folder / name))
+                if target.is_file():
+                    if target.is_relative_to(base):
+                        yield file.relative_to(base), target.relative_to(base)
+                    break
+
+
+def upward(edges, order):
+    """Includes of a folder that is further up, or that the order does not name."""
+    level = {folder: number for number, folder in enumerate(order)}
+    for file, target in edges:
+        source, other = (path.parts[0] if len(path.parts) > 1 else '' for path in (file, target))
+        if source != other and source in level and level.get(other, -1) < level[source]:
+            yield f'{file} includes {target}, which is above it'
+
+
+def circles(edges):
+    """The first include that closes a circle, of each circle of headers that is found."""
+    graph = {}
+    for file, target in edges:
+        graph.setdefault(file, []).append(target)
+    done, path = set(), []
+
+    def visit(file):
+        if file in path:
+            yield ' includes '.join(str(part) for part in [*path[path.index(file):], file])
+        elif file not in done:
+            path.append(file)
+            for target in graph.get(file, []):
+                yield from visit(target)
+            done.add(path.pop())
+
+    for file in list(graph):
+        yield from visit(file)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else '.')
+    wrong = total = 0
+    for tree, order in TREES.items():
+        edges = list(includes(root, tree))
+        if not edges:
+            sys.exit(f'{tree}: no includes found')
+        total += len(edges)
+        for problem in [*upward(edges, order), *circles(edges)]:
+            print(f'{tree}: {problem}', file=sys.stderr)
+            wrong += 1
+    if wrong:
+        sys.exit(f'{wrong} includes go upwards')
+    print(f'{total} includes go downwards')
+
+
+if __name__ == '__main__':
+    main()
