@@ -19,7 +19,7 @@ readonly RELEASES=(
     "12.4 nvidia-cuda-runtime-cu12==12.4.127"
     "12.9 nvidia-cuda-runtime-cu12==12.9.79"
     "13.0 nvidia-cuda-runtime==13.0.96"
-    "newest nvidia-cuda-runtime simulated"
+    "newest nvidia-cuda-runtime"
 )
 
 only="" stage=matrix
