@@ -4,19 +4,19 @@
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # for the scripts that source this
-readonly STAGES=(test format gcc bare both asan tsan windows aarch64 matrix newest real bench fuzz)
+readonly STAGES=(test format bare gcc both asan tsan windows aarch64 matrix newest real bench fuzz)
 # What a contributor does not wait for: consumers' whole builds, the recordings of real drivers, and
 # what compiles, links or runs something many times over. Suite `ci` marks the tests of other suites.
-readonly GCC_SUITES=(package conformance headers ci)
+readonly SLOW_SUITES=(package conformance headers ci)
 # What the cross builds run: everything that needs nothing but the loader and fake libraries.
 readonly CROSS_SUITES=(loader forward values nodriver dropin)
 
 describe_stage() {
     case $1 in
-    test) echo "g++, static: how the library, the tools and the simulator behave" ;;
+    test) echo "g++, static: how the library, the tools and the simulator behave; in CI without a toolkit" ;;
     format) echo "sources are formatted, and include downwards" ;;
-    gcc) echo "the rest of that build: ${GCC_SUITES[*]}; what needs a GPU is compiled" ;;
-    bare) echo "no CUDA but cuda.h, cuda_runtime_api.h and what they include" ;;
+    bare) echo "the rest of that build: no CUDA but cuda.h, cuda_runtime_api.h and what they include" ;;
+    gcc) echo "with the toolkit, if there is one: consumers' builds, public headers alone, nvcc's objects" ;;
     both) echo "static and shared libraries from one build" ;;
     asan) echo "clang++, address and undefined-behaviour sanitizers; no CUDA but the headers of the wheels" ;;
     tsan) echo "thread sanitizer, no precompiled headers: loader, forward, values, dropin" ;;
@@ -88,46 +88,57 @@ stage_format() {
 }
 
 # What needs a GPU is part of this build, so that it compiles wherever somebody has one.
-configure_test() {
+configure_gcc() { # STAGE
     use_compilers g++ gcc
-    WITH_SIMULATOR=1 configure_stage test -Dwerror=true -Dgpu_tests=enabled
+    WITH_SIMULATOR=1 configure_stage "$1" -Dwerror=true -Dgpu_tests=enabled
 }
 
-# Meson builds what these tests need, and no more.
+# Meson builds what these tests need, and no more. In CI they run where stage bare does.
 stage_test() {
-    local options=() suite status=0
-    for suite in gpu "${GCC_SUITES[@]}"; do
+    local options=() suite status=0 name=test
+    if in_ci; then
+        hide_toolkit test
+        name=bare
+    fi
+    for suite in gpu "${SLOW_SUITES[@]}"; do
         options+=(--no-suite "$suite")
     done
-    run_logged build/ci/test-configure.log "configure" configure_test
-    rm -f build/ci/test/meson-logs/testlog.json # of a run before, where the build fails
-    run_logged build/ci/test.log "build and test" \
-        meson test -C build/ci/test --print-errorlogs --timeout-multiplier 2 "${options[@]}" || status=$?
-    check_counts test build/ci/test
+    run_logged "build/ci/$name-configure.log" "configure" configure_gcc "$name"
+    rm -f "build/ci/$name/meson-logs/testlog.json" # of a run before, where the build fails
+    run_logged "build/ci/$name.log" "build and test" \
+        meson test -C "build/ci/$name" --print-errorlogs --timeout-multiplier 2 "${options[@]}" || status=$?
+    check_counts test "build/ci/$name"
     return $status
-}
-
-stage_gcc() {
-    try_commands cmake:cmake || note "without CMake one of the package consumers is skipped"
-    configure_test
-    compile build/ci/test
-    run_suites gcc build/ci/test "${GCC_SUITES[@]}"
 }
 
 # "CUDA headers only": everything is built and tested where there is no other CUDA header and no CUDA library, with
 # the ten files or so that cuda.h and cuda_runtime_api.h need. Stage asan does the same with all headers of the wheels.
-# The ten lie where the toolkit has all of its headers, so that ccache knows what stage test compiled alike.
 stage_bare() {
+    local suites=(conformance ci -package)
+    hide_toolkit bare
+    # What stage test ran here is not run again.
+    in_ci || suites=(-package -gpu)
+    configure_gcc bare
+    compile build/ci/bare
+    run_suites bare build/ci/bare "${suites[@]}"
+}
+
+# hide_toolkit STAGE: as without_cuda, with those ten. They lie where the toolkit has all of its headers, so that
+# ccache knows what other stages compiled alike.
+hide_toolkit() {
     local headers=build/ci/bare-headers
     if [[ -z ${CUDA_IS_HIDDEN:-} ]]; then
         rm -rf "$headers"
         bash tools/ci/bare_headers.sh "$headers" "${HEADER_OPTIONS[@]#-Dheaders_dir=}" | sed 's/^/   /'
     fi
-    without_cuda bare --headers "$headers"
+    without_cuda "$1" --headers "$headers"
     toolkit_has_cuda || HEADER_OPTIONS=("-Dheaders_dir=$PWD/$headers")
-    use_compilers g++ gcc
-    WITH_SIMULATOR=1 build_stage bare -Dwerror=true -Dgpu_tests=enabled
-    run_suites bare build/ci/bare -gpu -package
+}
+
+stage_gcc() {
+    try_commands cmake:cmake || note "without CMake one of the package consumers is skipped"
+    configure_gcc test
+    run_suites gcc build/ci/test package headers dropin
 }
 
 # without_cuda STAGE [--headers FOLDER]: the rest of the stage runs where no CUDA is installed, or only these headers.
@@ -143,7 +154,7 @@ without_cuda() {
 stage_both() {
     use_compilers g++ gcc
     build_stage both --default-library=both
-    run_suites both build/ci/both loader forward values nodriver dropin info package-both
+    run_suites both build/ci/both loader nodriver dropin package-both
 }
 
 # The sanitizers' library is shared: the simulator, which tests load, has none of its own then, and tests can put
@@ -163,7 +174,8 @@ stage_asan() {
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
     ASAN_OPTIONS+=:intercept_tls_get_addr=0
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    TIMEOUT_FACTOR=4 run_suites asan build/ci/asan -package -conformance -ci -reports
+    TIMEOUT_FACTOR=4 run_suites asan build/ci/asan \
+        -package -conformance -ci -reports -forward -info -headers
 }
 
 # No suppressions. ThreadSanitizer stops at start-up where the kernel randomises addresses further
@@ -219,7 +231,7 @@ stage_newest() { bash tools/ci/matrix.sh --only newest; }
 stage_real() {
     bash tools/ci/real_libraries.sh build/real ||
         skip "real driver libraries cannot be brought to this machine"
-    configure_test
+    configure_gcc test
     CUSHIM_REAL_LIBS=$PWD/build/real run_suites real build/ci/test real
 }
 

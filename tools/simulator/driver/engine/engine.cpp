@@ -305,7 +305,8 @@ void stop_engine() {
             }
         }
     }
-    for (auto &[context, group] : e.groups) {
+    std::erase_if(e.groups, [](const auto &entry) { return entry.second.streams.empty(); });
+    for (auto &[context, group] : e.groups) { // their streams end with the registry
         group.barriers.clear();
         group.barrier_ns = 0;
         group.error = CUDA_SUCCESS;
