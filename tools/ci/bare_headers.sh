@@ -61,6 +61,6 @@ while IFS= read -r file; do
         exit 1
     }
     mkdir -p "$(dirname "$target/${file#"$root"/}")"
-    cp -L "$file" "$target/${file#"$root"/}"
+    cp -L --preserve=timestamps "$file" "$target/${file#"$root"/}"
     printf '%s\n' "${file#"$root"/}"
 done <<<"$files"

@@ -39,7 +39,7 @@ exec unshare "${namespace[@]}" bash -c '
         if [[ -d $path ]]; then
             headers=$(test ! -e "$path/include/cuda.h" || echo "$HEADERS_INSTEAD")
             mount -t tmpfs none "$path"
-            [[ -z $headers ]] || cp -r "$headers" "$path/include"
+            [[ -z $headers ]] || cp -r --preserve=timestamps "$headers" "$path/include"
         elif [[ -e $path ]]; then # and not in a folder that is hidden by now
             mount --bind /dev/null "$path"
         fi
