@@ -35,17 +35,15 @@ ensure_catch2 native
 mkdir -p build/matrix build/ci
 
 # What the tables hold must not depend on whose preprocessor read the headers.
-same_rows_with_clang() { # NAME
-    local rows=build/matrix/$1-rows compiler
+same_rows_with_clang() { # NAME DIR
+    local rows=build/matrix/$1-rows
     if ! command -v clang++ >/dev/null; then
         note "without clang++ its rows are not compared with those of g++"
         return 0
     fi
-    for compiler in g++ clang++; do
-        python3 tools/generate_tables.py --output "$rows/$compiler" --strict \
-            --include "$(wheel_include "build/matrix/$1")" -- "$compiler" || return 1
-    done
-    cmp "$rows/g++/rows.json" "$rows/clang++/rows.json" || return 1
+    python3 tools/generate_tables.py --output "$rows" --strict \
+        --include "$(wheel_include "build/matrix/$1")" -- clang++ || return 1
+    cmp "$(find "$2" -name rows.json -print -quit)" "$rows/rows.json" || return 1
     note "clang++ and g++ make the same rows"
 }
 
@@ -79,12 +77,12 @@ test_release() { # NAME [simulated]
     local suites=(--no-suite ci --suite loader --suite forward --suite real)
     runtime=$(wheel_runtime "$wheel")
     [[ -n $runtime ]] || { note "no libcudart in the wheel"; return 1; }
-    same_rows_with_clang "$1" || status=1
     # shellcheck disable=SC2034 # configure reads it
     HEADER_OPTIONS=("-Dheaders_dir=$(wheel_include "$wheel")")
     # shellcheck disable=SC2046 # one or two words
     configure "$dir" $(build_type "$1") "${BUILD_OPTIONS[@]}" "${DEVELOPER_OPTIONS[@]}" || return 1
     compile_product "$dir" || return 1
+    same_rows_with_clang "$1" "$dir" || status=1
     if [[ ${2:-} == simulated ]]; then
         compile_simulated "$dir" || return 1
         suites+=(--suite api --suite dropin)

@@ -52,9 +52,10 @@ try_install() {
         note "apt-get install --no-install-recommends ${missing[*]}"
         return 1
     fi
-    update_package_lists || return 1
-    step "${AS_ROOT}apt-get install ${missing[*]}"
-    apt_get_install "${missing[@]}"
+    mkdir -p build
+    # Another stage may be at it.
+    (flock 9 && update_package_lists && step "${AS_ROOT}apt-get install ${missing[*]}" &&
+        apt_get_install "${missing[@]}") 9>build/.packages.lock
 }
 
 # apt_get_install ARGUMENT...: silent, unless it fails.

@@ -46,25 +46,65 @@ ensure_cuda_headers native
 
 TIMEFORMAT='   the stage took %U CPU-seconds as user, %S in the kernel'
 rm -f "$FAILURES"
+mkdir -p build/ci
 started=$SECONDS
-results=()
-passed=0 failed=0 skipped=0
-for stage in "${chosen[@]}"; do
-    if [[ " ${before[*]} " == *" $stage "* ]]; then
-        read -r p f s <"build/ci/$stage.totals"
-        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-        results+=("$(printf '%-8s %-8s   before   %s' "$stage" ok "$p passed, $f failed, $s skipped")")
-        continue
-    fi
+
+run_stage() { # STAGE
+    local stage=$1 begin=$SECONDS status=0 result
     step "stage $stage: $(describe_stage "$stage")"
-    begin=$SECONDS status=0
     time bash tools/ci/stage.sh "$stage" || status=$?
     case $status in
     0) result=ok ;;
     "$SKIP_STATUS") result=SKIPPED ;;
     *) result=FAILED ;;
     esac
-    counts="no tests" f=0
+    echo "$result $((SECONDS - begin))" >"build/ci/$stage.result"
+    step "stage $stage: $result after $((SECONDS - begin)) s"
+}
+
+# The chosen stages of a lane, one after the other. Beside another lane each prints what it said when it ends.
+run_lane() { # STAGE...
+    local stage
+    for stage in "$@"; do
+        [[ " ${lane_stages[*]} " == *" $stage "* ]] || continue
+        if [[ $lanes -eq 1 ]]; then
+            run_stage "$stage"
+        else
+            step "stage $stage begins; it writes to build/ci/$stage.out"
+            run_stage "$stage" >"build/ci/$stage.out" 2>&1
+            flock build/ci/lanes.lock cat "build/ci/$stage.out"
+        fi
+    done
+}
+
+# Stages that wait for the network or for one long step leave a processor idle: two lanes use it.
+lane_stages=() lanes=0
+for stage in "${chosen[@]}"; do
+    rm -f "build/ci/$stage.result"
+    if [[ " ${before[*]} " == *" $stage "* ]]; then
+        echo "ok before" >"build/ci/$stage.result"
+    elif [[ $stage == test ]]; then # the first, since others take from ccache what it compiled
+        run_stage test
+    else
+        lane_stages+=("$stage")
+    fi
+done
+for lane in "${LANES[@]}"; do
+    for stage in "${lane_stages[@]}"; do
+        [[ " $lane " != *" $stage "* ]] || { lanes=$((lanes + 1)) && break; }
+    done
+done
+trap 'kill $(jobs -p) 2>/dev/null || true' INT TERM
+for lane in "${LANES[@]}"; do
+    # shellcheck disable=SC2086 # words
+    if [[ $lanes -eq 1 ]]; then run_lane $lane; else run_lane $lane & fi
+done
+wait
+
+results=() passed=0 failed=0 skipped=0
+for stage in "${chosen[@]}"; do
+    result=FAILED seconds=0 counts="no tests" f=0
+    ! [[ -e build/ci/$stage.result ]] || read -r result seconds <"build/ci/$stage.result"
     if [[ -e build/ci/$stage.totals ]]; then
         read -r p f s <"build/ci/$stage.totals"
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
@@ -72,8 +112,8 @@ for stage in "${chosen[@]}"; do
     fi
     # A stage that broke elsewhere than in a test counts as one failure.
     [[ $result != FAILED || $f -gt 0 ]] || failed=$((failed + 1))
-    results+=("$(printf '%-8s %-8s %4d s   %s' "$stage" "$result" $((SECONDS - begin)) "$counts")")
-    step "stage $stage: $result after $((SECONDS - begin)) s"
+    [[ $seconds == before ]] || seconds+=" s"
+    results+=("$(printf '%-8s %-8s %8s   %s' "$stage" "$result" "$seconds" "$counts")")
 done
 
 if [[ -s $FAILURES ]]; then

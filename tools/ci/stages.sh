@@ -5,6 +5,9 @@
 
 # shellcheck disable=SC2034 # for the scripts that source this
 readonly STAGES=(test format bare gcc both asan tsan windows aarch64 matrix newest real bench fuzz)
+# Two at once; those of a lane share folders, or unpack the same source.
+# shellcheck disable=SC2034
+readonly LANES=("format bare gcc both windows aarch64 real bench" "asan tsan matrix newest fuzz")
 # What a contributor does not wait for: consumers' whole builds, the recordings of real drivers, and
 # what compiles, links or runs something many times over. Suite `ci` marks the tests of other suites.
 readonly SLOW_SUITES=(package conformance headers ci)
