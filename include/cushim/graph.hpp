@@ -114,7 +114,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // Does nothing: for many to wait for many. cuGraphAddEmptyNode.
     Result<GraphNode> add_empty_node(const GraphDependencies &dependencies) const noexcept {
-        return add(dependencies, detail::NodeParameters(), {});
+        return add(dependencies, detail::EmptyNode(), {});
     }
 
     /* A launch; its arguments are as Kernel::launch() takes them, and copied. What the configuration asks for

@@ -1,4 +1,4 @@
-/* Nodes of CUDA graphs: which there are, what orders them, and what they are made from. */
+/* Nodes of CUDA graphs: which there are, and what orders them. */
 #ifndef CUSHIM_GRAPH_NODE_HPP
 #define CUSHIM_GRAPH_NODE_HPP
 
@@ -187,70 +187,6 @@ State *state_of(const T *object) noexcept {
 struct NodeUses {
     std::span<State *const> states;
     Closure closure = {};
-};
-
-struct KernelNode {
-    const AnyKernel &kernel;
-    const LaunchConfig &config;
-    void **arguments;
-};
-struct EventNode {
-    CUevent event;
-};
-struct ChildGraphNode {
-    CUgraph graph;
-};
-struct HostNode {
-    void (*function)(void *);
-    void *user;
-};
-struct SemaphoreNode {
-    const SemaphoreOperation *operations;
-    std::size_t count;
-};
-struct BatchMemOpNode {
-    const CUstreamBatchMemOpParams *operations;
-    std::size_t count;
-};
-struct MemFreeNode {
-    CUdeviceptr address;
-};
-
-/* Parameters of a node, of whichever type. A view. */
-class NodeParameters {
-  public:
-    NodeParameters() noexcept : type_(GraphNodeType::empty) {}
-    NodeParameters(const KernelNode &node) noexcept
-        : NodeParameters(GraphNodeType::kernel, &node) {}
-    NodeParameters(const PitchedCopy &copy) noexcept
-        : NodeParameters(GraphNodeType::memcpy, &copy) {}
-    NodeParameters(const PitchedFill &fill) noexcept
-        : NodeParameters(GraphNodeType::memset, &fill) {}
-    NodeParameters(const HostNode &node) noexcept : NodeParameters(GraphNodeType::host, &node) {}
-    NodeParameters(const ChildGraphNode &node) noexcept
-        : NodeParameters(GraphNodeType::child_graph, &node) {}
-    NodeParameters(const BatchMemOpNode &node) noexcept
-        : NodeParameters(GraphNodeType::batch_mem_op, &node) {}
-    NodeParameters(const MemFreeNode &node) noexcept
-        : NodeParameters(GraphNodeType::mem_free, &node) {}
-    // event_record or event_wait; semaphore_signal or semaphore_wait.
-    NodeParameters(GraphNodeType type, const EventNode &node) noexcept
-        : NodeParameters(type, static_cast<const void *>(&node)) {}
-    NodeParameters(GraphNodeType type, const SemaphoreNode &node) noexcept
-        : NodeParameters(type, static_cast<const void *>(&node)) {}
-
-    GraphNodeType type() const noexcept { return type_; }
-    template <class Parameters>
-    const Parameters &as() const noexcept {
-        return *static_cast<const Parameters *>(parameters_);
-    }
-
-  private:
-    NodeParameters(GraphNodeType type, const void *parameters) noexcept
-        : type_(type), parameters_(parameters) {}
-
-    GraphNodeType type_;
-    const void *parameters_ = nullptr;
 };
 
 // --- copies and fills, from spans, or from what has a span and is kept

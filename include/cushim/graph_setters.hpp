@@ -1,6 +1,9 @@
-/* Changing what a node does: of a graph, and of an executable graph. */
+/* What nodes are made from, and changing what they do: of a graph, and of an executable graph. */
 #ifndef CUSHIM_GRAPH_SETTERS_HPP
 #define CUSHIM_GRAPH_SETTERS_HPP
+
+#include <type_traits>
+#include <variant>
 
 #include <cushim/graph_node.hpp>
 
@@ -9,6 +12,60 @@ namespace cushim {
 class Graph;
 
 namespace detail {
+
+struct EmptyNode {};
+struct KernelNode {
+    const AnyKernel &kernel;
+    const LaunchConfig &config;
+    void **arguments;
+};
+template <GraphNodeType type>
+struct EventNode {
+    CUevent event;
+};
+using EventRecordNode = EventNode<GraphNodeType::event_record>;
+using EventWaitNode = EventNode<GraphNodeType::event_wait>;
+struct ChildGraphNode {
+    CUgraph graph;
+};
+struct HostNode {
+    void (*function)(void *);
+    void *user;
+};
+template <GraphNodeType type>
+struct SemaphoreNode {
+    const SemaphoreOperation *operations;
+    std::size_t count;
+};
+using SemaphoreSignalNode = SemaphoreNode<GraphNodeType::semaphore_signal>;
+using SemaphoreWaitNode = SemaphoreNode<GraphNodeType::semaphore_wait>;
+struct BatchMemOpNode {
+    const CUstreamBatchMemOpParams *operations;
+    std::size_t count;
+};
+struct MemFreeNode {
+    CUdeviceptr address;
+};
+
+/* Parameters of a node, of whichever kind. A view. */
+class NodeParameters {
+  public:
+    // Pointers that are not null.
+    using Kinds =
+        std::variant<const EmptyNode *, const KernelNode *, const PitchedCopy *,
+                     const PitchedFill *, const HostNode *, const ChildGraphNode *,
+                     const EventRecordNode *, const EventWaitNode *, const SemaphoreSignalNode *,
+                     const SemaphoreWaitNode *, const BatchMemOpNode *, const MemFreeNode *>;
+
+    template <class Node>
+    requires std::is_constructible_v<Kinds, const Node *> NodeParameters(const Node &node)
+    noexcept : kind_(&node) {}
+
+    const Kinds &kind() const noexcept { return kind_; }
+
+  private:
+    Kinds kind_;
+};
 
 /* What Graph and GraphExec have in common. Each takes what the graph's add_...() of that type takes; the
  * node stays what it is. In an executable graph it is a node of the graph that it was instantiated from, which must
@@ -73,10 +130,10 @@ class NodeSetters {
 
     // In an executable graph: an event of the context that the node's has, else status 1.
     Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
-        return set_event_node(GraphNodeType::event_record, node, event);
+        return set_event_node<EventRecordNode>(node, event);
     }
     Result<void> set_event_wait_node(const GraphNode &node, const Event &event) const noexcept {
-        return set_event_node(GraphNodeType::event_wait, node, event);
+        return set_event_node<EventWaitNode>(node, event);
     }
 
     // As many as the node has.
@@ -99,10 +156,10 @@ class NodeSetters {
   private:
     const Derived &self() const noexcept { return static_cast<const Derived &>(*this); }
 
-    Result<void> set_event_node(GraphNodeType type, const GraphNode &node,
-                                const Event &event) const noexcept {
+    template <class Node>
+    Result<void> set_event_node(const GraphNode &node, const Event &event) const noexcept {
         State *const uses[] = {state_of(&event)};
-        return self().set(node, {type, EventNode{event.native()}}, {uses});
+        return self().set(node, Node{event.native()}, {uses});
     }
 };
 

@@ -24,15 +24,6 @@ struct NodePlace {
     CUcontext context; // what the node runs in, which is the current one
 };
 
-// One type of nodes. What the API, or its headers, lack answers that.
-struct NodeCalls {
-    Result<void> (*add)(const NodePlace &place, const NodeParameters &parameters) noexcept;
-    Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,
-                        CUcontext context) noexcept;
-    Result<void> (*exec_set)(CUgraphExec exec, CUgraphNode node, const NodeParameters &parameters,
-                             CUcontext context) noexcept;
-};
-
 struct MemAllocRequest {
     int device;
     std::size_t bytes;
@@ -141,9 +132,9 @@ struct GraphCapture {
 
 struct GraphApi {
     Api api;
-    const GraphReading &read;
-    const GraphRunning &exec;
-    const GraphCapture &capture;
+    GraphReading read;
+    GraphRunning exec;
+    GraphCapture capture;
 
     // --- graphs
     Result<void> (*create)(CUgraph *graph) noexcept;
@@ -153,7 +144,13 @@ struct GraphApi {
     Result<void> (*destroy_node)(CUgraphNode node) noexcept;
 
     // --- nodes
-    const NodeCalls &(*calls_of)(GraphNodeType type) noexcept;
+    // invalid_argument for what is known to be wrong before CUDA sees it, with the numbers.
+    Result<void> (*check)(const NodeParameters &parameters) noexcept;
+    Result<void> (*add)(const NodePlace &place, const NodeParameters &parameters) noexcept;
+    Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,
+                        CUcontext context) noexcept;
+    Result<void> (*exec_set)(CUgraphExec exec, CUgraphNode node, const NodeParameters &parameters,
+                             CUcontext context) noexcept;
     Result<void> (*add_mem_alloc)(const NodePlace &place, const MemAllocRequest &request,
                                   CUdeviceptr *address) noexcept;
     Result<void> (*create_condition)(CUgraph graph, CUcontext context, unsigned int initial,

@@ -26,13 +26,13 @@ Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
     // First, as it takes over a closure.
     NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    const NodeParameters told = detail::is_of_nothing(parameters) ? NodeParameters() : parameters;
-    CUSHIM_TRY_VOID(detail::check_parameters(told));
+    const detail::EmptyNode empty;
+    const NodeParameters told = detail::is_of_nothing(parameters) ? empty : parameters;
+    CUSHIM_TRY_VOID(state->api().check(told));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::add_keeping(*state, dependencies, std::move(kept),
-                               [&](const NodePlace &place) noexcept {
-                                   return state->api().calls_of(told.type()).add(place, told);
-                               });
+    return detail::add_keeping(
+        *state, dependencies, std::move(kept),
+        [&](const NodePlace &place) noexcept { return state->api().add(place, told); });
 }
 
 Result<GraphNode> Graph::add_host_closure(const GraphDependencies &dependencies,
@@ -56,15 +56,16 @@ Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependenc
 Result<GraphNode> Graph::add_event_node(GraphNodeType type, const GraphDependencies &dependencies,
                                         const Event &event) const noexcept {
     detail::State *const uses[] = {detail::state_of(&event)};
-    return add(dependencies, {type, detail::EventNode{event.native()}}, {uses});
+    return type == GraphNodeType::event_wait
+               ? add(dependencies, detail::EventWaitNode{event.native()}, {uses})
+               : add(dependencies, detail::EventRecordNode{event.native()}, {uses});
 }
 
 Result<GraphNode>
 Graph::add_semaphore_signal_node(const GraphDependencies &dependencies,
                                  std::span<const SemaphoreSignal> signals) const noexcept {
-    return detail::with_semaphores(
-        GraphNodeType::semaphore_signal, signals,
-        [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+    return detail::with_semaphores<detail::SemaphoreSignalNode>(
+        signals, [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
             return add(dependencies, parameters, uses);
         });
 }
@@ -72,9 +73,8 @@ Graph::add_semaphore_signal_node(const GraphDependencies &dependencies,
 Result<GraphNode>
 Graph::add_semaphore_wait_node(const GraphDependencies &dependencies,
                                std::span<const SemaphoreWait> waits) const noexcept {
-    return detail::with_semaphores(
-        GraphNodeType::semaphore_wait, waits,
-        [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+    return detail::with_semaphores<detail::SemaphoreWaitNode>(
+        waits, [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
             return add(dependencies, parameters, uses);
         });
 }
@@ -187,15 +187,30 @@ Result<void> Graph::set(const GraphNode &node, const NodeParameters &parameters,
     NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
-    CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
+    CUSHIM_TRY_VOID(detail::check_new_parameters(state->api(), parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, kept));
-    Result<void> done =
-        state->api().calls_of(parameters.type()).set(node.native(), parameters, state->context);
+    Result<void> done = state->api().set(node.native(), parameters, state->context);
     if (done || detail::may_be_done(done.error())) {
         state->uses.keep(std::move(kept));
     }
     return done;
+}
+
+Result<void> Graph::set_signals(const GraphNode &node,
+                                std::span<const SemaphoreSignal> signals) const noexcept {
+    return detail::with_semaphores<detail::SemaphoreSignalNode>(
+        signals,
+        [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+            return set(node, parameters, uses);
+        });
+}
+
+Result<void> Graph::set_waits(const GraphNode &node,
+                              std::span<const SemaphoreWait> waits) const noexcept {
+    return detail::with_semaphores<detail::SemaphoreWaitNode>(
+        waits, [&](const detail::NodeParameters &parameters,
+                   const detail::NodeUses &uses) noexcept { return set(node, parameters, uses); });
 }
 
 Result<void> Graph::destroy_node(const GraphNode &node) const noexcept {

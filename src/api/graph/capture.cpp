@@ -1,10 +1,10 @@
 #include <cushim/capture.hpp>
 #include <cushim/runtime_graph.hpp>
 
+#include "adding.hpp"
 #include "base/call.hpp"
 #include "base/runtime_call.hpp"
 #include "context/stream_context.hpp"
-#include "node_handles.hpp"
 #include "state.hpp"
 
 namespace cushim {

@@ -165,13 +165,12 @@ Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters 
     CUSHIM_TRY(auto kept, detail::keep_uses(detail::NewUses(uses)));
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
     CUSHIM_TRY(const detail::ExecNode place, exec_node(*state, node));
-    CUSHIM_TRY_VOID(detail::check_new_parameters(parameters));
+    CUSHIM_TRY_VOID(detail::check_new_parameters(state->api, parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), place, kept.get()));
-    Result<void> done = state->api.calls_of(parameters.type())
-                            .exec_set(state->exec, node.native(), parameters, state->context);
+    Result<void> done = state->api.exec_set(state->exec, node.native(), parameters, state->context);
     if (done) {
-        if (parameters.type() == GraphNodeType::child_graph) {
+        if (std::holds_alternative<const detail::ChildGraphNode *>(parameters.kind())) {
             state->uses.end_inside(node.native());
         }
         state->uses.keep(node.native(), std::move(kept));
@@ -181,6 +180,22 @@ Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters 
         state->uses.unprepare(node.native());
     }
     return done;
+}
+
+Result<void> GraphExec::set_signals(const GraphNode &node,
+                                    std::span<const SemaphoreSignal> signals) const noexcept {
+    return detail::with_semaphores<detail::SemaphoreSignalNode>(
+        signals,
+        [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+            return set(node, parameters, uses);
+        });
+}
+
+Result<void> GraphExec::set_waits(const GraphNode &node,
+                                  std::span<const SemaphoreWait> waits) const noexcept {
+    return detail::with_semaphores<detail::SemaphoreWaitNode>(
+        waits, [&](const detail::NodeParameters &parameters,
+                   const detail::NodeUses &uses) noexcept { return set(node, parameters, uses); });
 }
 
 Result<void> GraphExec::set_child_graph_node(const GraphNode &node,

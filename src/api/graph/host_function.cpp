@@ -14,7 +14,6 @@
 #include "base/call.hpp"
 #include "base/fork_guard.hpp"
 #include "base/release_later.hpp"
-#include "driver.hpp"
 #include "kept_resources.hpp"
 
 namespace cushim::detail {
@@ -84,11 +83,14 @@ Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noex
     return enqueued;
 }
 
-// Captured, it is called in every launch, and is the graphs' that may run it.
+// Captured, it is called in every launch, and is the graphs' that may run it. Closures that either API captures are
+// kept by the driver's functions.
 Result<void> capture_closure(const Stream &stream, const Closure &closure) noexcept {
     NewUses uses({{}, closure});
     CUgraph graph = nullptr;
-    CUSHIM_TRY_VOID(captured_graph(stream.native(), &graph));
+    CUstreamCaptureStatus status{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCaptureInfo_v2, stream.native(), &status, nullptr,
+                                  &graph, nullptr, nullptr));
     CUSHIM_TRY_VOID(give_uses(driver_graphs, graph, std::move(uses)));
     return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
 }

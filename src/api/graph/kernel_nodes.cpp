@@ -1,12 +1,14 @@
 #include "kernel_nodes.hpp"
 
+#include <cushim/feature.hpp>
+#include <cushim/loader.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <span>
 
 #include "context/requirements.hpp"
 #include "kernel/launch_config.hpp"
-#include "kernel_copy.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -101,7 +103,7 @@ bool is_same(const Member &of, const NodeAttributeValue &a, const NodeAttributeV
 // That there are no clusters is said with those of one block: CUDA takes no zeros.
 constexpr NodeAttributeValue no_clusters = {{1, 1, 1}};
 
-Result<NodeAttributeValue> get(const AttributeCalls &calls, CUgraphNode node,
+Result<NodeAttributeValue> get(const KernelNodeCalls &calls, CUgraphNode node,
                                unsigned int id) noexcept {
     NodeAttributeValue found;
     CUSHIM_TRY_VOID(calls.get(node, id, &found));
@@ -124,7 +126,7 @@ Result<NodeAttributeValue> default_of(const Member &of, const KernelChange &chan
 
 // Calls use(id, default) for each that is not asked for, and that the node has.
 template <class Use>
-Result<void> each_unwanted(const AttributeCalls &calls, const KernelChange &change,
+Result<void> each_unwanted(const KernelNodeCalls &calls, const KernelChange &change,
                            const Wanted &wanted, const Use &use) noexcept {
     for (const Member &candidate : members) {
         if (wanted.asks_for(candidate.id) || !supports(driver_version(), candidate.needed)) {
@@ -146,7 +148,7 @@ Result<void> each_unwanted(const AttributeCalls &calls, const KernelChange &chan
 // Changes attributes, and takes that back, last one first, unless it is kept.
 class Attributes {
   public:
-    Attributes(const AttributeCalls &calls, CUgraphNode node) noexcept
+    Attributes(const KernelNodeCalls &calls, CUgraphNode node) noexcept
         : calls_(calls), node_(node) {}
     Attributes(const Attributes &) = delete;
     Attributes &operator=(const Attributes &) = delete;
@@ -173,15 +175,88 @@ class Attributes {
     };
     static constexpr std::size_t most = 40; // more than a LaunchConfig can ask for
 
-    const AttributeCalls &calls_;
+    const KernelNodeCalls &calls_;
     const CUgraphNode node_;
     std::array<Before, most> before_;
     std::size_t count_ = 0;
 };
 
+// --- parameters as they were
+
+#if CUDA_VERSION >= 12000
+// The older struct knows of modules' kernels only, and is all that older drivers have.
+bool has_library_kernels() noexcept {
+    return supports(driver_version(), Feature::graph_library_kernels);
+}
+
+Result<CUDA_KERNEL_NODE_PARAMS_v2> any_parameters(CUgraphNode of) noexcept {
+    CUDA_KERNEL_NODE_PARAMS_v2 native{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphKernelNodeGetParams, of, &native));
+    if (native.kern != nullptr) {
+        native.func = nullptr; // it tells both, and takes one
+    }
+    return native;
+}
+#endif
+
+Result<CUDA_KERNEL_NODE_PARAMS_v1> module_parameters(CUgraphNode of) noexcept {
+    CUDA_KERNEL_NODE_PARAMS_v1 native{};
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphKernelNodeGetParams_v1, of, &native));
+    return native;
+}
+
+Result<void> add(CUgraphNode *node, CUgraph graph, CUgraphNode like) noexcept {
+#if CUDA_VERSION >= 12000
+    if (has_library_kernels()) {
+        CUSHIM_TRY(const auto native, any_parameters(like));
+        return CUSHIM_DRIVER(cuGraphAddKernelNode, node, graph, nullptr, 0, &native);
+    }
+#endif
+    CUSHIM_TRY(const auto native, module_parameters(like));
+    return CUSHIM_DRIVER(cuGraphAddKernelNode_v1, node, graph, nullptr, 0, &native);
+}
+
+Result<void> set(CUgraphNode node, CUgraphNode like) noexcept {
+#if CUDA_VERSION >= 12000
+    if (has_library_kernels()) {
+        CUSHIM_TRY(const auto native, any_parameters(like));
+        return CUSHIM_DRIVER(cuGraphKernelNodeSetParams, node, &native);
+    }
+#endif
+    CUSHIM_TRY(const auto native, module_parameters(like));
+    return CUSHIM_DRIVER(cuGraphKernelNodeSetParams_v1, node, &native);
+}
+
+// A kernel node's parameters as they were, to be put back. By the driver's functions for both APIs: libcudart does
+// not tell all kernels.
+class KernelCopy {
+  public:
+    KernelCopy() noexcept = default;
+    KernelCopy(const KernelCopy &) = delete;
+    KernelCopy &operator=(const KernelCopy &) = delete;
+    ~KernelCopy() {
+        if (graph_ != nullptr) {
+            report_teardown(driver_graphs.destroy(graph_));
+        }
+    }
+
+    // Arguments are the node's own, of sizes that nobody tells: so the copy is a node, too, in a graph of its own.
+    Result<void> take(CUgraphNode from) noexcept {
+        CUgraph graph = nullptr;
+        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphCreate, &graph, 0));
+        graph_ = graph;
+        return add(&node_, graph_, from);
+    }
+    void restore(CUgraphNode to) const noexcept { (void)set(to, node_); }
+
+  private:
+    CUgraph graph_ = nullptr;
+    CUgraphNode node_ = nullptr;
+};
+
 } // namespace
 
-Result<void> set_asked_attributes(const AttributeCalls &calls, CUgraphNode node,
+Result<void> set_asked_attributes(const KernelNodeCalls &calls, CUgraphNode node,
                                   const LaunchConfig &config) noexcept {
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(config));
@@ -190,7 +265,7 @@ Result<void> set_asked_attributes(const AttributeCalls &calls, CUgraphNode node,
     });
 }
 
-Result<void> require_same_attributes(const AttributeCalls &calls,
+Result<void> require_same_attributes(const KernelNodeCalls &calls,
                                      const KernelChange &change) noexcept {
     const auto refused = [](auto &&...) noexcept -> Result<void> {
         return Error::unsupported_platform(
@@ -210,8 +285,7 @@ Result<void> require_same_attributes(const AttributeCalls &calls,
     return each_unwanted(calls, change, wanted, refused);
 }
 
-Result<void> change_kernel(const AttributeCalls &calls, const KernelChange &change,
-                           SetParameters set_parameters, const void *user) noexcept {
+Result<void> change_kernel(const KernelNodeCalls &calls, const KernelChange &change) noexcept {
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(change.to.config));
     // What goes, the parameters, what comes: in an order in which they fit each other at every moment.
@@ -224,7 +298,7 @@ Result<void> change_kernel(const AttributeCalls &calls, const KernelChange &chan
     if (!wanted.empty()) {
         CUSHIM_TRY_VOID(before.take(change.node));
     }
-    CUSHIM_TRY_VOID(set_parameters(user));
+    CUSHIM_TRY_VOID(calls.set_parameters(change.node, change.to, change.context));
     Attributes more(calls, change.node);
     Result<void> done = wanted.each([&](unsigned int id, const NodeAttributeValue &value) noexcept {
         return more.set(id, value);

@@ -15,10 +15,12 @@ struct alignas(8) NodeAttributeValue {
 };
 
 // One API's.
-struct AttributeCalls {
+struct KernelNodeCalls {
     Result<void> (*get)(CUgraphNode node, unsigned int id, NodeAttributeValue *value) noexcept;
     Result<void> (*set)(CUgraphNode node, unsigned int id,
                         const NodeAttributeValue &value) noexcept;
+    Result<void> (*set_parameters)(CUgraphNode node, const KernelNode &to,
+                                   CUcontext context) noexcept;
 };
 
 inline bool asks_for_attributes(const LaunchConfig &config) noexcept {
@@ -26,9 +28,9 @@ inline bool asks_for_attributes(const LaunchConfig &config) noexcept {
 }
 
 // For a node that was just added, and has none.
-Result<void> set_asked_attributes(const AttributeCalls &calls, CUgraphNode node,
+Result<void> set_asked_attributes(const KernelNodeCalls &calls, CUgraphNode node,
                                   const LaunchConfig &config) noexcept;
-inline Result<void> set_attributes(const AttributeCalls &calls, CUgraphNode node,
+inline Result<void> set_attributes(const KernelNodeCalls &calls, CUgraphNode node,
                                    const LaunchConfig &config) noexcept {
     return asks_for_attributes(config) ? set_asked_attributes(calls, node, config) : Result<void>();
 }
@@ -42,22 +44,12 @@ struct KernelChange {
 
 /* unsupported_platform unless the node has just the attributes that the configuration asks for: those of an
  * executable graph's node stay what they are. */
-Result<void> require_same_attributes(const AttributeCalls &calls,
+Result<void> require_same_attributes(const KernelNodeCalls &calls,
                                      const KernelChange &change) noexcept;
 
-/* Sets the node's parameters by set_parameters(), and its attributes to those of the configuration: what that does
- * not ask for it does not have then; but attributes that only LaunchConfig::more has a name for stay. Where a call
- * fails, the node becomes what it was. */
-using SetParameters = Result<void> (*)(const void *user) noexcept;
-Result<void> change_kernel(const AttributeCalls &calls, const KernelChange &change,
-                           SetParameters set_parameters, const void *user) noexcept;
-template <class Set>
-Result<void> change_kernel(const AttributeCalls &calls, const KernelChange &change,
-                           const Set &set_parameters) noexcept {
-    return change_kernel(
-        calls, change,
-        [](const void *user) noexcept { return (*static_cast<const Set *>(user))(); },
-        &set_parameters);
-}
+/* Sets the node's parameters, and its attributes to those of the configuration: what that does not ask for it does
+ * not have then; but attributes that only LaunchConfig::more has a name for stay. Where a call fails, the node becomes
+ * what it was. */
+Result<void> change_kernel(const KernelNodeCalls &calls, const KernelChange &change) noexcept;
 
 } // namespace cushim::detail

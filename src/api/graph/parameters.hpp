@@ -1,35 +1,44 @@
-// What is known to be wrong with a node's parameters before CUDA sees them.
+// Parameters of nodes, of whichever kind.
 #pragma once
 
-#include <cushim/graph_node.hpp>
+#include <cushim/graph_setters.hpp>
 
 #include <vector>
 
+#include "api.hpp"
 #include "base/with_memory.hpp"
 
 namespace cushim::detail {
 
 // A copy or a fill of no elements, which CUDA refuses.
-bool is_of_nothing(const NodeParameters &parameters) noexcept;
+inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
+    if (const auto *const copy = std::get_if<const PitchedCopy *>(&parameters.kind())) {
+        return (*copy)->to.extent.empty() && (*copy)->from.extent.empty();
+    }
+    const auto *const fill = std::get_if<const PitchedFill *>(&parameters.kind());
+    return fill != nullptr && (*fill)->to.extent.empty();
+}
 
-// invalid_argument, with the numbers.
-Result<void> check_parameters(const NodeParameters &parameters) noexcept;
-// The same for a node that is there, and cannot become one that does nothing.
-Result<void> check_new_parameters(const NodeParameters &parameters) noexcept;
+// For a node that is there, and cannot become one that does nothing: invalid_argument, with the numbers.
+inline Result<void> check_new_parameters(const GraphApi &api,
+                                         const NodeParameters &parameters) noexcept {
+    if (is_of_nothing(parameters)) {
+        return Error::invalid_argument("a node cannot be made one of nothing");
+    }
+    return api.check(parameters);
+}
 
 // Calls use(parameters, uses) with the operations of semaphores, whose owners are kept.
-template <class Operations, class Use>
-auto with_semaphores(GraphNodeType type, const Operations &operations, const Use &use) noexcept
-    -> decltype(use(NodeParameters(), NodeUses())) {
-    return with_memory([&]() -> decltype(use(NodeParameters(), NodeUses())) {
+template <class Node, class Operations, class Use>
+auto with_semaphores(const Operations &operations, const Use &use) noexcept {
+    return with_memory([&]() {
         std::vector<SemaphoreOperation> told;
         std::vector<State *> owners;
         for (const auto &operation : operations) {
             told.push_back(operation.operation());
             owners.push_back(operation.operation().state);
         }
-        const SemaphoreNode node{told.data(), told.size()};
-        return use(NodeParameters(type, node), NodeUses{owners});
+        return use(Node{told.data(), told.size()}, NodeUses{owners});
     });
 }
 

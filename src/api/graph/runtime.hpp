@@ -1,27 +1,321 @@
-// The parts that the runtime's table of graph functions is put together from.
+// What the runtime API has of its own, with the signatures of the headers' major version: the names of driver.hpp.
 #pragma once
+
+#include <cushim/feature.hpp>
+#include <cushim/loader.hpp>
+
+#include <algorithm>
+#include <bit>
 
 #include "api.hpp"
 #include "base/runtime_call.hpp"
+#include "context/requirements.hpp"
+#include "kernel/launch_config.hpp"
+
+#define CUSHIM_EITHER(driver, runtime) runtime
+#define CUSHIM_GRAPH_HEADERS CUDART_VERSION
+
+#define CUSHIM_GRAPH(function, ...) CUSHIM_RUNTIME(cuda##function, __VA_ARGS__)
+#define CUSHIM_GRAPH_NAME(function) "cuda" #function
+#define CUSHIM_GRAPH_NEEDS(feature, function, ...)                                                 \
+    CUSHIM_RUNTIME_NEEDS(feature, cuda##function, __VA_ARGS__)
+#define CUSHIM_GRAPH_DESTROY(function, handle)                                                     \
+    CUSHIM_RUNTIME_DESTROY(cuda##function, handle, handle)
+#define CUSHIM_AND_CONTEXT(context)
+
+// CUDA 13 gave the functions with edge data the names of those without.
+#if CUDART_VERSION >= 13000
+#define CUSHIM_PLAIN_EDGES(function, count, ...)                                                   \
+    CUSHIM_RUNTIME(cuda##function, __VA_ARGS__, nullptr, count)
+#define CUSHIM_DATA_EDGES(function, data, count, ...)                                              \
+    CUSHIM_RUNTIME(cuda##function, __VA_ARGS__, data, count)
+#else
+#define CUSHIM_PLAIN_EDGES(function, count, ...) CUSHIM_RUNTIME(cuda##function, __VA_ARGS__, count)
+#define CUSHIM_DATA_EDGES(function, data, count, ...)                                              \
+    CUSHIM_RUNTIME_NEEDS(::cushim::Feature::graph_edge_data, cuda##function##_v2, __VA_ARGS__,     \
+                         data, count)
+#endif
 
 namespace cushim::detail {
+namespace {
 
-const NodeCalls &runtime_node_calls(GraphNodeType type) noexcept; // graph_runtime_nodes.cpp
-extern const GraphReading runtime_reading;                        // graph_runtime_reading.cpp
-extern const GraphRunning runtime_running;                        // graph_runtime_running.cpp
-extern const GraphCapture runtime_capture;                        // likewise
+// --- the same numbers and structs under other names
 
-inline Error lacks_batch_mem_ops() noexcept {
+static_assert(int(cudaGraphNodeTypeKernel) == int(GraphNodeType::kernel));
+static_assert(int(cudaGraphNodeTypeExtSemaphoreWait) == int(GraphNodeType::semaphore_wait));
+static_assert(int(cudaGraphNodeTypeMemFree) == int(GraphNodeType::mem_free));
+#if CUDART_VERSION >= 12030
+static_assert(int(cudaGraphNodeTypeConditional) == int(GraphNodeType::conditional));
+#endif
+static_assert(int(cudaMemLocationTypeDevice) == int(CU_MEM_LOCATION_TYPE_DEVICE));
+static_assert(int(cudaMemAccessFlagsProtReadWrite) == int(CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+static_assert(int(cudaGraphDebugDotFlagsVerbose) == int(CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
+static_assert(int(cudaGraphDebugDotFlagsHandles) == int(CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES));
+static_assert(int(cudaGraphExecUpdateErrorAttributesChanged) ==
+              int(GraphUpdateResult::attributes_changed));
+static_assert(int(cudaStreamCaptureModeRelaxed) == int(CaptureMode::relaxed));
+
+template <class Runtime, class Driver>
+constexpr bool same_operations =
+    sizeof(Runtime) == sizeof(Driver) &&
+    offsetof(Runtime, params.fence.value) == offsetof(Driver, params.fence.value) &&
+    offsetof(Runtime, params.nvSciSync) == offsetof(Driver, params.nvSciSync) &&
+    offsetof(Runtime, params.keyedMutex.key) == offsetof(Driver, params.keyedMutex.key) &&
+    offsetof(Runtime, flags) == offsetof(Driver, flags);
+static_assert(
+    same_operations<cudaExternalSemaphoreSignalParams, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>);
+static_assert(
+    same_operations<cudaExternalSemaphoreWaitParams, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>);
+static_assert(offsetof(cudaExternalSemaphoreWaitParams, params.keyedMutex.timeoutMs) ==
+              offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, params.keyedMutex.timeoutMs));
+static_assert(int(cudaExternalSemaphoreSignalSkipNvSciBufMemSync) ==
+              int(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC));
+static_assert(int(cudaExternalSemaphoreWaitSkipNvSciBufMemSync) ==
+              int(CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC));
+
+// --- parameters
+
+void *native_pointer(unsigned long long address) noexcept {
+    return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
+}
+
+cudaMemAccessDesc native_grant(const AccessGrant &grant) noexcept {
+    cudaMemAccessDesc native{};
+    native.location.type = static_cast<cudaMemLocationType>(grant.native().location.type);
+    native.location.id = grant.native().location.id;
+    native.flags = static_cast<cudaMemAccessFlags>(grant.native().flags);
+    return native;
+}
+
+// Without arrays all widths are in bytes.
+cudaPitchedPtr native_view(const PitchedView &view, std::size_t width) noexcept {
+    return {native_pointer(view.address), view.pitch.row, width, view.pitch.layer};
+}
+
+cudaMemcpyKind native_kind(CopyKind kind) noexcept {
+    switch (kind) {
+    case CopyKind::host_to_device:
+        return cudaMemcpyHostToDevice;
+    case CopyKind::device_to_host:
+        return cudaMemcpyDeviceToHost;
+    case CopyKind::device_to_device:
+        break;
+    }
+    return cudaMemcpyDefault; // of whatever devices
+}
+
+cudaMemcpy3DParms native_copy(const PitchedCopy &copy) noexcept {
+    const Extent &extent = copy.to.extent;
+    const std::size_t width = extent.width * copy.element.size;
+    cudaMemcpy3DParms native{};
+    native.srcPtr = native_view(copy.from, width);
+    native.dstPtr = native_view(copy.to, width);
+    native.extent = {width, extent.height, extent.depth};
+    native.kind = native_kind(copy.kind);
+    return native;
+}
+
+// --- kernels: what the runtime takes for one since CUDA 12 is also the driver's CUkernel
+
+#if CUDART_VERSION >= 12000
+static_assert(int(cudaLaunchAttributePriority) == int(CU_LAUNCH_ATTRIBUTE_PRIORITY));
+static_assert(int(cudaLaunchAttributeCooperative) == int(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+static_assert(int(cudaLaunchAttributeClusterDimension) ==
+              int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+
+Result<void> require_kernel(const KernelNode &node) noexcept {
+    if (!node.kernel.is_of_library()) {
+        return Error::unsupported_platform(
+            "the runtime API has no nodes of a module's kernels: load it as a library, or use a "
+            "graph of the driver API");
+    }
+    return {};
+}
+
+cudaKernelNodeParams native_kernel(const KernelNode &node) noexcept {
+    const LaunchSizes sizes = native_sizes(node.config); // checked before
+    cudaKernelNodeParams native{};
+    native.func = node.kernel.native();
+    native.gridDim = {sizes.grid.x, sizes.grid.y, sizes.grid.z};
+    native.blockDim = {sizes.block.x, sizes.block.y, sizes.block.z};
+    native.sharedMemBytes = sizes.shared_bytes;
+    native.kernelParams = node.arguments;
+    return native;
+}
+
+Result<void> add_kernel(const NodePlace &place, const KernelNode &kernel) noexcept {
+    const auto native = native_kernel(kernel);
+    return CUSHIM_RUNTIME(cudaGraphAddKernelNode, place.node, place.graph, place.dependencies,
+                          place.count, &native);
+}
+
+Result<void> set_kernel(CUgraphNode node, const KernelNode &kernel, CUcontext) noexcept {
+    const auto native = native_kernel(kernel);
+    return CUSHIM_RUNTIME(cudaGraphKernelNodeSetParams, node, &native);
+}
+
+Result<void> exec_set_kernel(CUgraphExec exec, CUgraphNode node, const KernelNode &kernel,
+                             CUcontext) noexcept {
+    const auto native = native_kernel(kernel);
+    return CUSHIM_RUNTIME(cudaGraphExecKernelNodeSetParams, exec, node, &native);
+}
+#else
+#define CUSHIM_GRAPH_LACKS_KERNELS
+Error lacks_kernels() noexcept {
+    return Error::unsupported_platform("the runtime API before CUDA 12 has no nodes of kernels "
+                                       "that are loaded: use a graph of the driver API");
+}
+#endif
+
+// The driver is asked. Measured: libcudart answers 98 for kernels that the driver loaded, though it launches them;
+// and of those that it has itself it tells functions of the host, which no caller of the driver could use.
+Result<void> kernel_params(CUgraphNode node, KernelNodeParams *params) noexcept {
+    return driver_graphs.read.kernel_params(node, params);
+}
+
+// Likewise: it answers 999 for copies between unified addresses that the driver's functions added.
+Result<void> memcpy_params(CUgraphNode node, MemcpyNodeParams *params) noexcept {
+    return driver_graphs.read.memcpy_params(node, params);
+}
+
+// --- memory operations: such a node was captured from a stream that the driver's functions were called for, or added
+// by these
+
+#define CUSHIM_GRAPH_LACKS_BATCH_MEM_OPS
+Error lacks_batch_mem_ops(const char *) noexcept {
     return Error::unsupported_platform(
         "the runtime API has no nodes of memory operations: use a graph of the driver API");
 }
 
-} // namespace cushim::detail
+// --- nodes of the generic function
 
-// A function with edge data, by the name that CUDA 13 gave it, which is that of the one without before.
-#if CUDART_VERSION >= 13000
-#define CUSHIM_RUNTIME_EDGES(function, ...) CUSHIM_RUNTIME(function, __VA_ARGS__)
-#elif CUDART_VERSION >= 12030
-#define CUSHIM_RUNTIME_EDGES(function, ...)                                                        \
-    CUSHIM_RUNTIME_NEEDS(::cushim::Feature::graph_edge_data, function##_v2, __VA_ARGS__)
+// The context is the current one.
+Result<void> create_condition([[maybe_unused]] CUgraph graph, CUcontext,
+                              [[maybe_unused]] unsigned int initial,
+                              [[maybe_unused]] bool assign_initial,
+                              [[maybe_unused]] unsigned long long *handle) noexcept {
+    constexpr const char *name = "cudaGraphConditionalHandleCreate";
+#if CUDART_VERSION >= 12030
+    // libcudart may not say that it is the driver.
+    CUSHIM_TRY_VOID(require_feature(Feature::graph_conditional_nodes, name));
+    cudaGraphConditionalHandle made = 0;
+    CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphConditionalHandleCreate, &made, graph, initial,
+                                   assign_initial ? cudaGraphCondAssignDefault : 0));
+    *handle = made;
+    return {};
+#else
+    return Error::requires_newer_headers(name, Version::of(12, 3));
 #endif
+}
+
+#if CUDART_VERSION >= 12030
+void set_context(cudaConditionalNodeParams &, CUcontext) noexcept {}
+#endif
+
+// The driver is asked: its struct has handles and numbers alone, which are those of both APIs.
+Result<void> conditional_params(CUgraphNode node, NativeConditional *params) noexcept {
+    return driver_graphs.read.conditional_params(node, params);
+}
+
+Result<void> add_raw([[maybe_unused]] const NodePlace &place,
+                     [[maybe_unused]] void *parameters) noexcept {
+#if CUDART_VERSION >= 13000
+    return CUSHIM_RUNTIME(cudaGraphAddNode, place.node, place.graph, place.dependencies, nullptr,
+                          place.count, static_cast<cudaGraphNodeParams *>(parameters));
+#elif CUDART_VERSION >= 12020
+    return CUSHIM_RUNTIME_NEEDS(Feature::graph_generic_nodes, cudaGraphAddNode, place.node,
+                                place.graph, place.dependencies, place.count,
+                                static_cast<cudaGraphNodeParams *>(parameters));
+#else
+    return Error::requires_newer_headers("cudaGraphAddNode", Version::of(12, 2));
+#endif
+}
+
+// --- edges
+
+// The call without data fails where an edge has any, and is all that works with drivers before 12.3.
+[[maybe_unused]] bool reads_edge_data() noexcept {
+    return CUDART_VERSION >= 13000 || supports(driver_version(), Feature::graph_edge_data);
+}
+
+// --- executable graphs
+
+constexpr const char *device_launch_flag = "cudaGraphInstantiateFlagDeviceLaunch";
+constexpr const char *use_node_priority_flag = "cudaGraphInstantiateFlagUseNodePriority";
+
+constexpr bool headers_first = true;
+
+#if CUDART_VERSION >= 12000
+static_assert(int(cudaGraphInstantiateFlagDeviceLaunch) == 4);
+static_assert(int(cudaGraphInstantiateFlagUseNodePriority) == 8);
+static_assert(int(cudaGraphInstantiateMultipleDevicesNotSupported) ==
+              int(InstantiateResult::multiple_contexts));
+
+Result<void> require_headers(const InstantiateOptions &) noexcept {
+    return {};
+}
+
+bool instantiates_with_params(const InstantiateOptions &) noexcept {
+    return true;
+}
+#else
+// What libcudart of CUDA 11 has not, whatever the driver has.
+Result<void> require_headers(const InstantiateOptions &options) noexcept {
+    if (options.upload != nullptr) {
+        return Error::requires_newer_headers("cudaGraphInstantiateWithParams", Version::of(12, 0));
+    }
+    if (options.device_launch) {
+        return Error::requires_newer_headers(device_launch_flag, Version::of(12, 0));
+    }
+    if (CUDART_VERSION < 11070 && options.use_node_priority) {
+        return Error::requires_newer_headers(use_node_priority_flag, Version::of(11, 7));
+    }
+    return {};
+}
+#endif
+
+// One function has flags, the other tells the node, in CUDA 11.
+Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long long flags,
+                                 [[maybe_unused]] NativeInstantiateFailure *failure) noexcept {
+#if CUDART_VERSION < 12000
+    if (flags == 0) {
+        return CUSHIM_RUNTIME(cudaGraphInstantiate, exec, graph, &failure->node, nullptr, 0);
+    }
+#endif
+    return CUSHIM_RUNTIME(cudaGraphInstantiateWithFlags, exec, graph, flags);
+}
+
+#if CUDART_VERSION >= 12000
+cudaError_t call_update(CUgraphExec exec, CUgraph graph, NativeUpdate *update) noexcept {
+    cudaGraphExecUpdateResultInfo info{};
+    const cudaError_t status = runtime().cudaGraphExecUpdate(exec, graph, &info);
+    *update = {static_cast<GraphUpdateResult>(info.result), info.errorNode, info.errorFromNode};
+    return status;
+}
+#else
+cudaError_t call_update(CUgraphExec exec, CUgraph graph, NativeUpdate *update) noexcept {
+    cudaGraphExecUpdateResult result{};
+    const cudaError_t status = runtime().cudaGraphExecUpdate(exec, graph, &update->node, &result);
+    update->result = static_cast<GraphUpdateResult>(result);
+    return status;
+}
+#endif
+
+// A refusal is no error to our caller, and must not be what his next cudaGetLastError() finds.
+Result<void> forget_refusal() noexcept {
+    const cudaError_t last = runtime().cudaGetLastError();
+    return last == cudaErrorGraphExecUpdateFailure ? Result<void>()
+                                                   : checked(last, entry::cudaGetLastError::name);
+}
+
+// CUDA answers a refusal with cudaErrorGraphExecUpdateFailure and the result.
+Result<void> update(CUgraphExec exec, CUgraph graph, NativeUpdate *update) noexcept {
+    const cudaError_t status = call_update(exec, graph, update);
+    if (status == cudaErrorGraphExecUpdateFailure && update->result != GraphUpdateResult::success) {
+        return forget_refusal();
+    }
+    return checked(status, entry::cudaGraphExecUpdate::name);
+}
+
+} // namespace
+} // namespace cushim::detail

@@ -21,9 +21,8 @@ bool fits(long long number) noexcept {
     return number > 0 && number <= static_cast<long long>(largest);
 }
 
-bool to_native(const Dim3 &from, Dimensions &to) noexcept {
-    to = native_sizes(from);
-    return fits(from.x) && fits(from.y) && fits(from.z);
+bool fits(const Dim3 &sizes) noexcept {
+    return fits(sizes.x) && fits(sizes.y) && fits(sizes.z);
 }
 
 Error unfit(const char *what, const Dim3 &of) noexcept {
@@ -34,18 +33,20 @@ constexpr Dim3 no_cluster(0, 0, 0);
 
 } // namespace
 
+bool sizes_fit(const LaunchConfig &config) noexcept {
+    return fits(config.grid) && fits(config.block) && config.shared_bytes <= largest;
+}
+
 bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept {
-    sizes.shared_bytes = static_cast<unsigned int>(config.shared_bytes);
-    return to_native(config.grid, sizes.grid) && to_native(config.block, sizes.block) &&
-           config.shared_bytes <= largest;
+    sizes = native_sizes(config);
+    return sizes_fit(config);
 }
 
 Error unfit_sizes(const LaunchConfig &config) noexcept {
-    Dimensions ignored;
-    if (!to_native(config.grid, ignored)) {
+    if (!fits(config.grid)) {
         return unfit("grid", config.grid);
     }
-    if (!to_native(config.block, ignored)) {
+    if (!fits(config.block)) {
         return unfit("block", config.block);
     }
     return invalid_argument("%zu bytes of shared memory, of at most %u", config.shared_bytes,
@@ -98,10 +99,10 @@ CUlaunchAttribute &NativeLaunch::add(CUlaunchAttributeID id) noexcept {
 }
 
 Result<void> NativeLaunch::add_cluster(const Dim3 &cluster) noexcept {
-    Dimensions blocks;
-    if (!to_native(cluster, blocks)) {
+    if (!fits(cluster)) {
         return unfit("cluster", cluster);
     }
+    const Dimensions blocks = native_sizes(cluster);
     auto &value = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim;
     value.x = blocks.x;
     value.y = blocks.y;

@@ -1,0 +1,368 @@
+// Kinds of nodes: what is checked of each, and what CUDA is told. Compiled for each API: native_graph.hpp.
+#pragma once
+
+#include <bit>
+#include <vector>
+
+#include "base/with_memory.hpp"
+#include "interop/external_descriptions.hpp"
+#include "kernel/launch_config.hpp"
+#include "kernel_nodes.hpp"
+#include "memory/pitched_copy.hpp"
+#include "relatives.hpp"
+
+namespace cushim::detail {
+namespace {
+
+Result<void> destroy_node(CUgraphNode node) noexcept;
+
+/* The kind of node that has these parameters:
+ *     check(node)                           invalid_argument for what is known to be wrong
+ *     with_native(node, context, use)       use(parameters) with what CUDA takes
+ *     add(place, parameters), set(node, parameters, context), exec_set(exec, node, parameters, context) */
+template <class Node>
+struct Kind;
+
+struct AnyKind {
+    static Result<void> check(const auto &) noexcept { return {}; }
+    static Result<void> with_native(const auto &node, CUcontext, const auto &use) noexcept {
+        return use(node);
+    }
+};
+
+// Kinds that an API, or its headers, have not: Lacking::error() says so.
+template <class Lacking>
+struct LackingKind : AnyKind {
+    static Result<void> add(const NodePlace &, const auto &) noexcept { return Lacking::error(); }
+    static Result<void> set(CUgraphNode, const auto &, CUcontext) noexcept {
+        return Lacking::error();
+    }
+    static Result<void> exec_set(CUgraphExec, CUgraphNode, const auto &, CUcontext) noexcept {
+        return Lacking::error();
+    }
+};
+
+// The kind's three functions: GraphAdd{kind}Node, Graph{kind}Node{Set}, GraphExec{kind}Node{Set}.
+#define CUSHIM_ADD(kind, and_context)                                                              \
+    static Result<void> add(const NodePlace &place, const auto &parameters) noexcept {             \
+        return CUSHIM_GRAPH(GraphAdd##kind##Node, place.node, place.graph, place.dependencies,     \
+                            place.count, parameters and_context(place.context));                   \
+    }
+#define CUSHIM_EXEC_SET(kind, Set, and_context)                                                    \
+    static Result<void> exec_set(CUgraphExec exec, CUgraphNode node, const auto &parameters,       \
+                                 [[maybe_unused]] CUcontext current) noexcept {                    \
+        return CUSHIM_GRAPH(GraphExec##kind##Node##Set, exec, node,                                \
+                            parameters and_context(current));                                      \
+    }
+#define CUSHIM_ADD_AND_SET(kind, Set, and_context)                                                 \
+    CUSHIM_ADD(kind, and_context)                                                                  \
+    static Result<void> set(CUgraphNode node, const auto &parameters, CUcontext) noexcept {        \
+        return CUSHIM_GRAPH(Graph##kind##Node##Set, node, parameters);                             \
+    }                                                                                              \
+    CUSHIM_EXEC_SET(kind, Set, and_context)
+#define CUSHIM_NO_CONTEXT(context)
+
+template <>
+struct Kind<EmptyNode> : AnyKind {
+    static Result<void> add(const NodePlace &place, const EmptyNode &) noexcept {
+        return CUSHIM_GRAPH(GraphAddEmptyNode, place.node, place.graph, place.dependencies,
+                            place.count);
+    }
+    static Result<void> set(CUgraphNode, const EmptyNode &, CUcontext) noexcept {
+        return Error::invalid_argument("an empty node has no parameters");
+    }
+    static Result<void> exec_set(CUgraphExec, CUgraphNode node, const EmptyNode &empty,
+                                 CUcontext context) noexcept {
+        return set(node, empty, context);
+    }
+};
+
+// --- kernels: what CUDA is told of one is in the API's own header
+
+#ifdef CUSHIM_GRAPH_LACKS_KERNELS
+struct LackingKernels {
+    static Error error() noexcept { return lacks_kernels(); }
+};
+using KernelCalls = LackingKind<LackingKernels>;
+#else
+using AttributeId = CUSHIM_EITHER(CUkernelNodeAttrID, cudaLaunchAttributeID);
+using AttributeValue = CUSHIM_EITHER(CUkernelNodeAttrValue, cudaLaunchAttributeValue);
+
+Result<void> get_attribute(CUgraphNode node, unsigned int id, NodeAttributeValue *value) noexcept {
+    return CUSHIM_GRAPH(GraphKernelNodeGetAttribute, node, static_cast<AttributeId>(id),
+                        reinterpret_cast<AttributeValue *>(value));
+}
+
+Result<void> set_attribute(CUgraphNode node, unsigned int id,
+                           const NodeAttributeValue &value) noexcept {
+    return CUSHIM_GRAPH(GraphKernelNodeSetAttribute, node, static_cast<AttributeId>(id),
+                        reinterpret_cast<const AttributeValue *>(&value));
+}
+
+constexpr KernelNodeCalls kernel_calls = {get_attribute, set_attribute, set_kernel};
+
+struct KernelCalls : AnyKind {
+    static Result<void> add(const NodePlace &place, const KernelNode &kernel) noexcept {
+        CUSHIM_TRY_VOID(require_kernel(kernel));
+        CUSHIM_TRY_VOID(add_kernel(place, kernel));
+        Result<void> done = set_attributes(kernel_calls, *place.node, kernel.config);
+        if (!done) {
+            (void)destroy_node(*place.node);
+        }
+        return done;
+    }
+    static Result<void> set(CUgraphNode node, const KernelNode &kernel,
+                            CUcontext context) noexcept {
+        CUSHIM_TRY_VOID(require_kernel(kernel));
+        return change_kernel(kernel_calls, {node, kernel, context});
+    }
+    static Result<void> exec_set(CUgraphExec exec, CUgraphNode node, const KernelNode &kernel,
+                                 CUcontext context) noexcept {
+        CUSHIM_TRY_VOID(require_kernel(kernel));
+        CUSHIM_TRY_VOID(require_same_attributes(kernel_calls, {node, kernel, context}));
+        return exec_set_kernel(exec, node, kernel, context);
+    }
+};
+#endif
+
+template <>
+struct Kind<KernelNode> : KernelCalls {
+    static Result<void> check(const KernelNode &node) noexcept {
+        CUSHIM_TRY_VOID(require(node.kernel, "the kernel is empty"));
+        return sizes_fit(node.config) ? Result<void>() : unfit_sizes(node.config);
+    }
+};
+
+// --- copies and fills
+
+template <>
+struct Kind<PitchedCopy> : AnyKind {
+    static Result<void> check(const PitchedCopy &copy) noexcept { return detail::check(copy); }
+    static Result<void> with_native(const PitchedCopy &copy, CUcontext, const auto &use) noexcept {
+        const auto native = native_copy(copy);
+        return use(&native);
+    }
+    CUSHIM_ADD_AND_SET(Memcpy, SetParams, CUSHIM_AND_CONTEXT)
+};
+
+template <>
+struct Kind<PitchedFill> : AnyKind {
+    // CUDA's node has rows, and no layers.
+    static Result<void> check(const PitchedFill &fill) noexcept {
+        CUSHIM_TRY_VOID(detail::check(fill));
+        const auto &[address, extent, pitch] = fill.to;
+        if (extent.depth > 1 && pitch.layer != extent.height) {
+            return invalid_argument("a node that fills %zu layers of %zu rows, %zu rows apart",
+                                    extent.depth, extent.height, pitch.layer);
+        }
+        return {};
+    }
+    static Result<void> with_native(const PitchedFill &fill, CUcontext, const auto &use) noexcept {
+        CUSHIM_EITHER(CUDA_MEMSET_NODE_PARAMS, cudaMemsetParams) native{};
+        native.dst = native_pointer(fill.to.address);
+        native.pitch = fill.to.pitch.row;
+        native.value = fill.value;
+        native.elementSize = static_cast<unsigned int>(fill.element.size);
+        native.width = fill.to.extent.width;
+        native.height = fill.to.extent.height * fill.to.extent.depth;
+        return use(&native);
+    }
+    CUSHIM_ADD_AND_SET(Memset, SetParams, CUSHIM_AND_CONTEXT)
+};
+
+// --- what has a function, a graph or an event
+
+template <>
+struct Kind<HostNode> : AnyKind {
+    static Result<void> with_native(const HostNode &host, CUcontext, const auto &use) noexcept {
+        CUSHIM_EITHER(CUDA_HOST_NODE_PARAMS, cudaHostNodeParams) native{};
+        native.fn = host.function;
+        native.userData = host.user;
+        return use(&native);
+    }
+    CUSHIM_ADD_AND_SET(Host, SetParams, CUSHIM_NO_CONTEXT)
+};
+
+template <>
+struct Kind<ChildGraphNode> : AnyKind {
+    static Result<void> with_native(const ChildGraphNode &node, CUcontext,
+                                    const auto &use) noexcept {
+        const RelativesGuard guard;
+        return use(node.graph);
+    }
+    CUSHIM_ADD(ChildGraph, CUSHIM_NO_CONTEXT)
+    static Result<void> set(CUgraphNode, CUgraph, CUcontext) noexcept {
+        return Error::unsupported_platform("the graph in a node cannot be set, but changed");
+    }
+    CUSHIM_EXEC_SET(ChildGraph, SetParams, CUSHIM_NO_CONTEXT)
+};
+
+struct EventKind : AnyKind {
+    static Result<void> check(const auto &node) noexcept {
+        if (node.event == nullptr) {
+            return Error::invalid_argument("the event is empty");
+        }
+        return {};
+    }
+    static Result<void> with_native(const auto &node, CUcontext, const auto &use) noexcept {
+        return use(node.event);
+    }
+};
+
+template <>
+struct Kind<EventRecordNode> : EventKind {
+    CUSHIM_ADD_AND_SET(EventRecord, SetEvent, CUSHIM_NO_CONTEXT)
+};
+
+template <>
+struct Kind<EventWaitNode> : EventKind {
+    CUSHIM_ADD_AND_SET(EventWait, SetEvent, CUSHIM_NO_CONTEXT)
+};
+
+// --- external semaphores
+
+using NativeSemaphore = CUSHIM_EITHER(CUexternalSemaphore, cudaExternalSemaphore_t);
+
+// CUDA copies the arrays. The runtime's structs are the driver's under other names.
+template <class Native, auto &parameters_of>
+struct SemaphoreKind : AnyKind {
+    static Result<void> check(const auto &node) noexcept {
+        if (node.count == 0) {
+            return Error::invalid_argument("a semaphore node without semaphores");
+        }
+        for (std::size_t index = 0; index < node.count; ++index) {
+            if (node.operations[index].semaphore == nullptr) {
+                return Error::invalid_argument("the semaphore is empty");
+            }
+        }
+        return {};
+    }
+    static Result<void> with_native(const auto &node, CUcontext, const auto &use) noexcept {
+        return with_memory([&]() -> Result<void> {
+            Native native{};
+            using Operation = std::remove_cvref_t<decltype(native.paramsArray[0])>;
+            std::vector<NativeSemaphore> semaphores;
+            std::vector<Operation> operations;
+            for (std::size_t index = 0; index < node.count; ++index) {
+                const SemaphoreOperation &operation = node.operations[index];
+                semaphores.push_back(reinterpret_cast<NativeSemaphore>(operation.semaphore));
+                operations.push_back(std::bit_cast<Operation>(parameters_of(operation)));
+            }
+            native.extSemArray = semaphores.data();
+            native.paramsArray = operations.data();
+            native.numExtSems = static_cast<unsigned int>(node.count);
+            return use(&native);
+        });
+    }
+};
+
+template <>
+struct Kind<SemaphoreSignalNode>
+    : SemaphoreKind<CUSHIM_EITHER(CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+                                  cudaExternalSemaphoreSignalNodeParams),
+                    signal_parameters> {
+    CUSHIM_ADD_AND_SET(ExternalSemaphoresSignal, SetParams, CUSHIM_NO_CONTEXT)
+};
+
+template <>
+struct Kind<SemaphoreWaitNode> : SemaphoreKind<CUSHIM_EITHER(CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+                                                             cudaExternalSemaphoreWaitNodeParams),
+                                               wait_parameters> {
+    CUSHIM_ADD_AND_SET(ExternalSemaphoresWait, SetParams, CUSHIM_NO_CONTEXT)
+};
+
+// --- memory operations, and memory that is freed
+
+#ifdef CUSHIM_GRAPH_LACKS_BATCH_MEM_OPS
+struct LackingBatchMemOps {
+    static Error error() noexcept { return lacks_batch_mem_ops("cuGraphAddBatchMemOpNode"); }
+};
+using BatchMemOpCalls = LackingKind<LackingBatchMemOps>;
+#else
+struct BatchMemOpCalls : AnyKind {
+    // CUDA only reads the array.
+    static Result<void> with_native(const BatchMemOpNode &batch, CUcontext context,
+                                    const auto &use) noexcept {
+        CUDA_BATCH_MEM_OP_NODE_PARAMS native{};
+        native.ctx = context;
+        native.count = static_cast<unsigned int>(batch.count);
+        native.paramArray = const_cast<CUstreamBatchMemOpParams *>(batch.operations);
+        return use(&native);
+    }
+    CUSHIM_ADD_AND_SET(BatchMemOp, SetParams, CUSHIM_NO_CONTEXT)
+};
+#endif
+
+template <>
+struct Kind<BatchMemOpNode> : BatchMemOpCalls {
+    static Result<void> check(const BatchMemOpNode &node) noexcept {
+        if (node.count == 0) {
+            return Error::invalid_argument("a node without memory operations");
+        }
+        return {};
+    }
+};
+
+template <>
+struct Kind<MemFreeNode> : AnyKind {
+    static Result<void> check(const MemFreeNode &node) noexcept {
+        if (node.address == 0) {
+            return Error::invalid_argument("the allocation is none");
+        }
+        return {};
+    }
+    static Result<void> with_native(const MemFreeNode &node, CUcontext, const auto &use) noexcept {
+        return use(native_pointer(node.address));
+    }
+    CUSHIM_ADD(MemFree, CUSHIM_NO_CONTEXT)
+    static Result<void> set(CUgraphNode, const auto &, CUcontext) noexcept {
+        return Error::unsupported_platform("nodes of memory cannot be changed");
+    }
+    static Result<void> exec_set(CUgraphExec, CUgraphNode node, const auto &parameters,
+                                 CUcontext context) noexcept {
+        return set(node, parameters, context);
+    }
+};
+
+// --- of whichever kind
+
+Result<void> check_node_parameters(const NodeParameters &parameters) noexcept {
+    return std::visit(
+        []<class Node>(const Node *node) noexcept { return Kind<Node>::check(*node); },
+        parameters.kind());
+}
+
+Result<void> add_node(const NodePlace &place, const NodeParameters &parameters) noexcept {
+    return std::visit(
+        [&]<class Node>(const Node *node) noexcept {
+            return Kind<Node>::with_native(*node, place.context, [&](const auto &native) noexcept {
+                return Kind<Node>::add(place, native);
+            });
+        },
+        parameters.kind());
+}
+
+Result<void> set_node(CUgraphNode of, const NodeParameters &parameters,
+                      CUcontext context) noexcept {
+    return std::visit(
+        [&]<class Node>(const Node *node) noexcept {
+            return Kind<Node>::with_native(*node, context, [&](const auto &native) noexcept {
+                return Kind<Node>::set(of, native, context);
+            });
+        },
+        parameters.kind());
+}
+
+Result<void> exec_set_node(CUgraphExec exec, CUgraphNode of, const NodeParameters &parameters,
+                           CUcontext context) noexcept {
+    return std::visit(
+        [&]<class Node>(const Node *node) noexcept {
+            return Kind<Node>::with_native(*node, context, [&](const auto &native) noexcept {
+                return Kind<Node>::exec_set(exec, of, native, context);
+            });
+        },
+        parameters.kind());
+}
+
+} // namespace
+} // namespace cushim::detail
