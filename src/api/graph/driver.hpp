@@ -1,5 +1,5 @@
-// What the driver API has of its own. driver.cpp compiles native_*.hpp with it, as runtime.cpp does with
-// runtime.hpp: each of the two headers has the same names.
+// What the driver API has of its own. driver.cpp compiles native_*.hpp with it, as runtime.cpp does
+// with runtime.hpp: each of the two headers has the same names.
 #pragma once
 
 #include <cushim/feature.hpp>
@@ -18,7 +18,8 @@
 // The version of the headers.
 #define CUSHIM_GRAPH_HEADERS CUDA_VERSION
 
-// One call. Functions are named without their prefix: CUSHIM_GRAPH(GraphLaunch, ...) calls cuGraphLaunch.
+// One call. Functions are named without their prefix: CUSHIM_GRAPH(GraphLaunch, ...) calls
+// cuGraphLaunch.
 #define CUSHIM_GRAPH(function, ...) CUSHIM_DRIVER(cu##function, __VA_ARGS__)
 #define CUSHIM_GRAPH_NAME(function) "cu" #function
 // A call that libcudart has in all of its major version, while the driver may lack it.

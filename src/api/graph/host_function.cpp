@@ -1,8 +1,9 @@
-// Host functions in streams. One that is captured belongs to the graphs; another runs once, and is destroyed on cushim's
-// own thread.
+// Host functions in streams. One that is captured belongs to the graphs; another runs once, and is
+// destroyed on cushim's own thread.
 //
-// CUDA is passed a number in place of a pointer. A call that fails may have enqueued the callback all the same: its
-// number is then no longer known, and the callback does nothing. An address could be that of a later function.
+// CUDA is passed a number in place of a pointer. A call that fails may have enqueued the callback
+// all the same: its number is then no longer known, and the callback does nothing. An address could
+// be that of a later function.
 #include <cushim/stream.hpp>
 
 #include <atomic>
@@ -67,7 +68,8 @@ void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
     release_later(function.release());
 }
 
-// If this fails the closure is not called any more, even where CUDA has enqueued it all the same, and is destroyed.
+// If this fails the closure is not called any more, even where CUDA has enqueued it all the same,
+// and is destroyed.
 Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
     auto *const function = new (std::nothrow) EnqueuedFunction(std::move(closure));
@@ -83,8 +85,8 @@ Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noex
     return enqueued;
 }
 
-// Captured, it is called in every launch, and is the graphs' that may run it. Closures that either API captures are
-// kept by the driver's functions.
+// Captured, it is called in every launch, and is the graphs' that may run it. Closures that either
+// API captures are kept by the driver's functions.
 Result<void> capture_closure(const Stream &stream, const Closure &closure) noexcept {
     NewUses uses({{}, closure});
     CUgraph graph = nullptr;

@@ -13,7 +13,8 @@
 namespace cushim::detail {
 namespace {
 
-// What LaunchConfig has members for. By their numbers, as headers have names for them at different versions.
+// What LaunchConfig has members for. By their numbers, as headers have names for them at different
+// versions.
 constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
 struct Member {
     unsigned int id;
@@ -36,7 +37,8 @@ const Member *member(unsigned int id) noexcept {
 // What a configuration asks for.
 class Wanted {
   public:
-    // requires_newer_driver where one has it not in nodes, requires_newer_headers where these have no names.
+    // requires_newer_driver where one has it not in nodes, requires_newer_headers where these have
+    // no names.
     Result<void> fill(const LaunchConfig &config) noexcept {
         if (!asks_for_attributes(config)) {
             return {};
@@ -227,8 +229,8 @@ Result<void> set(CUgraphNode node, CUgraphNode like) noexcept {
     return CUSHIM_DRIVER(cuGraphKernelNodeSetParams_v1, node, &native);
 }
 
-// A kernel node's parameters as they were, to be put back. By the driver's functions for both APIs: libcudart does
-// not tell all kernels.
+// A kernel node's parameters as they were, to be put back. By the driver's functions for both APIs:
+// libcudart does not tell all kernels.
 class KernelCopy {
   public:
     KernelCopy() noexcept = default;
@@ -240,7 +242,8 @@ class KernelCopy {
         }
     }
 
-    // Arguments are the node's own, of sizes that nobody tells: so the copy is a node, too, in a graph of its own.
+    // Arguments are the node's own, of sizes that nobody tells: so the copy is a node, too, in a
+    // graph of its own.
     Result<void> take(CUgraphNode from) noexcept {
         CUgraph graph = nullptr;
         CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphCreate, &graph, 0));
@@ -288,7 +291,8 @@ Result<void> require_same_attributes(const KernelNodeCalls &calls,
 Result<void> change_kernel(const KernelNodeCalls &calls, const KernelChange &change) noexcept {
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(change.to.config));
-    // What goes, the parameters, what comes: in an order in which they fit each other at every moment.
+    // What goes, the parameters, what comes: in an order in which they fit each other at every
+    // moment.
     Attributes less(calls, change.node);
     CUSHIM_TRY_VOID(each_unwanted(calls, change, wanted,
                                   [&](unsigned int id, const NodeAttributeValue &usual) noexcept {

@@ -1,5 +1,5 @@
-// What kernel nodes have beyond their structs: launch attributes, which are set by calls of their own. Numbers and
-// values are the same in both APIs.
+// What kernel nodes have beyond their structs: launch attributes, which are set by calls of their
+// own. Numbers and values are the same in both APIs.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
 // Whole graphs and their edges, and the API's table.
 //
-// driver.cpp and runtime.cpp compile this and the other native_*.hpp, each with the header that says what its API has
-// of its own. Functions are called by the names that both have, without cu or cuda: CUSHIM_GRAPH(GraphClone, ...).
+// driver.cpp and runtime.cpp compile this and the other native_*.hpp, each with the header that
+// says what its API has of its own. Functions are called by the names that both have, without cu or
+// cuda: CUSHIM_GRAPH(GraphClone, ...).
 #pragma once
 
 #include <algorithm>

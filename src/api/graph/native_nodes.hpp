@@ -1,4 +1,5 @@
-// Kinds of nodes: what is checked of each, and what CUDA is told. Compiled for each API: native_graph.hpp.
+// Kinds of nodes: what is checked of each, and what CUDA is told. Compiled for each API:
+// native_graph.hpp.
 #pragma once
 
 #include <bit>

@@ -19,7 +19,8 @@ inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
     return fill != nullptr && (*fill)->to.extent.empty();
 }
 
-// For a node that is there, and cannot become one that does nothing: invalid_argument, with the numbers.
+// For a node that is there, and cannot become one that does nothing: invalid_argument, with the
+// numbers.
 inline Result<void> check_new_parameters(const GraphApi &api,
                                          const NodeParameters &parameters) noexcept {
     if (is_of_nothing(parameters)) {

@@ -1,4 +1,5 @@
-// What the runtime API has of its own, with the signatures of the headers' major version: the names of driver.hpp.
+// What the runtime API has of its own, with the signatures of the headers' major version: the names
+// of driver.hpp.
 #pragma once
 
 #include <cushim/feature.hpp>
@@ -167,8 +168,9 @@ Error lacks_kernels() noexcept {
 }
 #endif
 
-// The driver is asked. Measured: libcudart answers 98 for kernels that the driver loaded, though it launches them;
-// and of those that it has itself it tells functions of the host, which no caller of the driver could use.
+// The driver is asked. Measured: libcudart answers 98 for kernels that the driver loaded, though it
+// launches them; and of those that it has itself it tells functions of the host, which no caller of
+// the driver could use.
 Result<void> kernel_params(CUgraphNode node, KernelNodeParams *params) noexcept {
     return driver_graphs.read.kernel_params(node, params);
 }
@@ -233,7 +235,8 @@ Result<void> add_raw([[maybe_unused]] const NodePlace &place,
 
 // --- edges
 
-// The call without data fails where an edge has any, and is all that works with drivers before 12.3.
+// The call without data fails where an edge has any, and is all that works with drivers before
+// 12.3.
 [[maybe_unused]] bool reads_edge_data() noexcept {
     return CUDART_VERSION >= 13000 || supports(driver_version(), Feature::graph_edge_data);
 }
