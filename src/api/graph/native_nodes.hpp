@@ -5,7 +5,9 @@
 #include <bit>
 #include <vector>
 
+#include "base/ranges.hpp"
 #include "base/with_memory.hpp"
+#include "context/in_context.hpp"
 #include "interop/external_descriptions.hpp"
 #include "kernel/launch_config.hpp"
 #include "kernel_nodes.hpp"
