@@ -1,10 +1,10 @@
-// What CUDA can do, and since which version of the driver: ask before calling.
+// Features of CUDA, and the driver version that each requires.
 //
 //     if (cushim::supports(cushim::driver_version(), cushim::Feature::green_contexts)) ...
 //
-// A driver of the right version is needed for a feature, and not always enough: devices differ, and
-// their attributes tell. Versions are those in which NVIDIA's headers first have the entry points
-// or enumerators. Threads: every function may be called at any time, from any thread.
+// The driver version is necessary, not always sufficient: devices differ, see their attributes. A
+// version is the first whose NVIDIA headers have the entry points or enumerators.
+// Threads: any, at any time.
 #ifndef CUSHIM_FEATURE_HPP
 #define CUSHIM_FEATURE_HPP
 
