@@ -74,7 +74,8 @@ class Context : public detail::Shared<Context, CUcontext> {
     // Does not own; the lender must keep the context alive.
     CUSHIM_API static Context borrow(CUcontext context) noexcept;
 
-    // Borrows the calling thread's current context; empty if there is none. cuCtxGetCurrent.
+    // Borrows the calling thread's current context; empty if no context is current.
+    // cuCtxGetCurrent.
     CUSHIM_API static Result<Context> current() noexcept;
 
     // Makes it current until the scope ends. cuCtxGetCurrent, cuCtxPushCurrent_v2,
@@ -111,7 +112,8 @@ class Context : public detail::Shared<Context, CUcontext> {
     CUSHIM_API Result<void> enable_peer_access(const Context &peer) const noexcept;
     CUSHIM_API Result<void> disable_peer_access(const Context &peer) const noexcept;
 
-    // Destroys everything in the device's primary context immediately, whoever created it.
+    // Immediately destroys everything in the device's primary context, including objects of other
+    // code.
     // - Owners of objects in it: their destructors do nothing afterwards. Any other use of them is
     //   undefined; driver 580 crashes in calls on such streams.
     // - Graphs are not in the context: their destructors destroy them and release what they keep.

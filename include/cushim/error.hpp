@@ -116,7 +116,7 @@ class Error {
     // table function would have returned; 0 if CUDA was not involved.
     int status() const noexcept { return status_; }
 
-    // The exported name of the entry point; "" if there is none. Never null.
+    // The exported name of the entry point, or "". Never null.
     const char *entry_point() const noexcept { return entry_point_; }
 
     // The required and the installed version of the driver. With requires_newer_headers both are of

@@ -9,7 +9,7 @@
  * Each kind is a type of its own, so that unsupported operations do not compile:
  *
  *     BinarySemaphore     signalled or not; each signal satisfies one wait
- *     TimelineSemaphore   an increasing number; a wait is for at least a value. Also Direct3D fences
+ *     TimelineSemaphore   an increasing number; a wait is for a minimum. Also Direct3D fences
  *     KeyedMutex          of Direct3D 11: acquired and released with a key
  *     NvSciSemaphore      an NvSciSyncObj
  *

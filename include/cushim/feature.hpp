@@ -102,13 +102,13 @@ CUSHIM_API Text to_text(Feature feature) noexcept;
 // Features are numbered from 0 up to this.
 inline constexpr int feature_count = static_cast<int>(Feature::error_logs) + 1;
 
-// The first version that has the feature; unknown for a value that is no feature.
+// The first version that has the feature; unknown for other values.
 CUSHIM_API Version required_version(Feature feature) noexcept;
 
 // Whether a driver of this version has the feature. An unknown version supports nothing.
 CUSHIM_API bool supports(Version installed, Feature feature) noexcept;
 
-// "green_contexts", the enumerator's own name; "unknown" for a value that is no feature.
+// "green_contexts", the enumerator's own name; "unknown" for other values.
 CUSHIM_API const char *name(Feature feature) noexcept;
 
 } // namespace cushim

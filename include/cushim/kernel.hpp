@@ -161,7 +161,7 @@ struct KernelAttributes {
     int constant_bytes = 0;           // of the module
     int local_bytes = 0;              // per thread
     int max_dynamic_shared_bytes = 0; // that a launch may request
-    int ptx_version = 0;              // of the PTX it was compiled from; 90 is compute capability 9.0
+    int ptx_version = 0;              // of the PTX it was compiled from; 90: capability 9.0
     int binary_version = 0;           // of the machine code, in the same format
 };
 

@@ -44,7 +44,7 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // The compiler's output so far, as far as load() was asked to keep it.
     CUSHIM_API JitLog jit_log() const noexcept;
 
-    // By mangled name; status 500 if there is none. cuLibraryGetKernel.
+    // By mangled name; status 500 if it does not exist. cuLibraryGetKernel.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
     // The same with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>

@@ -56,7 +56,7 @@ class Module : public detail::Shared<Module, CUmodule> {
     // Does not own; the lender must keep the module loaded.
     CUSHIM_API static Module borrow(CUmodule module) noexcept;
 
-    // By mangled name; status 500 if there is none. cuModuleGetFunction.
+    // By mangled name; status 500 if it does not exist. cuModuleGetFunction.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
     // The same with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
@@ -66,7 +66,7 @@ class Module : public detail::Shared<Module, CUmodule> {
     }
 
     // A variable, for copies and kernels; valid as long as the module is loaded. Use a const T for
-    // __constant__ variables. Status 500 if there is none of that name; invalid_argument unless its
+    // __constant__ variables. Status 500 if it does not exist; invalid_argument unless its
     // size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const char *name) const noexcept {
