@@ -57,7 +57,8 @@ class Device {
     // By ordinal, less than count(). cuDeviceGet.
     CUSHIM_API static Result<Device> get(int ordinal) noexcept;
 
-    // The device with this UUID, which another API or process reported. no_device if it does not exist.
+    // The device with this UUID, which another API or process reported. no_device if it does not
+    // exist.
     // cuDeviceGetCount, cuDeviceGet, cuDeviceGetUuid_v2.
     CUSHIM_API static Result<Device> by_uuid(const DeviceUuid &uuid) noexcept;
 

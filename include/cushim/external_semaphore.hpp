@@ -14,8 +14,7 @@
  *     NvSciSemaphore      an NvSciSyncObj
  *
  * signal() and wait() enqueue the operation in a stream of the semaphore's context, and return at
- * once.
- * A later failure is reported by the stream. They can be captured into a graph.
+ * once. A later failure is reported by the stream. They can be captured into a graph.
  *
  * Lifetime: a semaphore must outlive the work that uses it, and the graphs that use it. A
  * successful import owns the file descriptor. If the import fails, `fd` is unchanged after

@@ -9,8 +9,7 @@
  *
  * The receiver states the number of bytes that it expects. It gets exactly these and exactly one
  * descriptor, or an error; additional descriptors are closed. The payload comes from another
- * process:
- * validate it.
+ * process: validate it.
  *
  * A message is the 8 bytes "cushimfd", the size of the payload as a 64-bit integer in native byte
  * order, and the payload. The descriptor is attached to the first byte (SCM_RIGHTS). Programs in

@@ -13,9 +13,8 @@
  *
  * Lifetime: every graph, clone and executable graph keeps alive what its nodes use: kernels,
  * closures, events, semaphores, and memory that is passed as the buffer itself. The owner of a span
- * is unknown:
- * keep it alive with keep_alive(), or yourself. A GrowableBuffer is kept alive, but it must neither
- * move nor shrink while a graph may use it.
+ * is unknown: keep it alive with keep_alive(), or yourself. A GrowableBuffer is kept alive, but it
+ * must neither move nor shrink while a graph may use it.
  *
  * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed.
  * Memory that was allocated in Stream::per_thread() is then freed immediately, not in stream order:
@@ -27,13 +26,12 @@
  * and semaphores, and no closures, has no user object.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
- * it.
- * Different threads may use different graphs at the same time, also clones of one another. This
+ * it. Different threads may use different graphs at the same time, also clones of one another. This
  * copy of cushim destroys, clones and instantiates one graph at a time, and also serialises
  * destroying nodes and adding and setting child graphs: driver 580 corrupts its memory otherwise.
  * Instantiating a large graph therefore delays these calls on other threads. Direct calls of
- * cuGraphDestroy, cuGraphClone,
- * cuGraphInstantiate, cuGraphDestroyNode and cuGraphAddChildGraphNode are not serialised.
+ * cuGraphDestroy, cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode and cuGraphAddChildGraphNode
+ * are not serialised.
  * Context: none required, none changed.
  * Errors: invalid_argument for an empty argument, for a destroyed node, and for a node of another
  * graph; requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.

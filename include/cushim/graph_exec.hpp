@@ -97,8 +97,7 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     CUSHIM_API Api api() const noexcept;
 
     // Enqueues the whole graph. Cannot be captured (not_permitted); use a child graph node for
-    // that.
-    // cuGraphLaunch.
+    // that. cuGraphLaunch.
     CUSHIM_API Result<void> launch(const Stream &stream) const noexcept;
     // Enqueues the preparation that the first launch would do. cuGraphUpload, since CUDA 11.1.
     CUSHIM_API Result<void> upload(const Stream &stream) const noexcept;

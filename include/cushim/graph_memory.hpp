@@ -23,8 +23,7 @@ class GraphMemory {
     std::size_t size() const noexcept { return size_; }
 
     /* Frees, in stream order, the memory that a launch has allocated, if the graph has no node for
-     * that.
-     * The graph can be launched again afterwards. cuMemFreeAsync. */
+     * that. The graph can be launched again afterwards. cuMemFreeAsync. */
     CUSHIM_API Result<void> free(const Stream &stream) const noexcept;
 
   private:

@@ -198,8 +198,7 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     // With a signature. If the driver has parameter information (CUDA 12.4), number and sizes are
     // compared once, here: invalid_argument with both if they differ. Of a library's kernel they
     // are known only in a context: the current one, or an active primary one; otherwise nothing is
-    // compared.
-    // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
+    // compared. cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
         CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));

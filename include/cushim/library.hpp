@@ -56,8 +56,7 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // cuLibraryGetKernelCount, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernel_count() const noexcept;
     // Writes as many kernels as there are and fit into an array of `size`, and returns their
-    // number.
-    // invalid_argument for a null array if there are kernels to write.
+    // number. invalid_argument for a null array if there are kernels to write.
     // cuLibraryGetKernelCount, cuLibraryEnumerateKernels, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernels(AnyKernel *into, std::size_t size) const noexcept;
 

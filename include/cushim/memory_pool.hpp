@@ -96,8 +96,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API Result<void> trim_to(std::size_t bytes) const noexcept;
 
     // Grants others access to all present and future memory of the pool; its own device always has
-    // it.
-    // All grants in one call; no grants: success. cuMemPoolSetAccess.
+    // it. All grants in one call; no grants: success. cuMemPoolSetAccess.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(const AccessGrant &grant) const noexcept {
         return set_access(std::span(&grant, 1));
@@ -107,8 +106,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
 
     /* For another process, which imports the pool and then single allocations of it. Each call
      * returns a new descriptor or handle. Status 1 unless the pool was created exportable in that
-     * way.
-     * cuMemPoolExportToShareableHandle. */
+     * way. cuMemPoolExportToShareableHandle. */
     CUSHIM_API Result<UniqueFd> export_fd() const noexcept;
     // A HANDLE, which the caller must close with CloseHandle.
     CUSHIM_API Result<void *> export_win32() const noexcept;
@@ -176,8 +174,7 @@ class PoolBuffer {
     /* Memory that another process allocated from the imported pool. It must not be used before the
      * exporter's stream has allocated it, nor freed there before it is freed here: order both with
      * interprocess events (ipc.hpp). invalid_argument if the memory is smaller than `size`
-     * elements.
-     * cuMemPoolImportPointer, cuPointerGetAttribute, cuMemFreeAsync. */
+     * elements. cuMemPoolImportPointer, cuPointerGetAttribute, cuMemFreeAsync. */
     static Result<PoolBuffer> import_from(const MemoryPool &pool, const Stream &stream,
                                           const PoolPointer &pointer, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));

@@ -9,8 +9,7 @@
  *
  * An override belongs to the copy of cushim that this code is linked to. The shared libraries are
  * one copy for the whole process. A program or plugin that contains the static library has its own
- * copy:
- * an override affects the calls of its own copy only.
+ * copy: an override affects the calls of its own copy only.
  *
  * Overrides of one entry point must end in the reverse order of their beginning.
  *

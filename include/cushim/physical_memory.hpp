@@ -78,8 +78,7 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     // `size` bytes; must be a multiple of the options' granularity (Granularity::round_up) and not
     // 0, or the call fails with invalid_argument and the numbers. With exportable.fabric,
     // not_permitted if this process is not part of a fabric, even if the device's attribute says
-    // otherwise.
-    // cuMemCreate, cuMemRelease, cuMemGetAllocationGranularity.
+    // otherwise. cuMemCreate, cuMemRelease, cuMemGetAllocationGranularity.
     CUSHIM_API static Result<PhysicalMemory>
     create(Device device, std::size_t size, const PhysicalMemoryOptions &options = {}) noexcept;
 

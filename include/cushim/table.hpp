@@ -10,8 +10,7 @@
  *
  * driver() and runtime() never fail and load nothing. The first call of a function finds the
  * library and the function (loader.hpp). Afterwards a call is one load and one indirect call.
- * Nothing calls
- * cuInit.
+ * Nothing calls cuInit.
  *
  * Threads: any, at any time, also in static constructors.
  * Errors: a function that cannot be forwarded returns a status that says why:

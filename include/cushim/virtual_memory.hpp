@@ -74,10 +74,9 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
     std::size_t size() const noexcept { return value().size; }
 
     /* Sets the access to all mappings in `size` bytes, starting at `offset`; all grants in one
-     * call.
-     * Devices that are not named keep theirs. The part must have no gaps and must contain whole
-     * mappings only, or CUDA returns status 1 and changes nothing. No bytes or no grants: success.
-     * cuMemSetAccess. */
+     * call. Devices that are not named keep theirs. The part must have no gaps and must contain
+     * whole mappings only, or CUDA returns status 1 and changes nothing. No bytes or no grants:
+     * success. cuMemSetAccess. */
     CUSHIM_API Result<void> set_access(std::size_t offset, std::size_t size,
                                        std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(std::size_t offset, std::size_t size,
@@ -111,8 +110,7 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
 
     // Maps `memory` at `offset`, which must be a multiple of the memory's granularity. Status 1 if
     // something is mapped there. invalid_argument with the numbers if it exceeds the range.
-    // cuMemMap,
-    // cuMemUnmap.
+    // cuMemMap, cuMemUnmap.
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory) noexcept;
 

@@ -26,8 +26,11 @@ class Readme(consumer.ConsumerTest):
         """A project of the reader's, and commands that stand for what is installed on the reader's machine."""
         self.folder = install.folder / self.id().rsplit('.', maxsplit=1)[-1]
         (self.folder / 'bin').mkdir(parents=True)
+        shutil.copy(CONSUMERS / 'existing.c', self.folder / 'app.c')
+        shutil.copy(CONSUMERS / 'existing.cu', self.folder / 'app.cu')
         (self.folder / 'app.cpp').write_text(readme.block('cpp'), encoding='utf-8')
         self.command('c++', *arguments.cxx, *consumer.cuda_includes())
+        self.command('cc', *arguments.cc, *consumer.cuda_includes())
         self.command('nvcc', *arguments.nvcc)
         self.command('pkg-config', shutil.which('pkg-config'), f'--define-variable=prefix={install.prefix}')
 
@@ -110,9 +113,26 @@ class Readme(consumer.ConsumerTest):
     def test_existing_cuda_code(self):
         if not arguments.nvcc:
             self.skipTest(arguments.no_nvcc)
-        shutil.copy(CONSUMERS / 'existing.cu', self.folder / 'app.cu')
         self.shell(readme.block('sh', 'nvcc'))
         self.check_existing(self.folder / 'app', False)
+
+    def test_commands_of_the_dropin_page(self):
+        commands = [text for language, text in readme.blocks('src/dropin/README.md') if language == 'sh']
+        self.assertEqual(len(commands), 2)
+        for command in commands:
+            if arguments.nvcc or not command.startswith('nvcc'):
+                with self.subTest(command):
+                    self.shell(command)
+                    self.check_existing(self.folder / 'app', False)
+
+    def test_links_between_pages_exist(self):
+        pages = [page for page in arguments.source.rglob('*.md')
+                 if not page.relative_to(arguments.source).parts[0].startswith(('build', 'subprojects', '.'))]
+        self.assertGreater(len(pages), 10)
+        for page in pages:
+            for link in re.findall(r'\]\(([^)#]+)', page.read_text(encoding='utf-8')):
+                if '://' not in link:
+                    self.assertTrue((page.parent / link).exists(), f'{page}: {link}')
 
 
 if __name__ == '__main__':
