@@ -24,13 +24,12 @@
  * It leaves its outputs unchanged, with these exceptions:
  * - cudaGetDeviceCount writes 0.
  * - Names and texts of errors come from a libcudart, if one is found, or are built in. With a
- * driver,
- *   they include the statuses above that the driver does not know.
+ *   driver, they include the statuses above that the driver does not know.
  * - cudaGetLastError and cudaPeekAtLastError return the last failed call of the thread.
  * - cudaDriverGetVersion and cudaRuntimeGetVersion succeed without a libcudart, as in NVIDIA's
- * static
- *   library: they write the driver's version (0 without a driver) and that of the headers (with
- *   headers of CUDA 11 and no driver: 35). runtime_version() says whether there is a libcudart.
+ *   static library: they write the driver's version (0 without a driver) and that of the headers
+ *   (with headers of CUDA 11 and no driver: 35). runtime_version() says whether there is a
+ *   libcudart.
  *
  * Requires CUDA headers 11.4 or newer. Drivers older than 11.4 work as far as they have the
  * functions.
