@@ -156,7 +156,7 @@ class PoolMemory : public Owner<Memory> {
  * The memory is allocated and freed in stream order. The buffer may be destroyed while that stream
  * still uses it; work in other streams must be ordered before the free with Stream::wait_event().
  *
- * Threads, context and errors: see DeviceBuffer::allocate_async(). */
+ * Threads, context and errors: see DeviceBuffer. */
 template <AllocatableType T>
 class PoolBuffer {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
