@@ -1,4 +1,4 @@
-/* Who may do what with memory of virtual memory management and of pools. */
+/* Access rights of devices and the host to mapped and pooled memory. */
 #ifndef CUSHIM_ACCESS_HPP
 #define CUSHIM_ACCESS_HPP
 
@@ -11,18 +11,18 @@ namespace cushim {
 enum class AccessFlags : unsigned char { none = 0, read = 1, read_write = 3 };
 CUSHIM_API Text to_text(AccessFlags flags) noexcept;
 
-// What a device, or the host, may do with what is mapped.
+// Grants a device, or the host, access to memory.
 class AccessGrant {
   public:
     AccessGrant(Device device, AccessFlags flags) noexcept
         : AccessGrant(CU_MEM_LOCATION_TYPE_DEVICE, device.native(), flags) {}
-    // For memory that lies on the host, on this NUMA node. CUDA 12.2.
+    // For memory on the host, on this NUMA node. Requires CUDA 12.2.
     static AccessGrant host_numa(int node, AccessFlags flags) noexcept {
         return {static_cast<CUmemLocationType>(3), node, flags};
     }
 
     const CUmemAccessDesc &native() const noexcept { return native_; }
-    // Whether both are about the same device or node.
+    // Whether both name the same device or node.
     bool same_accessor(const AccessGrant &other) const noexcept {
         return native_.location.type == other.native_.location.type &&
                native_.location.id == other.native_.location.id;

@@ -1,23 +1,24 @@
-/* Capture: what is queued in a stream becomes a graph instead of being run.
+/* Stream capture: work enqueued in a stream becomes a graph instead of running.
  *
  *     CUSHIM_TRY(const Graph graph, stream.capture([&]() -> Result<void> {
  *         CUSHIM_TRY_VOID(copy(stream, device, host));
  *         return kernel.launch(stream, config, device, n);
  *     }));
  *
- * A capture takes in other streams that wait for an event which was recorded in it (fork); they must be waited
- * for in turn before it ends (join).
+ * Another stream joins the capture when it waits for an event that was recorded in it (fork). The
+ * captured stream must wait for every such stream before the capture ends (join).
  *
- * Captured work keeps nothing alive but closures of Stream::launch_host_function(): what else it uses is kept
- * with Graph::keep_alive(), or by the caller.
+ * Lifetime: captured work keeps nothing alive except closures of Stream::launch_host_function().
+ * Keep everything else alive with Graph::keep_alive(), or yourself.
  *
- * Every end ends the capture, whatever it answers: invalid_argument where what begin_capture_to() began is ended by
- * end_capture(), or to another graph. A capture that CUDA's own call began, into a graph that no Graph owns, is not
- * to be ended by end_capture(), which would own it.
+ * Threads: a capture must end on the thread where it began, unless its mode is relaxed. On another
+ * thread it ends with status 908, and the captured work is lost.
+ * Errors: every function that ends a capture ends it, even on failure. Ending a capture of
+ * begin_capture_to() with end_capture(), or with a different graph, is invalid_argument. Do not
+ * call end_capture() for a capture that cuStreamBeginCaptureToGraph began into a graph that no
+ * Graph owns: it would own that graph.
  *
- * Threads: a capture ends on the thread where it began, unless its mode is relaxed. On another one it ends, too, but
- * what was captured is lost: status 908.
- * Entry points: cuStreamBeginCapture_v2 (CUDA 10.1), cuStreamEndCapture, cuStreamIsCapturing (CUDA 10.0),
+ * cuStreamBeginCapture_v2 (CUDA 10.1), cuStreamEndCapture, cuStreamIsCapturing (CUDA 10.0),
  * cuStreamBeginCaptureToGraph (CUDA 12.3).
  */
 #ifndef CUSHIM_CAPTURE_HPP
@@ -32,10 +33,10 @@ namespace detail {
 
 CUSHIM_API Result<void> begin_capture(Api api, const Stream &stream, CaptureMode mode) noexcept;
 CUSHIM_API Result<Graph> end_capture(Api api, const Stream &stream) noexcept;
-// Tells the teardown sink, but for captures that were ruined before, or left unjoined.
+// Reports to the teardown sink, except for captures that were already invalidated or are unjoined.
 CUSHIM_API void report_unheard(const Error &error) noexcept;
 
-// What f() answers, without its value.
+// The success or failure of f(), without its value.
 template <class F>
 Result<void> answer_of(F &f) {
     if constexpr (std::is_void_v<std::invoke_result_t<F &>>) {
@@ -50,7 +51,7 @@ Result<void> answer_of(F &f) {
     }
 }
 
-// Calls f(), and then end() on every path, exceptions included. The first error is the answer; a second one
+// Calls f(), then end() on every path, exceptions included. Returns the first error; a second one
 // goes to the teardown sink.
 template <class F, class End>
 auto captured(F &f, End end) -> decltype(end()) {
@@ -58,7 +59,7 @@ auto captured(F &f, End end) -> decltype(end()) {
         End *end;
         ~Scope() {
             if (end != nullptr) {
-                const auto ended = (*end)(); // and what was captured goes
+                const auto ended = (*end)(); // the captured work is discarded
                 if (!ended) {
                     report_unheard(ended.error());
                 }
@@ -79,7 +80,7 @@ auto captured(F &f, End end) -> decltype(end()) {
 
 template <class F>
 Result<Graph> capture(Api api, const Stream &stream, CaptureMode mode, F &f) {
-    const Stream kept = stream.share(); // whatever f() does with `stream`
+    const Stream kept = stream.share(); // f() may destroy `stream`
     CUSHIM_TRY_VOID(begin_capture(api, kept, mode));
     return captured(f, [&]() noexcept { return end_capture(api, kept); });
 }
@@ -99,7 +100,7 @@ Result<Graph> Stream::capture(F &&f) const {
 template <class F>
 Result<void> Stream::capture_to(const Graph &graph, const GraphDependencies &dependencies,
                                 CaptureMode mode, F &&f) const {
-    const Stream kept = share(); // whatever f() does with this one, and with `graph`
+    const Stream kept = share(); // f() may destroy this stream and `graph`
     const Graph to = graph.share();
     CUSHIM_TRY_VOID(kept.begin_capture_to(to, dependencies, mode));
     return detail::captured(f, [&]() noexcept { return kept.end_capture_to(to); });

@@ -1,4 +1,4 @@
-/* Which calls may be made while a stream is captured, and how a capture stands. */
+/* The modes of a stream capture, and its status. */
 #ifndef CUSHIM_CAPTURE_MODE_HPP
 #define CUSHIM_CAPTURE_MODE_HPP
 
@@ -7,19 +7,19 @@
 
 namespace cushim {
 
-/* Calls that a capture cannot contain (allocating, waiting, and the like) fail with 900 and ruin captures:
- * CUDA's own numbers. */
+/* During a capture, calls that it cannot contain (allocation, synchronization) fail with 900 and
+ * invalidate it. The mode says on which threads. The values are those of CUDA. */
 enum class CaptureMode : unsigned char {
-    global = 0,     // such calls of any thread, as long as one captures in this mode
-    per_thread = 1, // such calls of the thread that began the capture: CUDA's thread-local mode
-    relaxed = 2     // none; and any thread may end it
+    global = 0,     // on every thread, as long as any capture in this mode is active
+    per_thread = 1, // on the thread that began the capture (CUDA: thread local)
+    relaxed = 2     // on no thread; any thread may end the capture
 };
 CUSHIM_API Text to_text(CaptureMode mode) noexcept;
 
 enum class CaptureStatus : unsigned char {
     none = 0,
     active = 1,
-    invalidated = 2 // ruined by an error; to be ended still
+    invalidated = 2 // invalidated by an error; must still be ended
 };
 CUSHIM_API Text to_text(CaptureStatus status) noexcept;
 

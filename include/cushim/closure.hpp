@@ -1,4 +1,4 @@
-/* Callables on their way to CUDA, which takes a function and a pointer. */
+/* Callables that are passed to CUDA as a function and a pointer. */
 #ifndef CUSHIM_CLOSURE_HPP
 #define CUSHIM_CLOSURE_HPP
 
@@ -9,9 +9,9 @@
 
 namespace cushim::detail {
 
-// A callable of the host's that somebody owns, without its type.
+// An owned host callable without its type.
 struct Closure {
-    void *object = nullptr; // null where there was no memory for it, or copying it threw
+    void *object = nullptr; // null if out of memory, or if copying it threw
     void (*call)(void *object) noexcept = nullptr;
     void (*destroy)(void *object) noexcept = nullptr;
 };
@@ -20,7 +20,7 @@ template <class Function>
 concept HostFunction = std::is_invocable_v < std::decay_t<Function>
 & > ;
 
-// Null where there is no memory for it, or where copying it throws.
+// Null if out of memory, or if copying the function throws.
 template <class Object, class Function>
 void *new_callable(Function &&function) noexcept {
 #if defined(__cpp_exceptions)
@@ -34,7 +34,7 @@ void *new_callable(Function &&function) noexcept {
 #endif
 }
 
-// Whoever gets it destroys it.
+// The receiver must destroy the closure.
 template <HostFunction Function>
 Closure make_closure(Function &&function) noexcept {
     using Object = std::decay_t<Function>;

@@ -1,4 +1,5 @@
-/* Code for devices: what modules and libraries are loaded from, and how PTX among it is compiled. */
+/* Device code: the images that modules and libraries are loaded from, and the options of the JIT
+ * compiler. */
 #ifndef CUSHIM_CODE_HPP
 #define CUSHIM_CODE_HPP
 
@@ -12,19 +13,19 @@ namespace detail {
 class JitSession;
 } // namespace detail
 
-/* An image: PTX text, a cubin or a fatbin. A view: the bytes are the caller's, are read while the
- * image is loaded, and may go afterwards. */
+/* A code image: PTX text, a cubin or a fatbin. A view: the caller's bytes are read while the image
+ * is loaded, and are not needed afterwards. */
 class CodeImage {
   public:
     // PTX that ends with a NUL.
     CodeImage(const char *text) noexcept : data_(text) {}
 
-    // So many bytes of any kind; PTX needs no NUL at its end. Those that tell their own size, and tell
-    // more than there is, are refused.
+    // `size` bytes of any kind; PTX needs no NUL. An image whose own size field exceeds `size` is
+    // rejected.
     CodeImage(const void *data, std::size_t size) noexcept : data_(data), size_(size) {}
 
-    // What only itself tells the size of, such as a fatbin that a compiler put into the program. CUDA
-    // reads as far as it says.
+    // An image of unknown size, such as a fatbin that a compiler put into the program. CUDA reads
+    // as many bytes as the image states.
     static CodeImage unsized(const void *data) noexcept { return {data, unknown}; }
 
     static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
@@ -37,21 +38,21 @@ class CodeImage {
     std::size_t size_ = unknown;
 };
 
-/* For the just-in-time compiler: what is machine code already is loaded as it is. */
+/* For the JIT compiler. Machine code is loaded unchanged. */
 struct JitOptions {
-    unsigned int max_registers = 0;      // of a thread; 0: as many as the compiler finds best
+    unsigned int max_registers = 0;      // per thread; 0: the compiler chooses
     unsigned int optimization_level = 4; // 0 to 4
     ComputeCapability target = {};       // 0.0: that of the device
     bool debug_info = false;             // for debuggers
     bool line_info = false;              // for profilers
-    bool verbose = false;                // tells of registers and memory in the info log
-    // Room for what the compiler says, in bytes; 0: it is not asked. What is longer is cut.
-    std::size_t info_log_size = 8192; // asked only where there is a JitLog to put it in
+    bool verbose = false;                // writes register and memory use to the info log
+    // Capacity of the logs in bytes; 0: no log is requested. Longer logs are truncated.
+    std::size_t info_log_size = 8192; // requested only if there is a JitLog
     std::size_t error_log_size = 8192;
 };
 
-/* What the compiler said. Empty until a load puts something in, on success and on failure. The error
- * log is part of the message of the error, too.
+/* The output of the JIT compiler. Empty until a load fills it, on success or failure. The error's
+ * message contains the error log, too.
  *
  * Threads: as for an int. */
 class JitLog {
@@ -71,7 +72,7 @@ class JitLog {
     }
     ~JitLog() { clear(); }
 
-    // Lines of text; never null. Valid until something else is put in.
+    // Lines of text; never null. Valid until the log is filled again or cleared.
     const char *info() const noexcept { return texts_ != nullptr ? texts_ : ""; }
     const char *error() const noexcept { return texts_ != nullptr ? texts_ + error_at_ : ""; }
 
@@ -80,7 +81,7 @@ class JitLog {
   private:
     friend class detail::JitSession;
 
-    char *texts_ = nullptr; // both, each with its NUL
+    char *texts_ = nullptr; // both logs, each with its NUL
     std::size_t error_at_ = 0;
 };
 

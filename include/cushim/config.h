@@ -1,4 +1,4 @@
-/* What every public header of cushim needs: visibility, and the one atomic load on the call path.
+/* The base of all public headers: visibility, and the atomic load of a slot.
  *
  * Usable from C11 and C++20. Includes nothing.
  */
@@ -12,14 +12,14 @@
 #else
 #define CUSHIM_DETAIL_LANGUAGE 202002L
 #endif
-/* Newer than C++17, since the first compilers with C++20 tell a number between the two. */
+/* Not "C++20": the first compilers with C++20 report a number between C++17 and C++20. */
 #if CUSHIM_DETAIL_LANGUAGE <= 201703L
 #error "cushim needs C++20: compile with -std=c++20 or /std:c++20, or newer."
 #endif
 
-/* CUSHIM_CORE_API marks what the library cushim-core exports (loader and tables), CUSHIM_API what
- * the library cushim exports (wrappers). Users of the static libraries define CUSHIM_STATIC; the
- * Meson dependency, the pkg-config files and the CMake targets do it for them. */
+/* CUSHIM_CORE_API marks the exports of the library cushim-core (loader and tables), CUSHIM_API
+ * those of the library cushim (wrappers). Users of the static libraries must define CUSHIM_STATIC;
+ * the Meson dependency, the pkg-config files and the CMake targets do so. */
 #if defined(_WIN32) && !defined(CUSHIM_STATIC)
 #ifdef CUSHIM_BUILDING_CORE
 #define CUSHIM_CORE_API __declspec(dllexport)
@@ -35,8 +35,8 @@
 #define CUSHIM_CORE_API
 #define CUSHIM_API
 #elif defined(__GNUC__) && defined(CUSHIM_STATIC)
-/* Hidden: a shared library that contains cushim does not export it by accident, and slots are
- * reached without a detour through the global offset table. */
+/* Hidden: a shared library that contains cushim does not export it, and slots are accessed without
+ * the global offset table. */
 #define CUSHIM_CORE_API __attribute__((visibility("hidden")))
 #define CUSHIM_API __attribute__((visibility("hidden")))
 #elif defined(__GNUC__)
@@ -47,9 +47,9 @@
 #define CUSHIM_API
 #endif
 
-/* Keeps inline functions to the program or library that they are compiled into. With the static
- * libraries, two libraries of one process may each have a cushim of their own: the inline functions
- * of one must not serve the other. */
+/* Keeps inline functions local to the program or library that they are compiled into. With the
+ * static libraries, two libraries of one process may each contain a cushim, and must not use each
+ * other's inline functions. */
 #if defined(__GNUC__) && defined(CUSHIM_STATIC) && !defined(_WIN32)
 #define CUSHIM_LOCAL __attribute__((visibility("hidden")))
 #define CUSHIM_LOCAL_BEGIN _Pragma("GCC visibility push(hidden)")
@@ -66,8 +66,8 @@
 #define CUSHIM_NOEXCEPT
 #endif
 
-/* Reads a slot of a table. Acquire, since the first call on another thread publishes it: whoever
- * sees the pointer must also see the library that it points into. On x86 and with the default
+/* Reads a slot of a table. Acquire, because the first call on another thread publishes it: a thread
+ * that sees the pointer must also see the library that it points into. On x86 and with the default
  * memory model of MSVC that is a plain load. */
 #if defined(__GNUC__)
 #define CUSHIM_LOAD_SLOT(slot) __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)

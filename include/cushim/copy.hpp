@@ -1,27 +1,27 @@
 /* Copies and fills of linear memory.
  *
- * Each takes first what it runs by: a Context, and then it is done when the call returns; or a
- * Stream, and then it is queued there, and all of the memory, source and destination, must live and
- * stay untouched until the stream has got past it.
- *
  *     copy(context, buffer.span(), values)                 waits
- *     copy(stream, buffer.span(), pinned.span())           is queued
+ *     copy(stream, buffer.span(), pinned.span())           enqueues
  *
- * By a Context it runs in that one's legacy stream: after all that is queued in its blocking
- * streams by then. Work in non-blocking streams must be waited for before.
+ * With a Context, the operation has completed when the call returns. It runs in the legacy stream
+ * of that context, after all work enqueued in its blocking streams. Work in non-blocking streams
+ * must be waited for before.
  *
- * By a Stream and with host memory that is not pinned, the call itself may wait until the stream
- * gets there; do not rely on it.
+ * With a Stream, the operation is enqueued. Source and destination must stay alive and unchanged
+ * until the stream has passed it. If the host memory is not pinned, the call may wait until the
+ * stream reaches it.
  *
- * Source and destination have the same number of elements, else invalid_argument with both numbers;
- * copies of nothing never reach CUDA. Ranges must not overlap. Device memory may be of any context
- * and device of the process.
+ * Source and destination must have the same number of elements, or the call fails with
+ * invalid_argument and both numbers. They must not overlap. Empty copies make no CUDA call. Device
+ * memory may belong to any context and device of the process.
  *
- * Threads: any. Needs no current context and does not change it, but that the streams legacy() and
- * per_thread() are those of whatever context is current. Copies into a stream are queued with its context
- * current, since CUDA refuses some by what is: cuCtxGetCurrent and, where another one is, cuCtxPushCurrent_v2,
- * cuCtxPopCurrent_v2; of a borrowed stream cuStreamGetCtx, since CUDA 9.2.
- * Errors: invalid_argument, and what earlier work failed with.
+ * Threads: any.
+ * Context: none required, none changed. legacy() and per_thread() refer to the context that is
+ * current when they are used. A stream's own context is current while work is enqueued in it,
+ * because CUDA rejects some copies otherwise: cuCtxGetCurrent and, if necessary,
+ * cuCtxPushCurrent_v2, cuCtxPopCurrent_v2; for a borrowed stream cuStreamGetCtx (CUDA 9.2).
+ * Errors: invalid_argument; the status of the CUDA call, which may report a failure of earlier
+ * asynchronous work.
  */
 #ifndef CUSHIM_COPY_HPP
 #define CUSHIM_COPY_HPP
@@ -42,7 +42,7 @@ enum class CopyKind : unsigned char { host_to_device, device_to_host, device_to_
 struct Copy {
     CopyKind kind;
     unsigned long long to;   // an address, of the host or the device
-    unsigned long long from; // likewise
+    unsigned long long from; // the same
     std::size_t to_size;     // elements
     std::size_t from_size;
     std::size_t element_size; // bytes
@@ -51,7 +51,7 @@ struct Copy {
 CUSHIM_API Result<void> copy(const Context &context, const Copy &copy) noexcept;
 CUSHIM_API Result<void> copy(const Stream &stream, const Copy &copy) noexcept;
 
-// One, two or four bytes, repeated.
+// A value of one, two or four bytes.
 struct Fill {
     CUdeviceptr to;
     std::size_t size; // elements
@@ -69,8 +69,8 @@ inline unsigned long long address_of(const void *pointer) noexcept {
     return reinterpret_cast<unsigned long long>(pointer);
 }
 
-/* What copies, fills and nodes of graphs see of memory: what span() gives of a buffer, a std::span of a contiguous
- * range. Views are left as they are. */
+/* The view of memory that copies, fills and graph nodes use: span() of a buffer, a std::span of a
+ * contiguous range. Views are unchanged. */
 template <class Memory>
 auto view_of(Memory &memory) noexcept {
     if constexpr (requires { memory.span(); }) {
@@ -109,18 +109,18 @@ unsigned int bits_of(const T &value) noexcept {
 
 } // namespace detail
 
-// What the compiler is not to deduce from: the destination says what T is.
+// Not deduced: the destination determines T.
 template <class T>
 using SourceSpan = std::span<const std::type_identity_t<T>>;
 
-// What may be written to, and what CUDA can repeat.
+// Types that can be written, and types that fill() can repeat.
 template <class T>
 concept WritableDeviceType = DeviceType<T> && !std::is_const_v<T>;
 template <class T>
 concept FillableDeviceType = WritableDeviceType<T> &&
     (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
 
-/* To the device.
+/* Host to device.
  * cuMemcpyHtoD_v2, cuStreamSynchronize; cuMemcpyHtoDAsync_v2. Since CUDA 3.2. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept {
@@ -128,7 +128,7 @@ Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept
                               detail::address_of(from.data()), to.size(), from.size(), sizeof(T)});
 }
 
-/* To the host.
+/* Device to host.
  * cuMemcpyDtoH_v2; cuMemcpyDtoHAsync_v2. Since CUDA 3.2. */
 template <detail::CopyWay Way, WritableDeviceType T, std::size_t Size>
 Result<void> copy(const Way &way, std::span<T, Size> to,
@@ -137,7 +137,7 @@ Result<void> copy(const Way &way, std::span<T, Size> to,
                               from.address(), to.size(), from.size(), sizeof(T)});
 }
 
-/* Within the device, and from one to another.
+/* Within a device, and between devices.
  * cuMemcpy, cuStreamSynchronize; cuMemcpyAsync. Since CUDA 4.0. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to,
@@ -146,17 +146,17 @@ Result<void> copy(const Way &way, DeviceSpan<T> to,
                               to.size(), from.size(), sizeof(T)});
 }
 
-/* Every element becomes `value`, which has one, two or four bytes; the memory begins at a multiple
- * of them. cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async, by a Context cuStreamSynchronize,
- * too. Since CUDA 3.2. */
+/* Sets every element to `value`, which has one, two or four bytes; the address must be a multiple
+ * of that size. cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; with a Context also
+ * cuStreamSynchronize. Since CUDA 3.2. */
 template <detail::CopyWay Way, FillableDeviceType T>
 Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
     return detail::fill(way, {to.address(), to.size(), static_cast<unsigned int>(sizeof(T)),
                               detail::bits_of(value)});
 }
 
-/* The same with buffers and contiguous ranges in place of their spans: copy(stream, buffer, vector). What a range
- * holds must outlive work in a stream. */
+/* The same for buffers and contiguous ranges: copy(stream, buffer, vector). A range must outlive
+ * the work in a stream. */
 template <detail::CopyWay Way, detail::MemoryWithView To, class From>
 requires requires(const Way &way, detail::ViewOf<To> to, detail::ViewOf<const From> from) {
     copy(way, to, from);

@@ -1,13 +1,12 @@
-/* Copies and fills of memory that has rows and layers: as copy.hpp's, with views in place of spans.
+/* Copies and fills of memory with rows and layers. The contract is that of copy.hpp.
  *
  *     copy(context, image.span(), pixels)      waits
- *     copy(stream, image.span(), pixels)       is queued
+ *     copy(stream, image.span(), pixels)       enqueues
  *
- * Source and destination have the same extent, else invalid_argument with the numbers of both; they
- * may have other pitches. What is between the rows is neither read nor written. A pitch of more
- * than CU_DEVICE_ATTRIBUTE_MAX_PITCH is status 1. All that copy.hpp says of linear memory holds
- * here, too: ranges are rows then. Those of source and destination may lie between each other, as the
- * two halves of an image do, but must not overlap: invalid_argument.
+ * Source and destination must have the same extent, or the call fails with invalid_argument and
+ * both extents. Their pitches may differ; the bytes between rows are neither read nor written. Rows
+ * of source and destination may alternate, as the halves of an image do, but must not overlap
+ * (invalid_argument). A pitch that exceeds CU_DEVICE_ATTRIBUTE_MAX_PITCH fails with status 1.
  */
 #ifndef CUSHIM_COPY_2D_HPP
 #define CUSHIM_COPY_2D_HPP
@@ -28,7 +27,7 @@ struct PitchedCopy {
 CUSHIM_API Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept;
 CUSHIM_API Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept;
 
-// One, two or four bytes, repeated.
+// A value of one, two or four bytes.
 struct PitchedFill {
     PitchedView to;
     ElementType element;
@@ -40,7 +39,7 @@ CUSHIM_API Result<void> fill(const Stream &stream, const PitchedFill &fill) noex
 
 } // namespace detail
 
-/* To the device.
+/* Host to device.
  * One layer: cuMemcpy2DUnaligned_v2, cuStreamSynchronize; cuMemcpy2DAsync_v2. More: cuMemcpy3D_v2,
  * cuStreamSynchronize; cuMemcpy3DAsync_v2. Since CUDA 3.2. */
 template <detail::CopyWay Way, WritableDeviceType T>
@@ -52,7 +51,7 @@ Result<void> copy(const Way &way, const DevicePitchedSpan<T> &to,
                                                  {sizeof(T), alignof(T)}});
 }
 
-/* To the host. The same calls, without cuStreamSynchronize. */
+/* Device to host. The same calls, without cuStreamSynchronize. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, const HostPitchedSpan<T> &to,
                   const DevicePitchedSpan<const std::type_identity_t<T>> &from) noexcept {
@@ -62,7 +61,7 @@ Result<void> copy(const Way &way, const HostPitchedSpan<T> &to,
                                                  {sizeof(T), alignof(T)}});
 }
 
-/* Within the device, and from one to another. The same calls as to the device. */
+/* Within a device, and between devices. The same calls as host to device. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, const DevicePitchedSpan<T> &to,
                   const DevicePitchedSpan<const std::type_identity_t<T>> &from) noexcept {
@@ -72,9 +71,9 @@ Result<void> copy(const Way &way, const DevicePitchedSpan<T> &to,
                                                  {sizeof(T), alignof(T)}});
 }
 
-/* Every element becomes `value`, which has one, two or four bytes; rows begin at multiples of them.
- * cuMemsetD2D8Async, cuMemsetD2D16Async, cuMemsetD2D32Async, once for each layer where there is
- * room between them; by a Context cuStreamSynchronize, too. Since CUDA 3.2. */
+/* Sets every element to `value`, which has one, two or four bytes; each row must begin at a
+ * multiple of that size. cuMemsetD2D8Async, cuMemsetD2D16Async, cuMemsetD2D32Async, once per layer
+ * if layers are not adjacent; with a Context also cuStreamSynchronize. Since CUDA 3.2. */
 template <detail::CopyWay Way, FillableDeviceType T>
 Result<void> fill(const Way &way, const DevicePitchedSpan<T> &to,
                   const std::type_identity_t<T> &value) noexcept {

@@ -1,5 +1,5 @@
-/* All of cushim, except for printing.hpp (operator<<, std::formatter). A program that needs one thing
- * includes the header of that thing instead: it is parsed faster. */
+/* All of cushim, except for printing.hpp (operator<<, std::formatter). A program that needs one
+ * thing includes the header of that thing instead: it is parsed faster. */
 #ifndef CUSHIM_CUSHIM_HPP
 #define CUSHIM_CUSHIM_HPP
 

@@ -1,4 +1,4 @@
-/* CUDA devices: which there are, what they are called, what they can do. */
+/* CUDA devices: their number, names and properties. */
 #ifndef CUSHIM_DEVICE_HPP
 #define CUSHIM_DEVICE_HPP
 
@@ -25,7 +25,7 @@ struct MemoryInfo {
     std::size_t total = 0;
 };
 
-// A text that CUDA gives, held in itself.
+// A text returned by CUDA, stored in the object.
 template <std::size_t Size>
 struct DeviceText {
     char characters[Size] = {};
@@ -35,57 +35,58 @@ struct DeviceText {
 using DeviceName = DeviceText<256>;
 using PciBusId = DeviceText<16>; // "0000:3b:00.0"
 
-// The 16 bytes that name a device on every machine and in every process, and in other APIs.
+// The 16 bytes that identify a device across machines, processes and APIs.
 struct DeviceUuid {
     unsigned char bytes[16] = {};
 
     friend bool operator==(const DeviceUuid &, const DeviceUuid &) = default;
 };
 
-/* One CUDA device. A plain value: copy it, share it, throw it away.
+/* A CUDA device. A plain value without ownership; the factories initialise the driver (init.hpp).
  *
- * The factories initialise the driver (init.hpp). Nothing here needs or changes a current context,
- * except that memory_info() says what it does.
- *
- * Errors: library_not_found, stub_library, no_device, and what the calls answer.
- * Threads: any. Since CUDA 2.0 where nothing else is said. */
+ * Threads: any.
+ * Context: none required, none changed.
+ * Errors: library_not_found, stub_library, no_device; the status of the CUDA call.
+ * Requires CUDA 2.0 unless stated otherwise. */
 class Device {
   public:
-    // How many there are; 0 is not an error, CUDA's own "no device" is one. cuDeviceGetCount.
+    // The number of devices. 0 is a success; if CUDA itself reports no device, no_device.
+    // cuDeviceGetCount.
     CUSHIM_API static Result<int> count() noexcept;
 
-    // By number, from 0 up to count(). cuDeviceGet.
+    // By ordinal, less than count(). cuDeviceGet.
     CUSHIM_API static Result<Device> get(int ordinal) noexcept;
 
-    // The device of this UUID: how it is found again that another API or process named. Kind
-    // no_device where there is none. cuDeviceGetCount, cuDeviceGet, cuDeviceGetUuid_v2.
+    // The device with this UUID, which another API or process reported. no_device if it does not
+    // exist.
+    // cuDeviceGetCount, cuDeviceGet, cuDeviceGetUuid_v2.
     CUSHIM_API static Result<Device> by_uuid(const DeviceUuid &uuid) noexcept;
 
     // "0000:3b:00.0" or "3b:00.0". cuDeviceGetByPCIBusId, since CUDA 4.1.
     CUSHIM_API static Result<Device> by_pci_bus_id(const char *id) noexcept;
 
-    // Of a CUdevice that the caller has from CUDA.
+    // From a CUdevice that CUDA returned.
     static constexpr Device from_native(CUdevice native) noexcept { return Device(native); }
     constexpr CUdevice native() const noexcept { return native_; }
 
     // cuDeviceGetName.
     CUSHIM_API Result<DeviceName> name() const noexcept;
-    // Of the MIG instance where it is one. cuDeviceGetUuid_v2, since CUDA 11.4.
+    // Of the MIG instance, if it is one. cuDeviceGetUuid_v2, since CUDA 11.4.
     CUSHIM_API Result<DeviceUuid> uuid() const noexcept;
     // cuDeviceGetPCIBusId, since CUDA 4.1.
     CUSHIM_API Result<PciBusId> pci_bus_id() const noexcept;
-    // cuDeviceGetAttribute. A driver that is older than the attribute answers status 1.
+    // cuDeviceGetAttribute. Status 1 if the driver is older than the attribute.
     CUSHIM_API Result<int> attribute(CUdevice_attribute attribute) const noexcept;
     CUSHIM_API Result<ComputeCapability> compute_capability() const noexcept;
 
     // In bytes. cuDeviceTotalMem_v2.
     CUSHIM_API Result<std::size_t> total_memory() const noexcept;
-    // Of this device, whatever is current: retains its primary context for the time of the call,
-    // which is quick where the process uses the device already. cuDevicePrimaryCtxRetain,
-    // cuMemGetInfo_v2, cuDevicePrimaryCtxRelease_v2, since CUDA 7.0.
+    // Of this device. Retains its primary context during the call, which is fast if the process
+    // already uses the device. cuDevicePrimaryCtxRetain, cuMemGetInfo_v2,
+    // cuDevicePrimaryCtxRelease_v2, since CUDA 7.0.
     CUSHIM_API Result<MemoryInfo> memory_info() const noexcept;
 
-    // Whether kernels on this device can access memory of the other. cuDeviceCanAccessPeer.
+    // Whether kernels on this device can access memory of the peer. cuDeviceCanAccessPeer.
     CUSHIM_API Result<bool> can_access(Device peer) const noexcept;
     // cuDeviceGetP2PAttribute, since CUDA 8.0.
     CUSHIM_API Result<int> peer_attribute(CUdevice_P2PAttribute attribute,

@@ -1,4 +1,4 @@
-/* Device memory that is owned: ordinary, and stream-ordered. */
+/* Owned device memory: allocated immediately, or in stream order. */
 #ifndef CUSHIM_DEVICE_BUFFER_HPP
 #define CUSHIM_DEVICE_BUFFER_HPP
 
@@ -13,7 +13,7 @@
 namespace cushim {
 namespace detail {
 
-// What buffers are behind their T: `size` in bytes.
+// A buffer without its element type; `size` is in bytes.
 struct Memory {
     CUdeviceptr native = 0;
     std::size_t size = 0;
@@ -39,22 +39,25 @@ class DeviceMemory : public Owner<Memory> {
 
 } // namespace detail
 
-/* `size()` elements of T in device memory, uninitialised, freed with their owner. An empty buffer
- * is valid, has a null address, and never reaches CUDA.
+/* `size()` uninitialised elements of T in device memory. A buffer with no elements is valid, has a
+ * null address, and makes no CUDA call. A const buffer keeps its memory, as a const pointer does;
+ * its elements can be written.
  *
- * When its owner goes, allocate()'s memory is freed at once: work that is queued and uses it must
- * be done by then, or release_after() says what to wait for. allocate_async()'s is freed in order
- * of the stream that it was allocated in: its owner may go at once, and only work in other streams
- * that uses it must be waited for there first (Stream::wait_event). A const buffer is one that
- * keeps its memory, as a const pointer is; its elements can be written.
+ * Memory from allocate() is freed immediately on destruction. All work that uses it must have
+ * completed, or be named with release_after().
  *
- * Threads: the rules of handle.hpp. Needs no current context and does not change it, but that the
- * streams legacy() and per_thread() are those of whatever context is current; memory that was
- * allocated in per_thread() goes on the thread where that was done, and memory of legacy() cannot go
- * while a blocking stream of its context is being captured, nor a stream's memory while that stream is
- * itself: a failure of the teardown (status 906, or 1), after which it is still there, and the capture is
- * valid. After Context::reset_primary() memory of pools is not given back. Errors: out_of_memory;
- * invalid_argument where the bytes of `size` elements are more than a size_t holds. */
+ * Memory from allocate_async() is freed in stream order, in the stream it was allocated in. The
+ * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
+ * before the free with Stream::wait_event().
+ *
+ * Threads: see handle.hpp. Memory allocated in per_thread() must be destroyed on the same thread.
+ * Context: none required, none changed. legacy() and per_thread() refer to the context that is
+ * current when they are used.
+ * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. Destruction
+ * fails (status 906 or 1, to the teardown sink) for memory of legacy() while a blocking stream of
+ * its context is being captured, and for memory of a stream that is being captured. The memory
+ * remains allocated, and the capture stays valid. After Context::reset_primary() pool memory is not
+ * freed. */
 template <AllocatableType T>
 class DeviceBuffer {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -68,15 +71,16 @@ class DeviceBuffer {
         return detail::DeviceMemory::allocate(context, bytes).transform(own);
     }
 
-    // In order of the stream, which the buffer keeps alive: work that is queued there after this
-    // may use it. cuMemAllocAsync, cuMemFreeAsync; for a borrowed stream cuStreamGetCtx. Since CUDA 11.2;
-    // devices with memory pools.
+    // In stream order: work enqueued in the stream after this call may use the memory. The buffer
+    // keeps the stream alive. cuMemAllocAsync, cuMemFreeAsync; for a borrowed stream
+    // cuStreamGetCtx.
+    // Since CUDA 11.2, on devices with memory pools.
     static Result<DeviceBuffer> allocate_async(const Stream &stream, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return detail::DeviceMemory::allocate_async(stream, bytes).transform(own);
     }
 
-    // A copy of the values, which is there when the call returns. As allocate() and copy().
+    // A copy of the values, complete when the call returns. Calls allocate() and copy().
     static Result<DeviceBuffer> copy_of(const Context &context,
                                         std::span<const T> values) noexcept {
         CUSHIM_TRY(DeviceBuffer buffer, allocate(context, values.size()));
@@ -84,7 +88,7 @@ class DeviceBuffer {
         return buffer;
     }
 
-    // Takes over memory of that context that cuMemAlloc gave. cuMemFree_v2.
+    // Owns memory of that context from cuMemAlloc. cuMemFree_v2.
     static Result<DeviceBuffer> adopt(const Context &context, CUdeviceptr address,
                                       std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
@@ -94,35 +98,35 @@ class DeviceBuffer {
     explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
     CUdeviceptr native() const noexcept { return memory_.native(); }
-    // For kernels' parameters; host code must not read through it.
+    // For kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
     std::size_t size() const noexcept { return memory_.size() / sizeof(T); }
     std::size_t size_bytes() const noexcept { return memory_.size(); }
     bool empty() const noexcept { return size() == 0; }
 
-    // All of it, for copies and kernels; valid as long as the buffer is.
+    // The whole buffer, for copies and kernels; valid as long as the buffer.
     DeviceSpan<T> span() const noexcept { return {native(), size()}; }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // Frees it in order of this stream instead, and is empty then, even if that failed. Of either
-    // kind of memory. Where graphs keep it for their nodes it is freed with the last of them, and this is as
-    // release_after() and reset(): not for legacy() and per_thread(), with which it stays the owner's.
-    // cuMemFreeAsync, since CUDA 11.2.
+    // Frees either kind of memory in the order of this stream. The buffer is empty afterwards, even
+    // on failure. If graphs keep the memory for their nodes, it is freed with the last graph: then
+    // this equals release_after() and reset(), and fails with legacy() and per_thread(), which
+    // leave the buffer unchanged. cuMemFreeAsync, since CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept { return memory_.free_async(stream); }
 
-    /* Its owner waits for all work in this stream before it frees the memory; the stream is kept
-     * alive. allocate_async()'s memory is freed in order of this stream instead. A later call names
-     * another stream. Not for legacy() and per_thread(), which mean another stream wherever another
-     * context is current. If the stream is being captured then, that is a failure of the teardown
-     * (status 900), and the capture stays valid.
+    /* Before the memory is freed, the destructor waits for all work in this stream, which is kept
+     * alive. Memory from allocate_async() is freed in the order of this stream instead. A later
+     * call replaces the stream. Rejects legacy() and per_thread(), which refer to different streams
+     * in different contexts. If the stream is being captured at destruction, that is reported to
+     * the teardown sink (status 900), and the capture stays valid.
      * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode
      * (10.1); for a borrowed stream cuStreamGetCtx. */
     Result<void> release_after(const Stream &stream) const noexcept {
         return memory_.release_after(stream);
     }
 
-    // As Owner's: handle.hpp.
+    // See handle.hpp.
     void reset() noexcept { memory_.reset(); }
     Result<void> close() noexcept { return memory_.close(); }
     [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }

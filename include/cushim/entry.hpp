@@ -1,14 +1,16 @@
-/* Entry points as things of their own: ask whether one is available, take its exact pointer.
+/* Entry points as types: ask whether one is available, get its exact pointer.
  *
  *     if (cushim::is_available<cushim::entry::cuGreenCtxCreate>()) ...
  *     CUSHIM_TRY(auto get_name, cushim::driver().pfn<cushim::entry::cuDeviceGetName>());
  *
- * cushim::entry has one tag type per entry point, spelled as cuda.h spells the function, with:
+ * cushim::entry has one tag type per entry point, with the name that cuda.h uses, and these
+ * members:
  *     pfn         the exact function pointer type
  *     name        the exported name
- *     introduced  the CUDA version that brought it, packed; 0 where no header tells (cuda*)
+ *     introduced  the CUDA version that introduced it, packed; 0 if no header says so (cuda*)
  *     library     the library that it belongs to
- * All functions here may be called from any thread at any time, and load the library they ask.
+ *
+ * Threads: any, at any time. The functions load the library that they ask.
  */
 #ifndef CUSHIM_ENTRY_HPP
 #define CUSHIM_ENTRY_HPP
@@ -22,11 +24,12 @@ namespace cushim {
 
 namespace detail {
 
-/* Why an entry point is missing, from the status that its table function answers. */
+/* Why an entry point is missing, from the status of its table function. */
 CUSHIM_API Error missing_entry(cushim_library library, const char *name, int introduced,
                                int status) noexcept;
 
-/* The function that `slot` holds, or that it leads to: the entry point's own slot, or a copy of its earlier value. */
+/* The function that `slot` holds or resolves to. `slot` is the entry point's own slot, or a copy of
+ * its earlier value. */
 template <class Entry>
 CUSHIM_LOCAL typename Entry::pfn find_entry(typename Entry::pfn *slot, int &status) noexcept {
     return reinterpret_cast<typename Entry::pfn>(
@@ -57,7 +60,7 @@ Result<typename Entry::pfn> RuntimeTable::pfn() const {
     return detail::pfn<Entry>();
 }
 
-/* Whether a call would reach a function: the library is there and has it, or an override stands. */
+/* Whether a call reaches a function: the library has it, or it is overridden. */
 template <class Entry>
 CUSHIM_LOCAL bool is_available() noexcept {
     int status = 0;
@@ -69,7 +72,7 @@ CUSHIM_LOCAL bool is_available(Entry) noexcept {
     return is_available<Entry>();
 }
 
-/* The CUDA version that introduced exactly this ABI; unknown where no header tells. */
+/* The CUDA version that introduced exactly this ABI; unknown if no header says so. */
 template <class Entry>
 constexpr Version introduced_in() noexcept {
     return Version(Entry::introduced);

@@ -1,4 +1,4 @@
-/* CUDA events: marks in streams, to wait for and to measure time with. */
+/* CUDA events: markers in streams, for ordering and timing. */
 #ifndef CUSHIM_EVENT_HPP
 #define CUSHIM_EVENT_HPP
 
@@ -10,51 +10,53 @@ namespace cushim {
 class Stream;
 
 struct EventOptions {
-    bool timing = true;         // may be given to elapsed_since(); without it an event is cheaper
+    bool timing = true;         // required by elapsed_since(); an event without it is cheaper
     bool blocking_sync = false; // synchronize() sleeps instead of spinning
-    bool interprocess = false;  // may be exported to another process; then without timing
+    bool interprocess = false;  // can be exported to another process; requires timing = false
 };
 
-/* An event: what it marks has happened when all work has that was before it in its stream.
+/* A CUDA event. It completes once all work that preceded it in its stream has completed.
  *
- * An event that was never recorded has happened. Recording again moves the mark; waits that were
- * queued before keep the old one.
+ * An event that was never recorded is complete. Recording an event again moves it; waits enqueued
+ * before refer to the earlier record.
  *
- * Threads: the rules of handle.hpp. Needs no current context and does not change it.
- * Errors: wrong_context where the stream is of another context, and what earlier work failed with.
- * Since CUDA 2.0 where nothing else is said. */
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: wrong_context if the stream belongs to another context; the status of the CUDA call,
+ * which may report a failure of earlier asynchronous work.
+ * Requires CUDA 2.0 unless stated otherwise. */
 class Event : public detail::Shared<Event, CUevent> {
   public:
     Event() noexcept = default;
 
-    // invalid_argument for one that is both for timing and interprocess, as CUDA has none.
-    // cuEventCreate, cuEventDestroy_v2.
+    // invalid_argument if both `timing` and `interprocess` are set. cuEventCreate,
+    // cuEventDestroy_v2.
     CUSHIM_API static Result<Event> create(const Context &context,
                                            const EventOptions &options = {}) noexcept;
 
-    // The options that an event for other processes must have: no timing. Streams of other contexts
-    // cannot wait for it, Stream::wait_event(). Since CUDA 4.1.
+    // An event for other processes, without timing. Streams of other contexts cannot wait for it:
+    // see Stream::wait_event(). Since CUDA 4.1.
     static Result<Event> interprocess(const Context &context) noexcept {
         return create(context, {.timing = false, .blocking_sync = false, .interprocess = true});
     }
 
-    // Takes over an event of that context.
+    // Owns an event of that context.
     CUSHIM_API static Result<Event> adopt(const Context &context, CUevent event) noexcept;
-    // Does not own: the lender keeps it alive.
+    // Does not own; the lender must keep the event alive.
     CUSHIM_API static Event borrow(CUevent event) noexcept;
 
-    // Marks what is in the stream by now. cuEventRecord.
+    // Records the work enqueued in the stream so far. cuEventRecord.
     CUSHIM_API Result<void> record(const Stream &stream) const noexcept;
 
-    // Whether it has happened. cuEventQuery.
+    // Whether it is complete. cuEventQuery.
     CUSHIM_API Result<bool> query() const noexcept;
 
-    // Waits until it has happened. cuEventSynchronize.
+    // Waits until it is complete. cuEventSynchronize.
     CUSHIM_API Result<void> synchronize() const noexcept;
 
-    // From `earlier` to this one, in milliseconds, to about half a microsecond. Both with timing;
-    // status 600 where one has not happened yet, wrong_context where they are of different devices.
-    // cuEventElapsedTime.
+    // The time from `earlier` to this event, in milliseconds, with a resolution of about half a
+    // microsecond. Both need timing. Status 600 if one is not complete; wrong_context if they
+    // belong to different devices. cuEventElapsedTime.
     CUSHIM_API Result<float> elapsed_since(const Event &earlier) const noexcept;
 
   private:

@@ -1,6 +1,6 @@
-// The exception that Result::value() throws; the only one of cushim's own.
+// The exception that Result::value() throws; the only exception type of cushim.
 //
-// Needed only by who catches it by its type. Programs without exceptions never see it.
+// Only code that catches it by type needs this header. Programs without exceptions do not use it.
 #ifndef CUSHIM_EXCEPTION_HPP
 #define CUSHIM_EXCEPTION_HPP
 
@@ -10,7 +10,7 @@
 
 namespace cushim {
 
-// An Error that is thrown. Copying shares the Error's memory and never fails.
+// A thrown Error. Copying shares the Error's memory and never fails.
 class CUSHIM_API Exception : public std::exception {
   public:
     explicit Exception(const Error &error) noexcept;

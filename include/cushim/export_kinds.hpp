@@ -1,4 +1,4 @@
-/* In what forms memory and pools may leave the process. */
+/* The ways to export memory and pools to other processes. */
 #ifndef CUSHIM_EXPORT_KINDS_HPP
 #define CUSHIM_EXPORT_KINDS_HPP
 
@@ -6,14 +6,15 @@
 
 namespace cushim {
 
-// As what memory may leave the process.
+// The ways in which memory can be exported.
 struct ExportKinds {
     bool posix_fd = false; // a file descriptor; not on Windows
-    bool win32 = false;    // an NT handle; on Windows only
-    bool fabric = false;   // 64 bytes that any node of the same fabric can import. CUDA 12.3
+    bool win32 = false;    // an NT handle; only on Windows
+    bool fabric = false;   // 64 bytes that any node of the fabric can import; requires CUDA 12.3
 };
 
-// 64 bytes by which memory and pools are found across a fabric of NVLink. Plain data: send it as it is.
+// 64 bytes that identify memory or a pool in an NVLink fabric. Plain data: send the bytes
+// unchanged.
 struct FabricHandle {
     unsigned char bytes[64] = {};
 };

@@ -1,35 +1,36 @@
-/* Semaphores of other APIs (Vulkan, Direct3D, NvSci), which order their work and that of CUDA streams.
+/* Semaphores of other APIs (Vulkan, Direct3D, NvSci), which order their work with that of CUDA
+ * streams.
  *
  *     CUSHIM_TRY(auto frame, TimelineSemaphore::import_fd(context, std::move(fd)));
  *     CUSHIM_TRY_VOID(frame.wait(stream, 2 * n + 1));      the other side has drawn
  *     ...
  *     CUSHIM_TRY_VOID(frame.signal(stream, 2 * n + 2));    this side has computed
  *
- * Each kind is a type of its own, so that what one cannot do does not compile:
+ * Each kind is a type of its own, so that unsupported operations do not compile:
  *
- *     BinarySemaphore     signalled or not; each signal lets one wait through
- *     TimelineSemaphore   a number that goes up; a wait is for at least a value. Also Direct3D's fences
+ *     BinarySemaphore     signalled or not; each signal satisfies one wait
+ *     TimelineSemaphore   an increasing number; a wait is for a minimum. Also Direct3D fences
  *     KeyedMutex          of Direct3D 11: acquired and released with a key
  *     NvSciSemaphore      an NvSciSyncObj
  *
- * signal() and wait() queue work in a stream of the semaphore's context, and return at once: the stream
- * gets there later, and a failure then is the stream's. They may be captured into a graph. A semaphore
- * must live until the work that names it is done, and as long as graphs that name it.
+ * signal() and wait() enqueue the operation in a stream of the semaphore's context, and return at
+ * once. A later failure is reported by the stream. They can be captured into a graph.
  *
- * Importing: a file descriptor is consumed where the import succeeds, and left as it is where it fails, so
- * that `fd` after import_fd(context, std::move(fd)) is empty or as before. Handles of Windows stay the
- * caller's in either case.
+ * Lifetime: a semaphore must outlive the work that uses it, and the graphs that use it. A
+ * successful import owns the file descriptor. If the import fails, `fd` is unchanged after
+ * import_fd(context, std::move(fd)). The caller keeps Windows handles in either case.
  *
- * Threads: the rules of handle.hpp; const functions may run on several threads at once. Nothing here
- * needs or changes a current context.
- *
- * Errors of imports: invalid_argument for a handle or a descriptor that is none; unsupported_platform for
- * descriptors on Windows and for Windows' handles elsewhere; not_supported_by_device; status 999 where the
- * handle is none of the kind. Errors of signals and waits: invalid_argument for an empty semaphore or stream;
- * wrong_context where the stream is of another context; what earlier work failed with.
+ * Threads: see handle.hpp; const functions may run on several threads at the same time.
+ * Context: none required, none changed.
+ * Errors of imports: invalid_argument for an invalid handle or descriptor; unsupported_platform for
+ * descriptors on Windows and for Windows handles elsewhere; not_supported_by_device; status 999 if
+ * the handle is of another kind.
+ * Errors of signals and waits: invalid_argument for an empty semaphore or stream; wrong_context if
+ * the stream belongs to another context; the status of the CUDA call, which may report a failure of
+ * earlier asynchronous work.
  *
  * cuImportExternalSemaphore, cuDestroyExternalSemaphore, cuSignalExternalSemaphoresAsync,
- * cuWaitExternalSemaphoresAsync. Since CUDA 10.0 where nothing else is said.
+ * cuWaitExternalSemaphoresAsync. Requires CUDA 10.0 unless stated otherwise.
  */
 #ifndef CUSHIM_EXTERNAL_SEMAPHORE_HPP
 #define CUSHIM_EXTERNAL_SEMAPHORE_HPP
@@ -61,7 +62,7 @@ struct SemaphoreOperation {
     CUcontext context = nullptr;
     SemaphoreKind kind = SemaphoreKind::binary;
     bool skip_memory_sync = false; // nvsci
-    unsigned int timeout_ms = 0;   // keyed_mutex, to wait
+    unsigned int timeout_ms = 0;   // keyed_mutex, wait
     unsigned long long value = 0;  // timeline: of the fence; keyed_mutex: the key
     void *fence = nullptr;         // nvsci
     State *state = nullptr;        // of the semaphore's owner
@@ -69,7 +70,7 @@ struct SemaphoreOperation {
 
 } // namespace detail
 
-// One signal of a batch; a semaphore's signaling() makes it. Names its semaphore, and does not own it.
+// One signal of a batch, from a semaphore's signaling(). It does not own the semaphore.
 class SemaphoreSignal {
   public:
     explicit SemaphoreSignal(const detail::SemaphoreOperation &operation) noexcept
@@ -80,7 +81,7 @@ class SemaphoreSignal {
     detail::SemaphoreOperation operation_;
 };
 
-// One wait of a batch; a semaphore's waiting() makes it. Names its semaphore, and does not own it.
+// One wait of a batch, from a semaphore's waiting(). It does not own the semaphore.
 class SemaphoreWait {
   public:
     explicit SemaphoreWait(const detail::SemaphoreOperation &operation) noexcept
@@ -91,7 +92,8 @@ class SemaphoreWait {
     detail::SemaphoreOperation operation_;
 };
 
-/* All of them by one call; nothing for none. Kinds may be mixed. What is refused refuses the batch.
+/* All operations in one call; an empty batch makes no call. Kinds may be mixed. If one operation is
+ * rejected, none is enqueued.
  *
  *     signal_semaphores(stream, {frame.signaling(7), drawn.signaling()}); */
 CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
@@ -108,7 +110,7 @@ inline Result<void> wait_semaphores(const Stream &stream,
     return wait_semaphores(stream, std::span(waits.begin(), waits.size()));
 }
 
-// Signalled, or not. Vulkan's binary semaphores.
+// A Vulkan binary semaphore: signalled or not.
 class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::SemaphoreValue> {
   public:
     BinarySemaphore() noexcept = default;
@@ -119,14 +121,14 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
     // Windows: VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT.
     CUSHIM_API static Result<BinarySemaphore> import_win32(const Context &context,
                                                            Win32Handle handle) noexcept;
-    // A globally shared handle of the older sort: it has no name, and does not keep the semaphore alive.
+    // A global shared (KMT) handle. It has no name, and does not keep the semaphore alive.
     CUSHIM_API static Result<BinarySemaphore> import_win32_kmt(const Context &context,
                                                                void *handle) noexcept;
 
-    // Takes over a semaphore of this kind and of that context.
+    // Owns a semaphore of this kind and of that context.
     CUSHIM_API static Result<BinarySemaphore> adopt(const Context &context,
                                                     CUexternalSemaphore semaphore) noexcept;
-    // Does not own: the lender keeps it, and its context, alive.
+    // Does not own; the lender must keep it and its context alive.
     CUSHIM_API static BinarySemaphore borrow(const Context &context,
                                              CUexternalSemaphore semaphore) noexcept;
 
@@ -134,7 +136,7 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
     Result<void> signal(const Stream &stream) const noexcept {
         return signal_semaphores(stream, {signaling()});
     }
-    // Waits until it is signalled, and makes it unsignalled again: one wait for each signal.
+    // Waits until it is signalled, and resets it: one wait for each signal.
     Result<void> wait(const Stream &stream) const noexcept {
         return wait_semaphores(stream, {waiting()});
     }
@@ -155,9 +157,10 @@ inline Text to_text(const BinarySemaphore &semaphore) noexcept {
     return detail::text_of("BinarySemaphore", semaphore);
 }
 
-// A number that goes up. Vulkan's timeline semaphores (since CUDA 11.2), and the fences of Direct3D. A device
-// whose CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0 imports none of the former:
-// not_supported_by_device, and the driver is not asked to (cuDeviceGetAttribute, cuCtxGetDevice).
+// An increasing number: a Vulkan timeline semaphore (requires CUDA 11.2) or a Direct3D fence. If
+// the device's CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0, importing a timeline
+// semaphore fails with not_supported_by_device, without a driver call (cuDeviceGetAttribute,
+// cuCtxGetDevice).
 class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::SemaphoreValue> {
   public:
     TimelineSemaphore() noexcept = default;
@@ -168,20 +171,20 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
     // Windows: VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT of a timeline.
     CUSHIM_API static Result<TimelineSemaphore> import_win32(const Context &context,
                                                              Win32Handle handle) noexcept;
-    // Windows: of ID3D12Device::CreateSharedHandle.
+    // Windows: from ID3D12Device::CreateSharedHandle.
     CUSHIM_API static Result<TimelineSemaphore> import_d3d12_fence(const Context &context,
                                                                    Win32Handle handle) noexcept;
-    // Windows: of ID3D11Fence::CreateSharedHandle. Since CUDA 10.2.
+    // Windows: from ID3D11Fence::CreateSharedHandle. Since CUDA 10.2.
     CUSHIM_API static Result<TimelineSemaphore> import_d3d11_fence(const Context &context,
                                                                    Win32Handle handle) noexcept;
 
-    // As BinarySemaphore's.
+    // See BinarySemaphore.
     CUSHIM_API static Result<TimelineSemaphore> adopt(const Context &context,
                                                       CUexternalSemaphore semaphore) noexcept;
     CUSHIM_API static TimelineSemaphore borrow(const Context &context,
                                                CUexternalSemaphore semaphore) noexcept;
 
-    // Sets it to the value, which must be above the one that it has then.
+    // Sets it to the value, which must exceed the current one.
     Result<void> signal(const Stream &stream, unsigned long long fence_value) const noexcept {
         return signal_semaphores(stream, {signaling(fence_value)});
     }
@@ -212,33 +215,33 @@ inline Text to_text(const TimelineSemaphore &semaphore) noexcept {
     return detail::text_of("TimelineSemaphore", semaphore);
 }
 
-// A keyed mutex of Direct3D 11: whoever releases it says with which key it can be acquired next. Windows
-// only; since CUDA 10.2.
+// A keyed mutex of Direct3D 11: releasing it sets the key that the next acquire needs. Windows
+// only; requires CUDA 10.2.
 class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
   public:
     KeyedMutex() noexcept = default;
 
-    // Of IDXGIResource1::CreateSharedHandle.
+    // From IDXGIResource1::CreateSharedHandle.
     CUSHIM_API static Result<KeyedMutex> import_d3d11(const Context &context,
                                                       Win32Handle handle) noexcept;
-    // Of IDXGIResource::GetSharedHandle: has no name, and does not keep the mutex alive.
+    // From IDXGIResource::GetSharedHandle: has no name, and does not keep the mutex alive.
     CUSHIM_API static Result<KeyedMutex> import_d3d11_kmt(const Context &context,
                                                           void *handle) noexcept;
 
-    // As BinarySemaphore's.
+    // See BinarySemaphore.
     CUSHIM_API static Result<KeyedMutex> adopt(const Context &context,
                                                CUexternalSemaphore semaphore) noexcept;
     CUSHIM_API static KeyedMutex borrow(const Context &context,
                                         CUexternalSemaphore semaphore) noexcept;
 
-    static constexpr unsigned int no_timeout = 0xffffffff; // Windows' INFINITE
+    static constexpr unsigned int no_timeout = 0xffffffff; // Windows: INFINITE
 
     // Releases it with a key.
     Result<void> signal(const Stream &stream, unsigned long long key) const noexcept {
         return signal_semaphores(stream, {signaling(key)});
     }
-    // Acquires it once it is released with that key. Status 909 (CUDA_ERROR_TIMEOUT), and nothing is
-    // acquired, where that takes more than `timeout_ms` milliseconds.
+    // Acquires it once it is released with that key. After `timeout_ms` milliseconds, status 909
+    // (CUDA_ERROR_TIMEOUT); nothing is acquired then.
     Result<void> wait(const Stream &stream, unsigned long long key,
                       unsigned int timeout_ms = no_timeout) const noexcept {
         return wait_semaphores(stream, {waiting(key, timeout_ms)});
@@ -270,28 +273,28 @@ inline Text to_text(const KeyedMutex &mutex) noexcept {
 }
 
 struct NvSciOptions {
-    // Leaves out that all imported NvSciBuf memory is made coherent for its other users: quicker, and wrong
-    // where one of them is to see what was written.
+    // Does not make imported NvSciBuf memory coherent for its other users: faster, and wrong if one
+    // of them must see what was written.
     bool skip_memory_sync = false;
 };
 
-// An NvSciSyncObj, whose fences say what is waited for. Since CUDA 10.2; Tegra and QNX.
+// An NvSciSyncObj; its fences say what a wait is for. Requires CUDA 10.2; Tegra and QNX.
 class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreValue> {
   public:
     NvSciSemaphore() noexcept = default;
 
-    // The NvSciSyncObj must outlive the import. cuDeviceGetNvSciSyncAttributes says what it must be made
-    // with.
+    // The NvSciSyncObj must outlive the import. Create it with the attributes that
+    // cuDeviceGetNvSciSyncAttributes returns.
     CUSHIM_API static Result<NvSciSemaphore> import_from(const Context &context,
                                                          const void *nvscisync) noexcept;
 
-    // As BinarySemaphore's.
+    // See BinarySemaphore.
     CUSHIM_API static Result<NvSciSemaphore> adopt(const Context &context,
                                                    CUexternalSemaphore semaphore) noexcept;
     CUSHIM_API static NvSciSemaphore borrow(const Context &context,
                                             CUexternalSemaphore semaphore) noexcept;
 
-    // Writes into *fence (an NvSciSyncFence), before it returns, what others wait for.
+    // Before it returns, writes to *fence (an NvSciSyncFence) the fence that others wait for.
     Result<void> signal(const Stream &stream, void *fence,
                         const NvSciOptions &options = {}) const noexcept {
         return signal_semaphores(stream, {signaling(fence, options)});

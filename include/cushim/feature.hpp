@@ -1,10 +1,10 @@
-// What CUDA can do, and since which version of the driver: ask before calling.
+// Features of CUDA, and the driver version that each requires.
 //
 //     if (cushim::supports(cushim::driver_version(), cushim::Feature::green_contexts)) ...
 //
-// A driver of the right version is needed for a feature, and not always enough: devices differ, and
-// their attributes tell. Versions are those in which NVIDIA's headers first have the entry points
-// or enumerators. Threads: every function may be called at any time, from any thread.
+// The driver version is necessary, not always sufficient: devices differ, see their attributes. A
+// version is the first whose NVIDIA headers have the entry points or enumerators.
+// Threads: any, at any time.
 #ifndef CUSHIM_FEATURE_HPP
 #define CUSHIM_FEATURE_HPP
 
@@ -102,13 +102,13 @@ CUSHIM_API Text to_text(Feature feature) noexcept;
 // Features are numbered from 0 up to this.
 inline constexpr int feature_count = static_cast<int>(Feature::error_logs) + 1;
 
-// The first version that has the feature; unknown for a value that is no feature.
+// The first version that has the feature; unknown for other values.
 CUSHIM_API Version required_version(Feature feature) noexcept;
 
 // Whether a driver of this version has the feature. An unknown version supports nothing.
 CUSHIM_API bool supports(Version installed, Feature feature) noexcept;
 
-// "green_contexts", the enumerator's own name; "unknown" for a value that is no feature.
+// "green_contexts", the enumerator's own name; "unknown" for other values.
 CUSHIM_API const char *name(Feature feature) noexcept;
 
 } // namespace cushim

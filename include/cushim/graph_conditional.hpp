@@ -1,11 +1,11 @@
-/* Conditional nodes of graphs: if, if-else, while and switch. Since CUDA 12.3.
+/* Conditional nodes of graphs: if, if-else, while and switch. Requires CUDA 12.3.
  *
  *     CUSHIM_TRY(const auto more, graph.create_condition({.initial = 1}));
  *     CUSHIM_TRY(const GraphBody loop, graph.add_while_node({}, more));
  *     CUSHIM_TRY_VOID(loop.body.add_kernel_node({}, step, config, more.native(), data));
  *
- * Bodies are graphs of their own, inside the conditional node: they live as long as it, nodes are added to them
- * as to any graph, and they cannot be instantiated by themselves.
+ * A body is a graph inside the conditional node. It is valid as long as the node. Nodes are added
+ * to it as to any graph; it cannot be instantiated by itself.
  */
 #ifndef CUSHIM_GRAPH_CONDITIONAL_HPP
 #define CUSHIM_GRAPH_CONDITIONAL_HPP
@@ -15,18 +15,19 @@
 namespace cushim {
 
 struct GraphConditionOptions {
-    // What each launch begins with. Where it is not set, the value of the launch before stays, and at first is
-    // not known.
+    // The value at the start of each launch. If unset, the value of the previous launch remains;
+    // before the first launch it is unspecified.
     unsigned int initial = 0;
     bool assign_initial = true;
 };
 
-/* A condition of one conditional node. A name and no owner: it is the graph's. */
+/* The condition of one conditional node. A plain value; the graph owns the condition. */
 class GraphCondition {
   public:
     GraphCondition() noexcept = default;
 
-    // What kernels are given, to set it with cudaGraphSetConditional(). CUgraphConditionalHandle.
+    // The argument for kernels, which set it with cudaGraphSetConditional().
+    // CUgraphConditionalHandle.
     unsigned long long native() const noexcept { return native_; }
 
   private:
@@ -52,11 +53,11 @@ struct GraphCases {
     std::vector<Graph> bodies;
 };
 
-// A conditional node, read back.
+// The parameters of a conditional node, for reading them back.
 struct ConditionalNodeParams {
     GraphConditionalType type = GraphConditionalType::if_;
-    unsigned long long condition = 0; // its condition's native()
-    // Each lives as long as the node. Of an if node the second, where there is one, is for 0.
+    unsigned long long condition = 0; // native() of its condition
+    // Each is valid as long as the node. The second body of an if node, if there is one, is for 0.
     std::vector<Graph> bodies;
 };
 

@@ -9,7 +9,7 @@
 namespace cushim {
 namespace detail {
 
-// What GraphAllocations are behind their T.
+// A GraphAllocation without its element type.
 class GraphMemory {
   public:
     GraphMemory() noexcept = default;
@@ -22,8 +22,8 @@ class GraphMemory {
     // Elements.
     std::size_t size() const noexcept { return size_; }
 
-    /* Frees what a launch of a graph that has no node for it has allocated, in order of the stream, so that
-     * the graph can be launched again. cuMemFreeAsync. */
+    /* Frees, in stream order, the memory that a launch has allocated, if the graph has no node for
+     * that. The graph can be launched again afterwards. cuMemFreeAsync. */
     CUSHIM_API Result<void> free(const Stream &stream) const noexcept;
 
   private:
@@ -34,10 +34,10 @@ class GraphMemory {
 
 } // namespace detail
 
-/* Memory that each launch of a graph allocates: Graph::add_mem_alloc_node(). A name and no owner, which does not
- * know when the graph and all that was made of it are gone, and the memory with them. Nodes of the graph that run
- * after the one that allocates it and before the one that frees it use it, and where no node frees it, work in
- * streams after the launch, until free(). */
+/* Memory that each launch of a graph allocates: see Graph::add_mem_alloc_node(). A plain value that
+ * names the memory; it is invalid once the graph and everything made from it are destroyed. Nodes
+ * that run between the allocating and the freeing node may use it. If no node frees it, work in
+ * streams after the launch may use it, too, until free(). */
 template <AllocatableType T>
 class GraphAllocation : public detail::GraphMemory {
   public:
@@ -49,19 +49,19 @@ class GraphAllocation : public detail::GraphMemory {
     operator DeviceSpan<const T>() const noexcept { return span(); }
 };
 
-// Of a device, in bytes: what its graphs' memory takes.
+// The memory that a device's graphs use, in bytes.
 struct GraphMemoryUsage {
-    std::size_t used = 0; // by graphs that are running or left something allocated
+    std::size_t used = 0; // by graphs that are running, or that left memory allocated
     std::size_t used_high = 0;
-    std::size_t reserved = 0; // held for graphs, in use or not
+    std::size_t reserved = 0; // held for graphs, used or not
     std::size_t reserved_high = 0;
 };
 
 // cuDeviceGetGraphMemAttribute, since CUDA 11.4. Threads: any.
 CUSHIM_API Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept;
-// The highest are the current ones again. cuDeviceSetGraphMemAttribute, since CUDA 11.4.
+// Sets the maxima to the current values. cuDeviceSetGraphMemAttribute, since CUDA 11.4.
 CUSHIM_API Result<void> reset_graph_memory_high_marks(Device device) noexcept;
-// Gives memory that no graph uses back to the system. cuDeviceGraphMemTrim, since CUDA 11.4.
+// Returns memory that no graph uses to the system. cuDeviceGraphMemTrim, since CUDA 11.4.
 CUSHIM_API Result<void> trim_graph_memory(Device device) noexcept;
 
 } // namespace cushim

@@ -1,4 +1,4 @@
-/* Nodes of CUDA graphs: which there are, and what orders them. */
+/* Nodes of CUDA graphs: their types and dependencies. */
 #ifndef CUSHIM_GRAPH_NODE_HPP
 #define CUSHIM_GRAPH_NODE_HPP
 
@@ -19,7 +19,7 @@
 
 namespace cushim {
 
-// What a node does; CUDA's own numbers.
+// The type of a node. The values are those of CUDA.
 enum class GraphNodeType : unsigned char {
     kernel = 0,
     memcpy = 1,
@@ -30,32 +30,32 @@ enum class GraphNodeType : unsigned char {
     event_wait = 6,
     event_record = 7,
     semaphore_signal = 8, // of external semaphores; CUDA 11.2
-    semaphore_wait = 9,   // likewise
+    semaphore_wait = 9,   // of external semaphores; CUDA 11.2
     mem_alloc = 10,       // CUDA 11.4
-    mem_free = 11,        // likewise
+    mem_free = 11,        // CUDA 11.4
     batch_mem_op = 12,    // CUDA 11.7
     conditional = 13      // CUDA 12.3
 };
 CUSHIM_API Text to_text(GraphNodeType type) noexcept;
 
-// What a conditional node does with its bodies; CUDA's own numbers.
+// The type of a conditional node. The values are those of CUDA.
 enum class GraphConditionalType : unsigned char {
-    if_ = 0, // with an else body or without
+    if_ = 0, // with or without an else body
     while_ = 1,
     switch_ = 2 // CUDA 12.8
 };
 CUSHIM_API Text to_text(GraphConditionalType type) noexcept;
 
-/* A node of a graph. A name and no owner: it is the graph's, and copies name the same node. Where it is
- * used, cushim tells a node of another graph and one that is destroyed, or whose graph is, from one that
- * is there: invalid_argument. */
+/* A node of a graph. A plain value that names the node; the graph owns it. Functions that take a
+ * node fail with invalid_argument if it belongs to another graph, or if it or its graph is
+ * destroyed. */
 class GraphNode {
   public:
     GraphNode() noexcept = default;
 
     // Whether it names a node.
     explicit operator bool() const noexcept { return native_ != nullptr; }
-    // CUDA's handle. The runtime API's cudaGraphNode_t is the same type.
+    // The CUDA handle. The runtime API's cudaGraphNode_t is the same type.
     CUgraphNode native() const noexcept { return native_; }
 
     friend bool operator==(const GraphNode &, const GraphNode &) noexcept = default;
@@ -66,9 +66,9 @@ class GraphNode {
         : native_(native), graph_(graph), before_(before) {}
 
     CUgraphNode native_ = nullptr;
-    unsigned long long graph_ = 0; // which graph of this process
+    unsigned long long graph_ = 0; // number of its graph in this process
     unsigned long long before_ =
-        0; // destroyed nodes of it that had the handle: CUDA gives them again
+        0; // number of destroyed nodes with this handle: CUDA reuses handles
 };
 
 CUSHIM_API Text to_text(const GraphNode &node) noexcept;
@@ -82,8 +82,8 @@ concept TemporaryNodes =
 
 } // namespace detail
 
-/* Nodes that another one waits for: {}, one node, {a, b}, or an array of them. A view of a named range, which must
- * outlive it; nodes in braces and in a temporary range are copied. */
+/* The nodes that a node waits for: {}, one node, {a, b}, or an array. A view of a named range,
+ * which must outlive it; nodes in braces and in a temporary range are copied. */
 class GraphDependencies {
   public:
     GraphDependencies() noexcept = default;
@@ -111,7 +111,7 @@ class GraphDependencies {
     ~GraphDependencies() { delete[] many_; }
 
     std::span<const GraphNode> nodes() const noexcept { return nodes_; }
-    // False where there was no memory to copy so many: graphs then refuse them.
+    // False if there was no memory for the copy; graphs reject it then.
     bool is_complete() const noexcept { return is_complete_; }
 
   private:
@@ -146,8 +146,8 @@ class GraphDependencies {
     bool is_complete_ = true;
 };
 
-/* How one node waits for another, where that is more than to wait for its end: for kernels that start
- * each other early. CUgraphEdgeData, since CUDA 12.3. */
+/* Data of an edge that means more than waiting for the end of a node: for kernels that start each
+ * other early. CUgraphEdgeData, since CUDA 12.3. */
 struct GraphEdgeData {
     unsigned char from_port = 0;
     unsigned char to_port = 0;
@@ -173,7 +173,7 @@ concept Owning = requires(const T &owner) {
     Access::state(owner);
 };
 
-// Behind an owner or a buffer, or null where it is none: graphs keep alive what their nodes use.
+// The state of an owner or a buffer; null for other types. Graphs keep alive what their nodes use.
 template <class T>
 State *state_of(const T *object) noexcept {
     if constexpr (Owning<T>) {
@@ -183,13 +183,13 @@ State *state_of(const T *object) noexcept {
     }
 }
 
-// What a node uses and keeps: owners' states, some of them null, and a closure.
+// What a node uses and the graph keeps alive: states of owners, some of them null, and a closure.
 struct NodeUses {
     std::span<State *const> states;
     Closure closure = {};
 };
 
-// --- copies and fills, from spans, or from what has a span and is kept
+// --- copies and fills, from spans, or from buffers, which are kept alive
 
 inline PitchedView linear_view(unsigned long long address, std::size_t size,
                                std::size_t element_size) noexcept {
@@ -233,7 +233,7 @@ PitchedCopy copy_between(const DevicePitchedSpan<T> &to,
     return {CopyKind::device_to_device, to.view(), from.view(), element_of<T>()};
 }
 
-// Memory to write and memory to read with elements of one type, one of them the device's.
+// A destination and a source with one element type, at least one of them in device memory.
 template <class To, class From>
 concept CopyableTo = requires(To &to, From &from) {
     copy_between(view_of(to), view_of(from));

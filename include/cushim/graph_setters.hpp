@@ -1,4 +1,4 @@
-/* What nodes are made from, and changing what they do: of a graph, and of an executable graph. */
+/* Parameters of nodes, and functions that change a node of a graph or of an executable graph. */
 #ifndef CUSHIM_GRAPH_SETTERS_HPP
 #define CUSHIM_GRAPH_SETTERS_HPP
 
@@ -47,7 +47,7 @@ struct MemFreeNode {
     CUdeviceptr address;
 };
 
-/* Parameters of a node, of whichever kind. A view. */
+/* The parameters of a node of any kind. A view. */
 class NodeParameters {
   public:
     // Pointers that are not null.
@@ -67,24 +67,28 @@ class NodeParameters {
     Kinds kind_;
 };
 
-/* What Graph and GraphExec have in common. Each takes what the graph's add_...() of that type takes; the
- * node stays what it is. In an executable graph it is a node of the graph that it was instantiated from, which must
- * still be there; launches from then on do the new thing, and the graph is not changed.
+/* The setters that Graph and GraphExec share. Each takes the arguments of the graph's add_...()
+ * function; the type of the node stays the same. On failure the node is unchanged.
  *
- * It may also be one of a graph inside that one, at any depth: of child_graph(), which is another than the graph
- * that was copied into the node, or of a conditional node's body. CUDA's documentation knows only of nodes of the
- * graph itself; driver 580 takes these, too, and older ones were not asked. What a driver does not take, such as a
- * node that was added after the graph was instantiated, answers its error. The node works in the executable
- * graph's context from then on.
+ * In an executable graph, `node` is a node of the graph that it was instantiated from, which must
+ * still exist. Later launches use the new parameters; the graph itself does not change. The node
+ * uses the executable graph's context afterwards.
  *
- * Where it fails, the node is what it was. The configuration of a kernel is the whole of it: a node is cooperative,
- * or has a cluster or a priority, only as long as the last one says so; attributes of LaunchConfig::more stay until
- * they are named again. An executable graph's kernel keeps the attributes that it has: unsupported_platform unless
- * the configuration asks for those of the graph's node. cuGraphKernelNodeGetAttribute, ...SetAttribute.
+ * `node` may also belong to a graph inside that graph, at any depth: to child_graph(), which is not
+ * the graph that was copied into the node, or to the body of a conditional node. CUDA documents
+ * only nodes of the graph itself; driver 580 accepts these, too, older drivers were not tested. If
+ * a driver rejects a node, such as one that was added after the instantiation, its status is
+ * returned.
  *
- * cuGraph...NodeSetParams, cuGraphExec...NodeSetParams, since the nodes themselves; for events CUDA 11.1,
- * for semaphores CUDA 11.2. */
-// Nothing in it is exported: what a template makes of a hidden class is hidden, too.
+ * A kernel's configuration is replaced as a whole: the node is cooperative, or has a cluster or a
+ * priority, only if the new configuration says so. Attributes of LaunchConfig::more stay until they
+ * are set again. In an executable graph a kernel keeps its attributes: unsupported_platform unless
+ * the configuration equals that of the graph's node. cuGraphKernelNodeGetAttribute,
+ * ...SetAttribute.
+ *
+ * cuGraph...NodeSetParams, cuGraphExec...NodeSetParams, since the same version as the nodes; for
+ * events CUDA 11.1, for semaphores CUDA 11.2. */
+// Nothing in it is exported: a template instantiation with a hidden class is hidden.
 template <class Derived>
 class NodeSetters {
   public:
@@ -103,7 +107,7 @@ class NodeSetters {
             arguments...);
     }
 
-    // Of the same kind and memory types; not of nothing.
+    // Of the same kind and memory types; not empty.
     template <LastingMemory To, LastingMemory From>
     requires CopyableTo<To, From> Result<void> set_memcpy_node(const GraphNode &node, To &&to,
                                                                From &&from)
@@ -128,7 +132,7 @@ class NodeSetters {
         return self().set(node, HostNode{closure.call, closure.object}, {{}, closure});
     }
 
-    // In an executable graph: an event of the context that the node's has, else status 1.
+    // In an executable graph the event must belong to the context of the node's event, or status 1.
     Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node<EventRecordNode>(node, event);
     }
@@ -136,7 +140,7 @@ class NodeSetters {
         return set_event_node<EventWaitNode>(node, event);
     }
 
-    // As many as the node has.
+    // The number of signals must not change.
     Result<void>
     set_semaphore_signal_node(const GraphNode &node,
                               std::span<const SemaphoreSignal> signals) const noexcept {

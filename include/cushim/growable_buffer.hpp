@@ -1,4 +1,4 @@
-/* Device memory that grows in place: its address stays, and so does what is in it. */
+/* Device memory that grows in place: its address and its content stay. */
 #ifndef CUSHIM_GROWABLE_BUFFER_HPP
 #define CUSHIM_GROWABLE_BUFFER_HPP
 
@@ -7,23 +7,23 @@
 namespace cushim {
 
 struct GrowableBufferOptions {
-    // How its memory is made. What win32_attributes points to must live as long as the buffer grows.
+    // How its memory is created. The object behind win32_attributes must outlive the last growth.
     PhysicalMemoryOptions memory;
-    // It grows by this many bytes at least, rounded up to what CUDA recommends; 0: by no more than is
-    // needed, rounded likewise. Each growth costs some calls of CUDA: some ten microseconds.
+    // The minimum growth in bytes, rounded up to the recommended granularity; 0: as much as is
+    // needed, rounded likewise. Each growth makes several CUDA calls, some ten microseconds.
     std::size_t step = 0;
-    // Who may access it; copied. Empty: the device itself may read and write. What CUDA does not give shows
-    // when the buffer first grows.
+    // Who can access it; copied. Empty: the device itself, for reading and writing. Access that
+    // CUDA rejects fails when the buffer first grows.
     std::span<const AccessGrant> access;
 };
 
 namespace detail {
 
-// What a growable buffer is behind its T: sizes in bytes.
+// A buffer without its element type; sizes are in bytes.
 struct Growable {
     CUdeviceptr native = 0;
     std::size_t size = 0;
-    std::size_t mapped = 0;   // from the beginning on
+    std::size_t mapped = 0;   // from the start of the range
     std::size_t capacity = 0; // of the range
 };
 
@@ -50,28 +50,27 @@ class GrowableMemory : public Owner<Growable> {
 
 } // namespace detail
 
-/* `size()` elements of T in memory of a device, at an address that does not change while it grows up
- * to `capacity()`: addresses are reserved at once, for nothing, and memory is mapped behind them as
- * it is needed. No element is ever copied or touched; new ones are uninitialised.
+/* `size()` elements of T in device memory, at an address that stays while the buffer grows up to
+ * `capacity()`. Addresses are reserved in advance, without memory; memory is mapped when it is
+ * needed. Elements are never copied; new ones are uninitialised.
  *
  *     auto buffer = GrowableBuffer<float>::create(device, std::size_t(1) << 36);
  *     buffer->resize(1'000'000);
  *     ...                            kernels write to buffer->data()
  *     buffer->resize(2'000'000);     the same data(), the same million elements
  *
- * Its memory comes in pieces, each what it grew by at once. To export one of them, ask
- * PhysicalMemory::retain_from() for what lies at an address.
+ * The memory consists of pieces, one for each growth. To export a piece, call
+ * PhysicalMemory::retain_from() with an address in it.
  *
- * Growing waits for nothing: work that uses the old elements may be running meanwhile. What gives
- * memory back (shrink_to_fit(), reserve() beyond the capacity, the end of the buffer) waits for
- * nothing either, unless release_after() said what for: without that, work that uses the elements must be
- * done by then.
+ * Growing does not wait: earlier work may still use the elements. Freeing memory (shrink_to_fit(),
+ * reserve() beyond the capacity, destruction) does not wait either. All work that uses it must have
+ * completed, or be named with release_after().
  *
- * Whatever fails leaves the buffer as it was, but for shrink_to_fit().
- *
- * Threads: the rules of handle.hpp. Neither needs nor changes a current context.
- * Errors: those of virtual_memory.hpp. CUDA entry points: those of AddressRange, PhysicalMemory and
- * MappedRange. Since CUDA 10.2. */
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: see virtual_memory.hpp. A function that fails leaves the buffer unchanged, except
+ * shrink_to_fit().
+ * The entry points of AddressRange, PhysicalMemory and MappedRange. Requires CUDA 10.2. */
 template <AllocatableType T>
 class GrowableBuffer {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -79,8 +78,8 @@ class GrowableBuffer {
   public:
     GrowableBuffer() noexcept = default;
 
-    // With room for `capacity` elements at least, and none yet. Large is cheap: what is reserved is
-    // addresses, of which there are many terabytes. 0: reserve() makes room later.
+    // An empty buffer with room for at least `capacity` elements. A large capacity is cheap: it
+    // reserves addresses, of which there are many terabytes. 0: call reserve() later.
     static Result<GrowableBuffer> create(Device device, std::size_t capacity,
                                          const GrowableBufferOptions &options = {}) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(capacity, sizeof(T)));
@@ -90,61 +89,60 @@ class GrowableBuffer {
 
     explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
-    // 0 where nothing is reserved.
+    // 0 if nothing is reserved.
     CUdeviceptr native() const noexcept { return memory_.native(); }
-    // For kernels' parameters; host code must not read through it.
+    // For kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
     std::size_t size() const noexcept { return memory_.size() / sizeof(T); }
     std::size_t size_bytes() const noexcept { return memory_.size(); }
     bool empty() const noexcept { return size() == 0; }
-    // How many elements it can have at this address.
+    // The maximum number of elements at this address.
     std::size_t capacity() const noexcept { return memory_.capacity() / sizeof(T); }
-    // The memory that it occupies.
+    // The memory in use.
     std::size_t mapped_bytes() const noexcept { return memory_.mapped(); }
 
-    // All elements; what was got before stays valid while the buffer grows in place.
+    // All elements. Earlier spans stay valid while the buffer grows in place.
     DeviceSpan<T> span() const noexcept { return {native(), size()}; }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // To `size` elements: memory is added where they need it, and none is given back where they are
-    // fewer. More than capacity(): invalid_argument with the numbers; see reserve().
+    // Changes the number of elements. Maps memory if necessary, and frees none. More than
+    // capacity() elements: invalid_argument with the numbers; see reserve().
     Result<void> resize(std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return memory_.resize(bytes);
     }
 
-    // Room for `capacity` elements at least. Where that is more than there is, the same memory, with
-    // what is in it, moves to another address: the old one is gone then.
+    // Room for at least `capacity` elements. If that exceeds capacity(), the same memory with its
+    // content moves to another address, and the old address becomes invalid.
     Result<void> reserve(std::size_t capacity) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(capacity, sizeof(T)));
         return memory_.reserve(bytes);
     }
 
-    // Gives memory back that no element lies in, in the pieces by which it grew. The first failure,
-    // after which the rest was done all the same.
+    // Frees the pieces that contain no element. Returns the first failure, after trying all pieces.
     Result<void> shrink_to_fit() noexcept { return memory_.shrink_to_fit(); }
 
-    // Changes who may access it, now and when it grows. Devices that are not named keep what they have. What
-    // CUDA does not give is refused at once, and changes nothing: where no memory is there yet, some is made
-    // and mapped elsewhere for a moment, to ask.
+    // Changes the access to the present and future memory. Devices that are not named keep theirs.
+    // Access that CUDA rejects fails immediately and changes nothing: if the buffer has no memory
+    // yet, some is mapped temporarily to test it.
     Result<void> set_access(std::span<const AccessGrant> grants) noexcept {
         return memory_.set_access(grants);
     }
     Result<void> set_access(const AccessGrant &grant) noexcept {
         return set_access(std::span(&grant, 1));
     }
-    // none where the device was never named.
+    // none if the device was never named.
     Result<AccessFlags> get_access(Device device) const noexcept {
         return memory_.get_access(device);
     }
 
-    // As MappedRange::release_after, for all of its memory, now and when it grows.
+    // See MappedRange::release_after(); for the present and future memory.
     Result<void> release_after(const Stream &stream) noexcept {
         return memory_.release_after(stream);
     }
 
-    // As Owner's: handle.hpp.
+    // See handle.hpp.
     void reset() noexcept { memory_.reset(); }
     Result<void> close() noexcept { return memory_.close(); }
 

@@ -1,25 +1,24 @@
-/* What all owners of CUDA objects have in common: how they move, share, let go and destroy.
+/* The base of all owners of CUDA objects: how they move, share, release and destroy.
  *
  * An owner is two or three words. It is empty, or it holds a CUDA object in one of two ways:
  *
- *     owned     made by a factory (Stream::create) or taken over by adopt(): the last owner destroys
- *               it, and only then what it needs (its context, its memory, ...) may go. adopt() of a null
- *               handle is invalid_argument
- *     borrowed  by borrow(): never destroyed, and whoever lends it keeps it alive
+ *     owned     created by a factory (Stream::create) or by adopt(). The last owner destroys the
+ *               object, and only then releases what the object needs (its context, its memory).
+ *               adopt() of a null handle is invalid_argument.
+ *     borrowed  created by borrow(). Never destroyed; the lender must keep the object alive.
  *
- * Owners are moved, not copied; what was moved from is empty. Where a type has share(), that gives
+ * Owners are moved, not copied; a moved-from owner is empty. In types with share(), share() returns
  * a second owner of the same object.
  *
- * Destructors make no driver call once the process exits, and none in the child of a fork for what
- * its parent made. A failure of theirs goes to the teardown sink (teardown.hpp); close() is for
- * those who must know. No destructor changes the thread's current context, nor ruins a capture of
- * streams, be it this thread's or another's (cuThreadExchangeStreamCaptureMode, where the driver has it).
+ * Destructors are noexcept. A failure goes to the teardown sink (teardown.hpp); close() returns it.
+ * Destructors make no driver call once the process exits, nor in the child of a fork for objects of
+ * the parent. They do not change the calling thread's current context and do not invalidate a
+ * capture, on this thread or another (cuThreadExchangeStreamCaptureMode, if the driver has it).
  *
- * pthread_cancel of a thread that waits in a call of cushim ends the process: cancellation unwinds the stack, and these
- * functions are noexcept. End such a wait by what it waits for, and threads by a flag.
- *
- * Threads: as for an int, an owner is used by one thread at a time, while different owners of one
- * object may be used, shared and destroyed by different threads at once.
+ * Threads: as for an int. One thread at a time may use an owner; different owners of one object may
+ * be used, shared and destroyed by different threads at the same time. pthread_cancel of a thread
+ * that waits in a cushim function ends the process: cancellation unwinds the stack, and these
+ * functions are noexcept. Stop threads by a flag, and end a wait by completing the work.
  */
 #ifndef CUSHIM_HANDLE_HPP
 #define CUSHIM_HANDLE_HPP
@@ -32,20 +31,21 @@
 namespace cushim {
 namespace detail {
 
-// What owners share: the object, what it needs, how it is destroyed. See src/api/base/state.hpp.
+// The state that owners share: the object, what it needs, how it is destroyed. See
+// src/api/base/state.hpp.
 struct State;
 
 CUSHIM_API void add_owner(State *state) noexcept;
-// One owner less. The last one destroys the object; a failure goes to the teardown sink.
+// Removes one owner. The last one destroys the object; a failure goes to the teardown sink.
 CUSHIM_API void drop_owner(State *state) noexcept;
-// The same, with the answer.
+// The same; returns the failure.
 CUSHIM_API Result<void> close_owner(State *state) noexcept;
-// One owner less, and no owner destroys the object any more.
+// Removes one owner; no owner destroys the object afterwards.
 CUSHIM_API void release_owner(State *state) noexcept;
 
 struct Access;
 
-// Value is the handle, or a struct whose member `native` is: whatever is copied from owner to
+// Value is the handle, or a struct whose member `native` is the handle. It is copied from owner to
 // owner. An empty owner has Value{}.
 template <class Value>
 class Owner {
@@ -66,10 +66,10 @@ class Owner {
     // Whether it holds an object.
     explicit operator bool() const noexcept { return state_ != nullptr || handle() != Handle{}; }
 
-    // CUDA's own handle, for calls through the tables; null where it is empty. Stays the owner's.
+    // The CUDA handle, for calls through the tables; null if empty. The owner keeps it.
     auto native() const noexcept { return handle(); }
 
-    // Lets go of the object, as the destructor does, and is empty then.
+    // Gives up the object as the destructor does. The owner is empty afterwards.
     void reset() noexcept {
         State *const state = state_;
         forget();
@@ -78,16 +78,16 @@ class Owner {
         }
     }
 
-    // The same, with the answer of the call that destroys the object; empty then even if that failed.
-    // Success where other owners are left, and for what is borrowed or empty.
+    // The same; returns the status of the call that destroys the object. The owner is empty
+    // afterwards, even on failure. Success if other owners remain, and if borrowed or empty.
     Result<void> close() noexcept {
         State *const state = state_;
         forget();
         return state != nullptr ? close_owner(state) : Result<void>();
     }
 
-    // Gives the object up: the caller destroys it from now on, other owners no longer do. What it
-    // needs (its context, say) is no longer kept alive by this owner.
+    // Gives up ownership: the caller must destroy the object, other owners no longer do. This owner
+    // no longer keeps alive what the object needs (its context, for example).
     [[nodiscard]] auto release() noexcept {
         const Handle handle = this->handle();
         State *const state = state_;
@@ -124,13 +124,13 @@ class Owner {
     State *state_ = nullptr;
 };
 
-// What src/api may see of an owner.
+// The access of src/api to an owner.
 struct Access {
     template <class Value>
     static State *state(const Owner<Value> &owner) noexcept {
         return owner.state_;
     }
-    // Of a buffer, which has its owner inside.
+    // Of a buffer, which contains its owner.
     template <class Buffer>
     static auto state(const Buffer &buffer) noexcept -> decltype(state(buffer.memory_)) {
         return state(buffer.memory_);
@@ -156,10 +156,10 @@ struct Access {
     }
 };
 
-// The same of GraphNode and GraphCondition.
+// The same for GraphNode and GraphCondition.
 struct GraphAccess;
 
-// What to_text() of an owner returns. The size is left out if `bytes` is no_size.
+// The result of to_text() of an owner. The size is omitted if `bytes` is no_size.
 inline constexpr std::size_t no_size = static_cast<std::size_t>(-1);
 CUSHIM_API Text owner_text(const char *type, unsigned long long handle, const State *state,
                            std::size_t bytes) noexcept;
@@ -178,11 +178,11 @@ Text text_of(const char *type, const Object &owner, std::size_t bytes = no_size)
     return owner_text(type, number_of(owner.native()), Access::state(owner), bytes);
 }
 
-// An owner that can have a second one.
+// An owner that can be shared.
 template <class Derived, class Value>
 class Shared : public Owner<Value> {
   public:
-    // Another owner of the same object; borrows where this one does.
+    // Another owner of the same object; borrowed if this one is.
     Derived share() const noexcept {
         Derived other;
         State *const state = Access::state(*this);

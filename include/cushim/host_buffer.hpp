@@ -1,5 +1,4 @@
-/* Pinned host memory that is owned: what devices copy from and to quickest, and while the host goes
- * on. */
+/* Owned pinned host memory: devices copy from and to it fastest, and asynchronously. */
 #ifndef CUSHIM_HOST_BUFFER_HPP
 #define CUSHIM_HOST_BUFFER_HPP
 
@@ -11,23 +10,21 @@
 
 namespace cushim {
 
-/* `size()` elements of T in pinned host memory, freed with their owner. A range as std::vector is
- * one: it goes where a std::span does. An empty buffer is valid, has a null address, and never
- * reaches CUDA.
+/* `size()` elements of T in pinned host memory. A contiguous range, as std::vector is; it converts
+ * to std::span. A buffer with no elements is valid, has a null address, and makes no CUDA call. A
+ * const buffer keeps its memory, as a const pointer does; its elements can be written.
  *
  *     CUSHIM_TRY(auto pinned, PinnedBuffer<float>::allocate(context, 1000));
  *     CUSHIM_TRY_VOID(copy(stream, pinned.span(), buffer));       returns at once
  *     CUSHIM_TRY(auto values, pinned.span_after(stream));         waits
  *
- * Work that is queued and uses the memory must be done when its owner goes, or release_after() says
- * what to wait for. A const buffer is one that keeps its memory, as a const pointer is; its
- * elements can be written.
+ * The memory is freed immediately on destruction. All work that uses it must have completed, or be
+ * named with release_after(). Kernels use HostMappedBuffer instead.
  *
- * Kernels use HostMappedBuffer.
- *
- * Threads: the rules of handle.hpp. Needs no current context and does not change it.
- * Errors: out_of_memory; invalid_argument where the bytes of `size` elements are more than a size_t
- * holds. cuMemHostAlloc, cuMemFreeHost. Since CUDA 2.2. */
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t.
+ * cuMemHostAlloc, cuMemFreeHost. Requires CUDA 2.2. */
 template <AllocatableType T>
 class PinnedBuffer : public detail::HostMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -53,8 +50,7 @@ class PinnedBuffer : public detail::HostMemory {
         return buffer;
     }
 
-    // Takes over memory that cuMemHostAlloc or cuMemAllocHost gave; on failure it stays the
-    // caller's.
+    // Owns memory from cuMemHostAlloc or cuMemAllocHost; on failure the caller keeps it.
     static Result<PinnedBuffer> adopt(const Context &context, T *data, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return HostMemory::adopt(context, data, bytes, detail::DeviceMapped::no).transform(own);
@@ -66,11 +62,11 @@ class PinnedBuffer : public detail::HostMemory {
     T *begin() const noexcept { return data(); }
     T *end() const noexcept { return data() + size(); }
 
-    // Not while queued work writes it; nor to write to while such work reads it.
+    // Must not be read while enqueued work writes it, nor written while such work reads it.
     std::span<T> span() const noexcept { return {data(), size()}; }
 
-    // The same, after waiting for all work that is queued in the stream; for the event.
-    // cuStreamSynchronize; cuEventSynchronize.
+    // The same after waiting for all work in the stream, or for the event. cuStreamSynchronize;
+    // cuEventSynchronize.
     Result<std::span<T>> span_after(const Stream &stream) const noexcept {
         CUSHIM_TRY_VOID(stream.synchronize());
         return span();

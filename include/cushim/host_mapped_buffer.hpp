@@ -1,4 +1,4 @@
-/* Zero-copy memory: the host's, and at the same time in the address space of devices. */
+/* Zero-copy memory: host memory that is mapped into the address space of devices. */
 #ifndef CUSHIM_HOST_MAPPED_BUFFER_HPP
 #define CUSHIM_HOST_MAPPED_BUFFER_HPP
 
@@ -10,23 +10,24 @@
 
 namespace cushim {
 
-/* `size()` elements of T in host memory that kernels read and write in its place, over the bus.
- * Freed with their owner. An empty buffer is valid, has null addresses, and never reaches CUDA.
+/* `size()` elements of T in host memory that kernels access in place, over the bus. A buffer with
+ * no elements is valid, has null addresses, and makes no CUDA call. A const buffer keeps its
+ * memory, as a const pointer does; its elements can be written.
  *
  *     CUSHIM_TRY(auto values, HostMappedBuffer<float>::allocate(context, 1000));
  *     values.host_span()[0] = 1;
  *     ... a kernel in `stream` works on values.device_data() ...
  *     CUSHIM_TRY(auto results, values.host_span_after(stream));
  *
- * Host and device have it at addresses of their own, which may be the same: each uses its own.
+ * Host and device may have different addresses for the memory: each must use its own.
  *
- * Work that is queued and uses the memory must be done when its owner goes, or release_after() says
- * what to wait for. A const buffer is one that keeps its memory, as a const pointer is; its
- * elements can be written.
+ * The memory is freed immediately on destruction. All work that uses it must have completed, or be
+ * named with release_after().
  *
- * Threads: the rules of handle.hpp. Needs no current context and does not change it.
- * Errors: out_of_memory; invalid_argument where the bytes of `size` elements are more than a size_t
- * holds. cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemFreeHost. Since CUDA 3.2. */
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t.
+ * cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemFreeHost. Requires CUDA 3.2. */
 template <AllocatableType T>
 class HostMappedBuffer : public detail::HostMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -41,7 +42,7 @@ class HostMappedBuffer : public detail::HostMemory {
             .transform(own);
     }
 
-    // Takes over memory that cuMemHostAlloc gave; on failure it stays the caller's.
+    // Owns memory from cuMemHostAlloc; on failure the caller keeps it.
     static Result<HostMappedBuffer> adopt(const Context &context, T *data,
                                           std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
@@ -52,17 +53,17 @@ class HostMappedBuffer : public detail::HostMemory {
     bool empty() const noexcept { return size() == 0; }
 
     T *host_data() const noexcept { return static_cast<T *>(native()); }
-    // For kernels' parameters; host code must not read through it.
+    // For kernel parameters. Host code must not dereference it.
     T *device_data() const noexcept { return reinterpret_cast<T *>(device_address()); }
-    // For kernels, and for copies and fills: copy.hpp.
+    // For kernels, copies and fills.
     DeviceSpan<T> device_span() const noexcept { return {device_address(), size()}; }
 
-    // For the host. Nobody waits here: not while the device may write it, nor to write to while it
-    // may read it. CUDA orders nothing between the two but by waiting for a stream or an event.
+    // For the host; does not wait. Must not be read while the device may write the memory, nor
+    // written while the device may read it. Only waiting for a stream or an event orders the two.
     std::span<T> host_span() const noexcept { return {host_data(), size()}; }
 
-    // The same, after waiting for all work that is queued in the stream; for the event. Right where
-    // that is all work that uses the memory. cuStreamSynchronize; cuEventSynchronize.
+    // The same after waiting for all work in the stream, or for the event. Correct if that includes
+    // all work that uses the memory. cuStreamSynchronize; cuEventSynchronize.
     Result<std::span<T>> host_span_after(const Stream &stream) const noexcept {
         CUSHIM_TRY_VOID(stream.synchronize());
         return host_span();

@@ -1,8 +1,7 @@
-/* What the owners of pinned host memory have in common: PinnedBuffer, HostMappedBuffer and
- * HostRegistration.
+/* The base of the owners of pinned host memory: PinnedBuffer, HostMappedBuffer, HostRegistration.
  *
- * Pinned memory stays where it is, so that devices copy from and to it by themselves; where it is
- * mapped, kernels use it in its place.
+ * Pinned memory is never moved or paged out, so devices can copy from and to it directly. If it is
+ * mapped, kernels access it in place.
  */
 #ifndef CUSHIM_HOST_MEMORY_HPP
 #define CUSHIM_HOST_MEMORY_HPP
@@ -18,22 +17,22 @@
 namespace cushim {
 
 struct PinnedOptions {
-    // Pinned for the devices of all contexts. Where host and devices share one address space, as on
-    // all 64-bit systems, it always is.
+    // Pinned for the devices of all contexts. Always the case if host and devices share one address
+    // space, as on all 64-bit systems.
     bool portable = false;
-    // Quicker for devices to read, and slow for the host to read: for what the host only writes.
+    // Fast for devices to read, slow for the host to read: for memory that the host only writes.
     bool write_combined = false;
-    // Every element is T(); invalid_argument where there is no such thing. It must not throw: an exception ends
-    // the program. Without it they are whatever was in the memory.
+    // Every element is initialised to T(); invalid_argument if T has no default constructor. That
+    // must not throw (std::terminate). Otherwise the elements are uninitialised.
     bool value_initialize = true;
 };
 
 namespace detail {
 
-// What the owners are behind their T.
+// A buffer without its element type.
 struct HostBlock {
-    void *native = nullptr;   // where the host has it
-    CUdeviceptr device = 0;   // where devices have it; 0 where it is not mapped
+    void *native = nullptr;   // address on the host
+    CUdeviceptr device = 0;   // address on devices; 0 if not mapped
     std::size_t size = 0;     // bytes
     bool zero_length = false; // allocated with no elements: valid, unlike an empty owner
 };
@@ -46,12 +45,12 @@ class HostMemory : public Owner<HostBlock> {
 
     std::size_t size_bytes() const noexcept { return value().size; }
 
-    // CU_MEMHOSTALLOC_..., CU_MEMHOSTREGISTER_...: what was asked for, and what the driver gives
-    // anyway. cuMemHostGetFlags, since CUDA 2.3.
+    // CU_MEMHOSTALLOC_..., CU_MEMHOSTREGISTER_...: the requested flags, and those that the driver
+    // adds. cuMemHostGetFlags, since CUDA 2.3.
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
-    // Its owner waits for all work in this stream before it lets the memory go: as
-    // DeviceBuffer::release_after.
+    // Before the memory is released, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   protected:
@@ -75,11 +74,11 @@ class HostMemory : public Owner<HostBlock> {
         return memory;
     }
 
-    // What cuMemHostAlloc gave. On failure it stays the caller's.
+    // Owns memory from cuMemHostAlloc. On failure the caller keeps it.
     CUSHIM_API static Result<HostMemory> adopt(const Context &context, void *memory,
                                                std::size_t bytes, DeviceMapped mapped) noexcept;
 
-    // Memory that stays somebody else's. `flags`: CU_MEMHOSTREGISTER_..., besides DEVICEMAP.
+    // The caller keeps the memory. `flags`: CU_MEMHOSTREGISTER_..., in addition to DEVICEMAP.
     CUSHIM_API static Result<HostMemory> register_range(const Context &context, void *memory,
                                                         std::size_t bytes, DeviceMapped mapped,
                                                         unsigned int flags) noexcept;
@@ -92,7 +91,7 @@ class HostMemory : public Owner<HostBlock> {
     CUSHIM_API static Result<HostMemory> allocate_bytes(const Context &context, std::size_t bytes,
                                                         DeviceMapped mapped,
                                                         const PinnedOptions &options) noexcept;
-    // In the current context: asks where devices have it.
+    // Requests the device address, in the current context.
     Result<void> map() noexcept;
 };
 

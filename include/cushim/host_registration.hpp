@@ -1,4 +1,4 @@
-/* Host memory of the caller's own, pinned for a time. */
+/* Temporarily pins host memory that the caller owns. */
 #ifndef CUSHIM_HOST_REGISTRATION_HPP
 #define CUSHIM_HOST_REGISTRATION_HPP
 
@@ -9,31 +9,31 @@
 namespace cushim {
 
 struct RegistrationOptions {
-    // Pinned for the devices of all contexts. Where host and devices share one address space, as on
-    // all 64-bit systems, it always is.
+    // Pinned for the devices of all contexts. Always the case if host and devices share one address
+    // space, as on all 64-bit systems.
     bool portable = false;
-    // For kernels, too, and not only for copies.
+    // For kernels, not only for copies.
     bool mapped = true;
-    // Devices only read it: needed for memory that the process itself may only read. The elements
-    // must be const. Kind not_supported_by_device where
+    // Devices only read it: required for memory that the process itself may only read. The elements
+    // must be const. Fails with not_supported_by_device if
     // CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED is 0.
     bool read_only = false;
 };
 
-/* Pins memory that the caller has, such as a std::vector's, until the registration goes. The memory
- * must live, and keep its address, for longer; work that is queued and uses it must be done by
- * then, or release_after() says what to wait for.
+/* Pins memory of the caller, such as that of a std::vector, until the registration is destroyed.
  *
  *     std::vector<float> values(1000);
  *     CUSHIM_TRY(auto pinned, HostRegistration<float>::create(context, values));
  *     CUSHIM_TRY_VOID(copy(stream, buffer.span(), pinned.host_span()));
  *
- * HostRegistration<const T> is for memory that is only read. A registration of nothing is valid,
- * and never reaches CUDA. No byte may be registered twice at a time: status 712. Any alignment will
- * do.
+ * The memory must outlive the registration and keep its address. On destruction all work that uses
+ * it must have completed, or be named with release_after(). HostRegistration<const T> is for
+ * read-only memory. An empty registration is valid, and makes no CUDA call. Any alignment is valid.
  *
- * Threads: the rules of handle.hpp. Needs no current context and does not change it.
- * Errors: invalid_argument for elements at address 0; out_of_memory.
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: invalid_argument for elements at address 0; out_of_memory; status 712 if part of the
+ * memory is already registered.
  * cuMemHostRegister_v2 (CUDA 6.5), cuMemHostGetDevicePointer_v2, cuMemHostUnregister. */
 template <DeviceType T>
 class HostRegistration : public detail::HostMemory {
@@ -41,7 +41,7 @@ class HostRegistration : public detail::HostMemory {
     HostRegistration() noexcept = default;
 
     // CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_READ_ONLY
-    // (CUDA 11.1); for that cuCtxGetDevice and cuDeviceGetAttribute, too.
+    // (CUDA 11.1), which also calls cuCtxGetDevice and cuDeviceGetAttribute.
     static Result<HostRegistration> create(const Context &context, std::span<T> memory,
                                            const RegistrationOptions &options = {}) noexcept {
         if (options.read_only && !std::is_const_v<T>) {
@@ -59,12 +59,13 @@ class HostRegistration : public detail::HostMemory {
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
     bool empty() const noexcept { return size() == 0; }
 
-    // The memory itself. Not while the device may write it, nor to write to while it may read it.
+    // The memory itself. Must not be read while the device may write it, nor written while the
+    // device may read it.
     std::span<T> host_span() const noexcept { return {static_cast<T *>(native()), size()}; }
 
-    // For kernels' parameters: null where it is not mapped. Often another address than the host's.
+    // For kernel parameters; null if not mapped. May differ from the host's address.
     T *device_data() const noexcept { return reinterpret_cast<T *>(device_address()); }
-    // For kernels, and for copies: copy.hpp. Empty where it is not mapped.
+    // For kernels and copies. Empty if not mapped.
     DeviceSpan<T> device_span() const noexcept {
         return {device_address(), device_address() != 0 ? size() : 0};
     }

@@ -1,4 +1,4 @@
-/* Initialises the CUDA driver: the one call of cuInit that the wrappers share. */
+/* Initialises the CUDA driver: the one call of cuInit that all wrappers share. */
 #ifndef CUSHIM_INIT_HPP
 #define CUSHIM_INIT_HPP
 
@@ -6,14 +6,15 @@
 
 namespace cushim {
 
-/* Calls cuInit(0) until it has succeeded once in the process: from then on a call costs a few
- * nanoseconds. Threads that are first at the same time may each call it, which CUDA allows. Wrappers
- * call it on their first use; programs that only use the tables call it, or cuInit, themselves. With 100 ms to half
- * a second on real hardware it is the expensive moment of a program's start.
+/* Calls cuInit(0) until it has succeeded once in the process; afterwards a call takes a few
+ * nanoseconds. cuInit takes 100 ms to half a second on a GPU. Wrappers call init() on their first
+ * use; programs that only use the tables call it, or cuInit, themselves.
  *
+ * Threads: any. Several first threads may each call cuInit, which CUDA allows.
  * Errors: library_not_found, stub_library, no_device, or the status of cuInit. A failure is not
- * remembered, and a success is forgotten when an override of cuInit begins or ends. In the child of a fork the driver does not work again, and says so (status 3).
- * Threads: any. Entry points: cuInit. Since CUDA 2.0. */
+ * remembered. A success is forgotten when an override of cuInit begins or ends. In the child of a
+ * fork CUDA does not work: status 3.
+ * cuInit. Requires CUDA 2.0. */
 CUSHIM_API Result<void> init() noexcept;
 
 } // namespace cushim

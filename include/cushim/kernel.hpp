@@ -1,9 +1,9 @@
-/* Kernels: what runs on a device, launched with arguments that the compiler has checked.
+/* Kernels: functions on a device, launched with arguments that the compiler checks.
  *
  *     CUSHIM_TRY(const auto add, module.kernel<void(const float *, float *, unsigned int)>("add"));
  *     CUSHIM_TRY_VOID(add.launch(stream, LaunchConfig::covering(n), from, to, n));
  *
- * Kernels come from a Module or a Library (module.hpp, library.hpp), which each of them keeps loaded.
+ * A kernel comes from a Module or a Library, and keeps it loaded.
  */
 #ifndef CUSHIM_KERNEL_HPP
 #define CUSHIM_KERNEL_HPP
@@ -16,7 +16,7 @@
 
 #include <type_traits>
 
-struct CUkern_st; // behind CUkernel, which headers have since CUDA 12.0
+struct CUkern_st; // behind CUkernel, which headers before CUDA 12.0 lack
 
 namespace cushim {
 
@@ -29,15 +29,15 @@ namespace detail {
 
 struct KernelHandle {
     CUfunction native = nullptr; // or a CUkernel, cast
-    CUcontext context = nullptr; // that its module is loaded in; null: not known, or a library's
+    CUcontext context = nullptr; // of its module; null: unknown, or a library's kernel
     bool of_library = false;
 };
 
-// What a kernel may be given: bytes.
+// Types of kernel parameters: they are passed as bytes.
 template <class T>
 concept KernelParameterType = std::is_object_v<T> && std::is_trivially_copyable_v<T>;
 
-// Every value of A is one of P, as initialisation with braces has it.
+// Every value of A is a value of P, as in initialisation with braces.
 template <class A, class P>
 concept FitsInto = requires(const A &argument) {
     P{argument};
@@ -45,7 +45,8 @@ concept FitsInto = requires(const A &argument) {
 template <class A, class P>
 concept NumberForParameter = std::is_arithmetic_v<A> && std::is_arithmetic_v<P> && FitsInto<A, P>;
 
-// A pointer to the same type, perhaps without writing to it, or to void. No arrays: those are the host's.
+// A pointer to the same type, to its const version, or to void. Arrays do not count: they are in
+// host memory.
 template <class P>
 using Pointee = std::remove_pointer_t<P>;
 template <class A, class P>
@@ -63,12 +64,12 @@ template <class P>
 concept MemoryParameter =
     std::is_pointer_v<P> && CompleteObject<Pointee<P>> && DeviceType<Pointee<P>>;
 
-// A DeviceSpan, or what turns into one, as device memory does.
+// A DeviceSpan, or a type that converts to one, as buffers do.
 template <class A, class P>
 concept SpanForParameter = MemoryParameter<P> && !std::is_pointer_v<A> &&
                            std::is_convertible_v<const A &, DeviceSpan<Pointee<P>>>;
 
-// Memory of the host's, too, which is asked for as the device sees it.
+// Mapped host memory, which is passed by its device address.
 template <class A, class P>
 concept MappedForParameter = MemoryParameter<P> && requires(const A &argument) {
     requires std::is_convertible_v<decltype(argument.device_span()), DeviceSpan<Pointee<P>>>;
@@ -77,13 +78,13 @@ concept MappedForParameter = MemoryParameter<P> && requires(const A &argument) {
 template <class A, class P>
 concept NullForParameter = std::is_pointer_v<P> && std::is_null_pointer_v<A>;
 
-// Whether an argument of type A can stand for a parameter of type P.
+// Whether an argument of type A can be passed for a parameter of type P.
 template <class A, class P>
 concept KernelArgument =
     std::is_same_v<A, P> || NumberForParameter<A, P> || PointerForParameter<A, P> ||
     SpanForParameter<A, P> || MappedForParameter<A, P> || NullForParameter<A, P>;
 
-// For what compilers print: which argument it is, and why.
+// For compiler errors: which argument does not fit, and why.
 template <class... Types>
 struct TypeList {};
 template <std::size_t Index>
@@ -94,7 +95,7 @@ struct argument {
 template <std::size_t Given, std::size_t Parameters>
 struct wrong_number_of_arguments {};
 
-// The first argument that does not fit; void where all of them do.
+// The first argument that does not fit; void if all do.
 template <std::size_t Index, class Arguments, class Parameters>
 struct FirstMisfit {
     using type = void;
@@ -132,8 +133,8 @@ P parameter_from(const A &argument) noexcept {
     }
 }
 
-// Whether it is an owner that has nothing: closed, released, moved from, or never filled. A buffer that was made
-// with no elements is not.
+// Whether it is an owner without an object: closed, released, moved from, or default-constructed. A
+// buffer that was allocated with no elements is not.
 template <class A>
 bool is_empty_owner([[maybe_unused]] const A &argument) noexcept {
     if constexpr (requires { Access::state(argument); }) {
@@ -146,7 +147,7 @@ CUSHIM_API Error empty_argument(std::size_t index) noexcept;
 
 } // namespace detail
 
-// Where a parameter lies among all of them on the device, in bytes.
+// The position of a parameter among all parameters on the device, in bytes.
 struct KernelParameter {
     std::size_t offset = 0;
     std::size_t size = 0;
@@ -155,56 +156,56 @@ struct KernelParameter {
 // Sizes in bytes.
 struct KernelAttributes {
     int max_threads_per_block = 0;
-    int registers = 0;                // of a thread
-    int shared_bytes = 0;             // of a block, without what a launch adds
+    int registers = 0;                // per thread
+    int shared_bytes = 0;             // static, per block
     int constant_bytes = 0;           // of the module
-    int local_bytes = 0;              // of a thread
-    int max_dynamic_shared_bytes = 0; // that a launch may ask for
-    int ptx_version = 0;              // 90 for compute capability 9.0; of what it was compiled from
-    int binary_version = 0;           // likewise, of the machine code
+    int local_bytes = 0;              // per thread
+    int max_dynamic_shared_bytes = 0; // that a launch may request
+    int ptx_version = 0;              // of the PTX it was compiled from; 90: capability 9.0
+    int binary_version = 0;           // of the machine code, in the same format
 };
 
-/* A kernel whose parameters the compiler does not know. as() gives the one to launch.
+/* A kernel whose parameters the compiler does not know. as() returns one that can be launched.
  *
- * Where a function takes a context, it is the one whose device is meant: a library's kernel is loaded
- * into it if need be, a module's has only its own, and another is refused with kind wrong_context.
+ * It keeps its module or library loaded. Enqueued launches must have completed before the last
+ * owner of the code (module, library or kernel) is destroyed.
  *
- * Threads: the rules of handle.hpp; several threads may launch at once. Needs no current context and
- * does not change it. Work that is queued must be done when the last owner of the code goes, be it
- * module, library or kernel.
- * Errors: what the calls answer, which includes failures of earlier work of the context. */
+ * Threads: see handle.hpp. Any number of threads may launch at the same time.
+ * Context: none required, none changed. A context argument selects the device: a library's kernel
+ * is loaded into it if necessary; a module's kernel accepts only its own context.
+ * Errors: wrong_context; the status of the CUDA call, which may report a failure of earlier
+ * asynchronous work. */
 class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
   public:
     AnyKernel() noexcept = default;
 
-    // Does not own: the lender keeps the code loaded.
+    // Does not own; the lender must keep the code loaded.
     CUSHIM_API static AnyKernel borrow(CUfunction function) noexcept;
     CUSHIM_API static AnyKernel borrow(CUkern_st *kernel) noexcept;
 
-    // Of a library's kernel it is the CUkernel, which launches take instead of a CUfunction.
+    // The CUkernel of a library's kernel, which launches accept as a CUfunction.
     CUfunction native() const noexcept { return value().native; }
     // Whether native() is a CUkernel.
     bool is_of_library() const noexcept { return value().of_library; }
 
-    // Whether it can be used in this context: wrong_context where its module is loaded into another.
+    // Whether it can be used in this context: wrong_context if its module belongs to another.
     CUSHIM_API Result<void> check_context(const Context &context) const noexcept;
 
-    // The code is its module's or library's: that is what may be given up or closed.
+    // The code belongs to the module or library; release or close that.
     CUfunction release() = delete;
     Result<void> close() = delete;
 
-    // With a signature. Where the driver has information about parameters (CUDA 12.4), their number
-    // and sizes are compared once, here: invalid_argument with both where they differ. A library's
-    // kernel tells them in a context only: the current one, or a primary one that is active, or else
-    // nothing is compared.
-    // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
+    // With a signature. If the driver has parameter information (CUDA 12.4), number and sizes are
+    // compared once, here: invalid_argument with both if they differ. Of a library's kernel they
+    // are known only in a context: the current one, or an active primary one; otherwise nothing is
+    // compared. cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
         CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
         return Kernel<Signature>(share());
     }
 
-    // Lives as long as the code. cuFuncGetName, cuKernelGetName, since CUDA 12.3.
+    // Valid as long as the code. cuFuncGetName, cuKernelGetName, since CUDA 12.3.
     CUSHIM_API Result<const char *> name() const noexcept;
 
     // cuFuncGetParamInfo, cuKernelGetParamInfo, since CUDA 12.4.
@@ -216,24 +217,25 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
                                      CUfunction_attribute attribute) const noexcept;
     CUSHIM_API Result<KernelAttributes> attributes(const Context &context) const noexcept;
 
-    // For all launches from now on; a library's kernel keeps it for the device, in all contexts.
+    // For all launches after this call; of a library's kernel for the device, in all contexts.
     // cuFuncSetAttribute (CUDA 9.0), cuKernelSetAttribute.
     CUSHIM_API Result<void> set_attribute(const Context &context, CUfunction_attribute attribute,
                                           int value) const noexcept;
-    // Lets launches ask for so much dynamic shared memory: what is over 48 KiB must be allowed first.
+    // Lets launches request this much dynamic shared memory. Required above 48 KiB.
     CUSHIM_API Result<void> set_max_dynamic_shared_bytes(const Context &context,
                                                          std::size_t bytes) const noexcept;
-    // The part of the first-level cache that is better used as shared memory: 0 to 100 percent, or -1
-    // for the driver's choice. A hint.
+    // The preferred share of the L1 cache to use as shared memory: 0 to 100 percent, or -1 for the
+    // driver's choice. A hint.
     CUSHIM_API Result<void> set_shared_memory_carveout(const Context &context,
                                                        int percent) const noexcept;
 
-    // As a CUfunction in this context, for calls through the tables; it lives as long as the code.
+    // A CUfunction of this context, for calls through the tables; valid as long as the code.
     // cuKernelGetFunction.
     CUSHIM_API Result<CUfunction> function_in(const Context &context) const noexcept;
 
-    // Queues a launch with pointers to the arguments, of which nothing is known: the caller vouches for
-    // their number and types. They are copied before this returns. Errors and calls as Kernel::launch.
+    // Enqueues a launch with pointers to the arguments, which are not checked: the caller
+    // guarantees their number and types. They are copied before this returns. Otherwise see
+    // Kernel::launch().
     CUSHIM_API Result<void> launch_unchecked(const Stream &stream, const LaunchConfig &config,
                                              void **arguments) const noexcept;
 
@@ -242,7 +244,7 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     friend class Module;
     using Shared::Shared;
 
-    // Of an object's code, which it keeps loaded.
+    // A kernel of this code, which it keeps loaded.
     CUSHIM_API AnyKernel(const detail::KernelHandle &handle, detail::State *code) noexcept;
     CUSHIM_API Result<void> check_parameters(const std::size_t *sizes,
                                              std::size_t count) const noexcept;
@@ -258,9 +260,9 @@ class Kernel {
                   "the signature of a kernel is void(its parameters)");
 };
 
-/* A kernel with these parameters, for launches: Kernel<void(const float *, unsigned int)>.
+/* A kernel with known parameters, for launches: Kernel<void(const float *, unsigned int)>.
  *
- * Parameters are passed byte by byte, so they are trivially copyable, and no references. */
+ * Parameters are passed as bytes: they must be trivially copyable, and not references. */
 template <class... Parameters>
 class Kernel<void(Parameters...)> : public AnyKernel {
     static_assert(
@@ -273,18 +275,22 @@ class Kernel<void(Parameters...)> : public AnyKernel {
     // Another owner of the same code.
     Kernel share() const noexcept { return Kernel(AnyKernel::share()); }
 
-    /* Queues a launch. Each argument is of its parameter's type, or becomes it without loss: a number
-     * that always fits; for a pointer another to the same type, void * or nullptr as C++ has it, and
-     * memory of that type: a DeviceSpan, and every buffer. Others do not compile. What pointers lead to
-     * must live until the stream has got past the launch; the arguments are copied before this returns.
+    /* Enqueues a launch. Each argument has its parameter's type or converts to it without loss:
+     * - a number, if every value of its type fits
+     * - for a pointer parameter: a pointer to the same type, nullptr, or memory of that type (a
+     *   DeviceSpan, any buffer). For void * any pointer
+     * Other arguments do not compile. nullptr, an empty span, and a buffer that was allocated with
+     * no elements are passed as a null address.
      *
-     * nullptr, an empty span, and a buffer that was allocated with no elements are passed as a null address.
+     * Arguments are copied before this returns. Memory that they point to must stay alive until the
+     * stream has passed the launch.
      *
-     * Errors: invalid_argument, with the numbers, if the stream is empty, if a buffer was closed, released, moved
-     * from or never allocated, or if a dimension of the grid or the block is 0 or more than CUDA can take; what else
-     * is too much for the device is status 1; wrong_context if the stream is of another context than the kernel's
-     * module.
-     * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx where the configuration asks. */
+     * Errors: invalid_argument, with the numbers, if the stream is empty, if a buffer was closed,
+     * released, moved from or never allocated, or if a dimension of the grid or the block is 0 or
+     * more than CUDA can take; status 1 if it exceeds a limit of the device; wrong_context if the
+     * stream belongs to another context than the kernel's module.
+     * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx if the configuration needs
+     * them. */
     template <class... Arguments>
     requires(detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
         Result<void> launch(const Stream &stream, const LaunchConfig &config,
@@ -294,14 +300,16 @@ class Kernel<void(Parameters...)> : public AnyKernel {
             [&](void **pointers) noexcept { return launch_unchecked(stream, config, pointers); },
             arguments...);
     }
-    // Compilers print which argument does not fit, counted from 0: Misfit = argument<1>::does_not_fit<int, float *>.
+    // Compilers print which argument does not fit, counted from 0:
+    // Misfit = argument<1>::does_not_fit<int, float *>.
     template <class... Arguments, class Misfit = detail::Misfit<detail::TypeList<Arguments...>,
                                                                 detail::TypeList<Parameters...>>>
     requires(!std::is_void_v<Misfit>) Result<void> launch(const Stream &, const LaunchConfig &,
                                                           const Arguments &...)
     const noexcept = delete;
 
-    // Internal: calls `use` with pointers to the arguments, as parameters, and a null behind them.
+    // Internal: calls `use` with pointers to the arguments, converted to parameters, and a final
+    // null.
     template <class Use, class... Arguments>
     requires(detail::arguments_fit<
              detail::TypeList<Arguments...>,

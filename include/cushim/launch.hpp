@@ -1,4 +1,4 @@
-/* How a kernel is launched: how many blocks of how many threads, and with which attributes. */
+/* The configuration of a kernel launch: grid, block and attributes. */
 #ifndef CUSHIM_LAUNCH_HPP
 #define CUSHIM_LAUNCH_HPP
 
@@ -15,8 +15,8 @@ concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 } // namespace detail
 
-/* Numbers of blocks or threads in x, y and z. Made from integers of any type, as they are: what CUDA
- * cannot take, as 0, -1 or more than 32 bits, is refused by the launch, with the number. */
+/* Numbers of blocks or threads in x, y and z, from integers of any type. A launch rejects values
+ * that CUDA cannot take (0, -1, more than 32 bits), with the number. */
 struct Dim3 {
     constexpr Dim3() noexcept = default;
     template <detail::Integer X, detail::Integer Y = int, detail::Integer Z = int>
@@ -31,7 +31,7 @@ struct Dim3 {
     long long z = 1;
 };
 
-/* Numerically lower is more urgent, as in StreamOptions; unless it is set, the stream's. */
+/* Lower numbers are more urgent, as in StreamOptions; if unset, the stream's priority applies. */
 class LaunchPriority {
   public:
     constexpr LaunchPriority() noexcept = default;
@@ -47,7 +47,7 @@ class LaunchPriority {
 
 namespace detail {
 
-// CUlaunchAttribute, which older headers lack.
+// CUlaunchAttribute, which headers before CUDA 11.8 lack.
 template <class T>
 concept CudaLaunchAttribute = sizeof(T) == 72 && requires(const T &attribute) {
     attribute.id;
@@ -56,9 +56,9 @@ concept CudaLaunchAttribute = sizeof(T) == 72 && requires(const T &attribute) {
 
 } // namespace detail
 
-/* Attributes that LaunchConfig has no member for: an array of CUDA's own CUlaunchAttribute (headers
- * since CUDA 11.8). A view, read by the launch. At most 32 with those that LaunchConfig's members stand for,
- * else invalid_argument, as for some at address 0. */
+/* Attributes without a member in LaunchConfig: an array of CUlaunchAttribute (requires headers of
+ * CUDA 11.8). A view, read by the launch. At most 32, including those of the members of
+ * LaunchConfig; otherwise, and for a null array, invalid_argument. */
 class LaunchAttributes {
   public:
     constexpr LaunchAttributes() noexcept = default;
@@ -74,10 +74,10 @@ class LaunchAttributes {
     std::size_t count_ = 0;
 };
 
-/* A launch with nothing but its numbers needs no more than CUDA 4.0, a cooperative one CUDA 9.0, the other
- * attributes CUDA 11.6. */
+/* Grid, block and shared memory require CUDA 4.0, cooperative launches 9.0, other attributes
+ * 11.6. */
 struct LaunchConfig {
-    // For at least one thread for each of `count` things, which is to be more than 0.
+    // At least one thread for each of `count` elements; count must not be 0.
     static constexpr LaunchConfig covering(std::size_t count,
                                            std::size_t block_size = 256) noexcept {
         const std::size_t blocks =
@@ -92,13 +92,14 @@ struct LaunchConfig {
     Dim3 block = {};              // threads
     std::size_t shared_bytes = 0; // dynamic shared memory of a block
 
-    // Blocks that run together, which divide the grid; zeros: as the kernel was compiled. Devices since
-    // compute capability 9.0.
+    // Size of a cluster in blocks; must divide the grid. Zeros: as the kernel was compiled. Devices
+    // of compute capability 9.0 and newer.
     Dim3 cluster = {0, 0, 0};
-    // All blocks run at the same time, and may wait for one another.
+    // All blocks run at the same time, and can synchronize with each other.
     bool cooperative = false;
     LaunchPriority priority = {};
-    // May begin before the kernel before it in the stream has ended, which it then waits for itself.
+    // May start before the previous kernel in the stream has ended; the kernel itself must wait for
+    // it.
     bool programmatic_stream_serialization = false;
     LaunchAttributes more = {};
 };

@@ -1,4 +1,4 @@
-/* CUDA libraries: code that belongs to no context, and gets into each where it is used. */
+/* CUDA libraries: code that belongs to no context, and is loaded into each context that uses it. */
 #ifndef CUSHIM_LIBRARY_HPP
 #define CUSHIM_LIBRARY_HPP
 
@@ -9,44 +9,44 @@
 #include <cushim/kernel.hpp>
 #include <cushim/module.hpp>
 
-struct CUlib_st; // behind CUlibrary, which headers have since CUDA 12.0
+struct CUlib_st; // behind CUlibrary, which headers before CUDA 12.0 lack
 
 namespace cushim {
 
-/* A library. Its kernels, and the modules that it is in contexts, keep it loaded. Wait for queued
- * launches before the last owner goes.
+/* A CUDA library. Its kernels and modules keep it loaded. Enqueued launches must have completed
+ * before the last owner is destroyed.
  *
- * The driver may look at the code, and compile it, only when something of it is first used: what is
- * wrong with it then shows there, with the compiler's words in the message.
+ * The driver may read and compile the code when it is first used. An error in the code is then
+ * returned there, with the compiler's output in the message.
  *
- * Threads: the rules of handle.hpp; const functions may run on several threads at once. Needs no
- * current context and does not change it.
- * Errors: requires_newer_driver, requires_newer_headers, and what the calls answer.
- * Since CUDA 12.0 where nothing else is said. */
+ * Threads: see handle.hpp; const functions may run on several threads at the same time.
+ * Context: none required, none changed.
+ * Errors: requires_newer_driver, requires_newer_headers; the status of the CUDA call.
+ * Requires CUDA 12.0 unless stated otherwise. */
 class Library : public detail::Shared<Library, CUlib_st *> {
   public:
     Library() noexcept = default;
 
-    // Initialises the driver. invalid_argument where the image is cut short, or an option is out of its
-    // range. cuLibraryLoadData, cuLibraryUnload.
+    // Initialises the driver. invalid_argument if the image is truncated, or an option is out of
+    // its range. cuLibraryLoadData, cuLibraryUnload.
     CUSHIM_API static Result<Library> load(const CodeImage &image, const JitOptions &options = {},
                                            JitLog *log = nullptr) noexcept;
 
-    // The same from a file, which is read into memory for it. Status 301 where it cannot be read.
+    // The same from a file, which is read into memory. Status 301 if it cannot be read.
     CUSHIM_API static Result<Library> load_file(const char *path, const JitOptions &options = {},
                                                 JitLog *log = nullptr) noexcept;
 
-    // Takes over a library; cuLibraryUnload when the last owner goes.
+    // Owns a library. cuLibraryUnload.
     CUSHIM_API static Result<Library> adopt(CUlib_st *library) noexcept;
-    // Does not own: the lender keeps it loaded.
+    // Does not own; the lender must keep the library loaded.
     CUSHIM_API static Library borrow(CUlib_st *library) noexcept;
 
-    // What the compiler has said by now, as far as load() was asked to keep it.
+    // The compiler's output so far, as far as load() was asked to keep it.
     CUSHIM_API JitLog jit_log() const noexcept;
 
-    // Status 500 where there is none of that name, as the compiler mangled it. cuLibraryGetKernel.
+    // By mangled name; status 500 if it does not exist. cuLibraryGetKernel.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
-    // The same with its parameters, checked once, here: see AnyKernel::as().
+    // The same with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
         CUSHIM_TRY(const AnyKernel found, kernel(name));
@@ -55,33 +55,34 @@ class Library : public detail::Shared<Library, CUlib_st *> {
 
     // cuLibraryGetKernelCount, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernel_count() const noexcept;
-    // Puts kernels into an array of `size`, as many as there are and fit; how many those are.
-    // invalid_argument where the array is at address 0 and there is something to put in.
+    // Writes as many kernels as there are and fit into an array of `size`, and returns their
+    // number. invalid_argument for a null array if there are kernels to write.
     // cuLibraryGetKernelCount, cuLibraryEnumerateKernels, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernels(AnyKernel *into, std::size_t size) const noexcept;
 
-    // A variable as it is in this context, for copies and kernels; valid as long as the library is
-    // loaded. Errors as Module::global(). cuLibraryGetGlobal.
+    // The variable of this context, for copies and kernels; valid as long as the library is loaded.
+    // Errors: see Module::global(). cuLibraryGetGlobal.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const Context &context, const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(context, name));
         return found.as<T>(name);
     }
 
-    // A managed variable, which is the same in all contexts, and which the host may access as managed
-    // memory. Loads the library into this one, since before the first it is nowhere. Errors as
-    // Module::global(). cuLibraryGetModule, cuLibraryGetManaged.
+    // A managed variable, shared by all contexts and the host. Loads the library into this context,
+    // as the variable exists only once it is loaded. Errors: see Module::global().
+    // cuLibraryGetModule,
+    // cuLibraryGetManaged.
     template <DeviceType T>
     Result<DeviceSpan<T>> managed(const Context &context, const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, managed_variable(context, name));
         return found.as<T>(name);
     }
 
-    // A function that exists once for all devices, for pointers to functions in device code.
+    // A function that exists once for all devices, for function pointers in device code.
     // cuLibraryGetUnifiedFunction.
     CUSHIM_API Result<void *> unified_function(const char *name) const noexcept;
 
-    // What it is in this context; keeps the library loaded. cuLibraryGetModule.
+    // The library's module in this context; keeps the library loaded. cuLibraryGetModule.
     CUSHIM_API Result<Module> module(const Context &context) const noexcept;
 
   private:

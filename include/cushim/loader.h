@@ -1,14 +1,15 @@
-/* The loader for C programs: load the CUDA driver and runtime libraries, ask what was found and why.
+/* Loading the CUDA libraries, for C programs: load them, report what was found and why, configure
+ * the search. C++ programs use loader.hpp, the same in C++ terms.
  *
  * Usable from C11 and C++20; needs no CUDA header. Part of the library cushim-core, which needs no
- * C++ runtime. C++ programs use loader.hpp, which says the same in C++ terms.
+ * C++ runtime.
  *
- * Nothing here has to be called: the first call of any table function loads what it needs. Nothing
- * here prints, aborts, calls cuInit, or unloads a library in use.
+ * Nothing here has to be called: the first call of any table function loads what it needs. No
+ * function prints, aborts, calls cuInit, or unloads a library in use.
  *
- * Threads: every function may be called from any number of threads at any time, from static
- * constructors, from atexit handlers, and in the child of a fork.
- * Ownership: every pointer that comes back stays valid until the process ends.
+ * Lifetime: every returned pointer stays valid until the process ends.
+ * Threads: any, at any time, also in static constructors, in exit handlers, and in the child of a
+ * fork.
  */
 #ifndef CUSHIM_LOADER_H
 #define CUSHIM_LOADER_H
@@ -21,7 +22,7 @@
 extern "C" {
 #endif
 
-/* One of the two libraries that cushim stands in for. */
+/* The libraries that cushim loads. */
 typedef enum cushim_library {
     CUSHIM_LIBRARY_DRIVER = 0, /* libcuda.so.1, nvcuda.dll: cu* */
     CUSHIM_LIBRARY_RUNTIME = 1 /* libcudart.so.<major>, cudart64_<major>.dll: cuda* */
@@ -30,15 +31,15 @@ typedef enum cushim_library {
 typedef enum cushim_state {
     CUSHIM_STATE_NOT_TRIED = 0,
     CUSHIM_STATE_LOADED = 1,
-    CUSHIM_STATE_ABSENT = 2 /* remembered: further calls do not search again until a reload */
+    CUSHIM_STATE_ABSENT = 2 /* remembered: later calls do not search again until a reload */
 } cushim_state;
 
-/* What happened to one candidate of the search. */
+/* The result for one candidate of the search. */
 typedef enum cushim_outcome {
     CUSHIM_OUTCOME_LOADED = 0,             /* this is the library in use */
     CUSHIM_OUTCOME_NOT_FOUND = 1,          /* no such file */
     CUSHIM_OUTCOME_NOT_A_LIBRARY = 2,      /* a folder, an empty file, a text file, ... */
-    CUSHIM_OUTCOME_TRUNCATED = 3,          /* a library of which the end is missing */
+    CUSHIM_OUTCOME_TRUNCATED = 3,          /* the end of the file is missing */
     CUSHIM_OUTCOME_WRONG_ARCHITECTURE = 4, /* a library for another processor or word size */
     CUSHIM_OUTCOME_LINK_STUB = 5,          /* the toolkit's link stub, which is not a driver */
     CUSHIM_OUTCOME_NOT_CUDA = 6,      /* a library, but without cuInit (cudaRuntimeGetVersion) */
@@ -50,7 +51,7 @@ typedef struct cushim_candidate {
     const char *path; /* as it was given to the system; a bare file name means its default search,
                        * and is replaced by the file that this found if that one was refused */
     cushim_outcome outcome;
-    const char *detail; /* a phrase for a person, the system's own message where there is one */
+    const char *detail; /* a phrase for a person; the system's message if there is one */
 } cushim_candidate;
 
 /* Why a library is absent. */
@@ -58,19 +59,19 @@ typedef enum cushim_reason {
     CUSHIM_REASON_NONE = 0,        /* it is loaded, or was not tried */
     CUSHIM_REASON_DISABLED = 1,    /* CUSHIM_DISABLE is set */
     CUSHIM_REASON_NOT_FOUND = 2,   /* no candidate exists */
-    CUSHIM_REASON_LINK_STUB = 3,   /* nothing but the toolkit's link stub was found */
-    CUSHIM_REASON_UNUSABLE = 4,    /* candidates exist, and none of them can be used */
+    CUSHIM_REASON_LINK_STUB = 3,   /* only the toolkit's link stub was found */
+    CUSHIM_REASON_UNUSABLE = 4,    /* candidates exist, but none can be used */
     CUSHIM_REASON_CHOSEN_PATH = 5, /* the path chosen by variable or setting cannot be used */
     CUSHIM_REASON_SWITCHED_OFF = 6 /* the settings leave no place to search */
 } cushim_reason;
 
 typedef struct cushim_report {
-    cushim_state state; /* of the file: a libcudart that is loaded is not used without a driver */
+    cushim_state state; /* of the file: a loaded libcudart is not used without a driver */
     cushim_reason reason;
-    const char *path; /* of the library in use, absolute where the system tells; NULL if none */
-    int version; /* CUDA version of the library in use, as CUDA packs it: 12060 is 12.6; 0: unknown */
-    const char *explanation; /* one sentence for a person: what was found, or why nothing was */
-    const char *hint;        /* what that person can do about it; "" where there is nothing to do */
+    const char *path; /* of the library in use, absolute if the system reports it; NULL if absent */
+    int version;      /* CUDA version of the library in use, packed: 12060 is 12.6; 0: unknown */
+    const char *explanation; /* one sentence for a person: the library found, or why it is absent */
+    const char *hint;        /* what the person can do about it; "" if nothing */
     size_t candidate_count;
     const cushim_candidate *candidates; /* in the order in which they were tried */
 } cushim_report;
@@ -78,9 +79,9 @@ typedef struct cushim_report {
 /* Where the search may look. */
 enum {
     CUSHIM_SEARCH_ENVIRONMENT = 1,    /* CUSHIM_DRIVER, CUSHIM_RUNTIME, CUDA_PATH, CUDA_HOME, ... */
-    CUSHIM_SEARCH_ALREADY_LOADED = 2, /* a copy that the process has loaded before */
+    CUSHIM_SEARCH_ALREADY_LOADED = 2, /* a copy that the process has already loaded */
     CUSHIM_SEARCH_SYSTEM = 4,         /* the system's default search by file name */
-    CUSHIM_SEARCH_KNOWN_PLACES = 8,   /* folders where drivers and toolkits are known to be */
+    CUSHIM_SEARCH_KNOWN_PLACES = 8,   /* the usual folders of drivers and toolkits */
     CUSHIM_SEARCH_EVERYWHERE = 15
 };
 
@@ -97,34 +98,33 @@ typedef enum cushim_configure_result {
     CUSHIM_CONFIGURE_NO_MEMORY = 3 /* for a copy of the settings */
 } cushim_configure_result;
 
-/* Replaces the settings; the strings are copied. Accepted until the first search, that is, before
- * the first call of a table function or of cushim_load. The variables CUSHIM_DRIVER and
- * CUSHIM_RUNTIME win over the paths given here, so that whoever runs a program has the last word. */
+/* Replaces the settings; copies the strings. Accepted until the first search, which is the first
+ * call of a table function or of cushim_load. The variables CUSHIM_DRIVER and CUSHIM_RUNTIME
+ * override the paths given here: the user of a program has the last word. */
 CUSHIM_CORE_API cushim_configure_result cushim_configure(const cushim_settings *settings)
     CUSHIM_NOEXCEPT;
 
 /* Loads a library if that was not tried before. CUSHIM_STATE_LOADED if its functions can be called,
- * else CUSHIM_STATE_ABSENT: exactly where cushim_absent_status is not 0. Loading the runtime searches
- * for the driver first. Called from .preinit_array, before the C library is initialised, it returns
+ * otherwise CUSHIM_STATE_ABSENT (then cushim_absent_status is not 0). Loading the runtime searches
+ * for the driver first. In .preinit_array, before the C library is initialised, it returns
  * CUSHIM_STATE_ABSENT without a search, as cushim_reload does; later calls search. */
 CUSHIM_CORE_API cushim_state cushim_load(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* Searches again for a library that was absent, and returns what cushim_load returns then. A loaded one
- * stays as it is. The runtime's reload searches again for an absent driver first, and for a libcudart
- * again that was not used for want of a driver. */
+/* Searches again for an absent library, and returns the new state as cushim_load does. A loaded
+ * library is unchanged. For the runtime, searches first for an absent driver, and also again for a
+ * libcudart that was not used because there was no driver. */
 CUSHIM_CORE_API cushim_state cushim_reload(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* Never loads; never NULL. */
+/* The report of a library. Never loads; never NULL. */
 CUSHIM_CORE_API const cushim_report *cushim_load_report(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* The report of both libraries as text for a person, one candidate a line, ended by a zero byte as
- * long as size is not 0. Returns the length of the whole text without the zero byte, as snprintf
- * does. Never loads. */
+/* The report of both libraries as text for a person, one candidate per line, null-terminated unless
+ * size is 0. Returns the length of the whole text, as snprintf does. Never loads. */
 CUSHIM_CORE_API size_t cushim_report_text(char *text, size_t size) CUSHIM_NOEXCEPT;
 
-/* The CUDA version of a library as CUDA packs it (12060 is 12.6), 0 where it is absent or does not
- * say. Loads. For the driver: the newest CUDA version that it supports (cuDriverGetVersion). For the
- * runtime: its own version (cudaRuntimeGetVersion). */
+/* The CUDA version of a library, packed (12060 is 12.6); 0 if it is absent or does not report one.
+ * For the driver, the newest CUDA version that it supports (cuDriverGetVersion); for the runtime,
+ * its own version (cudaRuntimeGetVersion). Loads. */
 CUSHIM_CORE_API int cushim_library_version(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* The CUDA_VERSION of the headers that the tables were generated from. */
@@ -133,73 +133,76 @@ CUSHIM_CORE_API int cushim_headers_version(void) CUSHIM_NOEXCEPT;
 /* The version of cushim, "major.minor.patch". */
 CUSHIM_CORE_API const char *cushim_version(void) CUSHIM_NOEXCEPT;
 
-/* What the table functions of an absent library answer: a CUresult, a cudaError_t. 0 if it is
- * loaded. A libcudart that is there counts as absent where there is no driver, unless it was chosen by
- * its path: it could do nothing. Loads. */
+/* The status that the table functions of an absent library return: a CUresult or a cudaError_t. 0
+ * if it is loaded. Without a driver a libcudart counts as absent, because it would be useless,
+ * unless it was chosen by its path. Loads. */
 CUSHIM_CORE_API int cushim_absent_status(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* --- all entry points by name; a program that calls none of these pays only for the entry points
- *     that it calls --- */
+/* --- all entry points by name. A program that calls none of these functions links only the entry
+ * points
+ *     that it calls. --- */
 
 typedef void (*cushim_function)(void);
 
 typedef struct cushim_entry_point {
     const char *name; /* the exported name: cuMemAlloc_v2 */
-    int introduced;   /* the CUDA version that introduced it; 0: no header tells */
-    int status;       /* 0: the library has it; else what a call of it answers (36, 302, ...) */
+    int introduced;   /* the CUDA version that introduced it; 0: no header says so */
+    int status;       /* 0: the library has it; otherwise the status of a call (36, 302, ...) */
 } cushim_entry_point;
 
 /* Called once for each entry point, in the order of the headers. */
 typedef void (*cushim_visitor)(const cushim_entry_point *entry_point, void *user);
 
-/* Visits every entry point of a library, and returns how many there are. Loads; changes no slot. */
+/* Visits every entry point of a library, and returns their number. Loads; changes no slot. */
 CUSHIM_CORE_API size_t cushim_visit_entry_points(cushim_library library, cushim_visitor visit,
                                                  void *user) CUSHIM_NOEXCEPT;
 
-/* Resolves every entry point of a library now, so that no later call pays for its first use.
- * Returns how many are resolved; names that the library lacks stay as they are. Loads. */
+/* Resolves every entry point of a library now, so that later calls have no first-use cost. Returns
+ * the number resolved; names that the library lacks are unchanged. Loads. */
 CUSHIM_CORE_API size_t cushim_resolve_all(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* Finds an entry point by its exported name; 0 where the headers have no such name. Loads. */
+/* Finds an entry point by its exported name; 0 if the headers have no such name. Loads. */
 CUSHIM_CORE_API int cushim_find_entry_point(cushim_library library, const char *name,
                                             cushim_entry_point *found) CUSHIM_NOEXCEPT;
 
-/* Replaces what the slot of the entry point with this exported name points at, and returns what it
- * pointed at before; NULL where the headers have no such name. The function must have the entry
- * point's exact type. Only calls through this copy of cushim are affected. Never loads. If the entry point was never
- * called, the returned function resolves it and then calls what the slot points at: a replacement that calls the
- * returned function then calls itself. To avoid that, call cushim_resolve_all() before. C++ programs use
- * ScopedOverride (override.hpp), which checks the type and puts back what was there. */
+/* Replaces the function in the slot of the entry point with this exported name, and returns the
+ * previous one; NULL if the headers have no such name. The function must have the entry point's
+ * exact type. Only calls through this copy of cushim are affected. Never loads.
+ *
+ * If the entry point was never called, the returned function resolves it and then calls the
+ * function in the slot: a replacement that calls the returned function then calls itself. To avoid
+ * that, call cushim_resolve_all() first. C++ programs use ScopedOverride (override.hpp), which
+ * checks the type and restores the previous function. */
 CUSHIM_CORE_API cushim_function cushim_exchange_by_name(cushim_library library, const char *name,
                                                         cushim_function function) CUSHIM_NOEXCEPT;
 
-/* How many declarations of the headers the table generator did not understand and left out, and
- * their text; in cushim's own builds that stops the build. */
+/* The number and the text of declarations that the table generator did not understand and left out.
+ * In cushim's own builds that stops the build. */
 CUSHIM_CORE_API size_t cushim_left_out(cushim_library library,
                                        const char *const **declarations) CUSHIM_NOEXCEPT;
 
-/* --- what the C++ headers and the wrappers call --- */
+/* --- internal: for the C++ headers and the wrappers --- */
 
-/* Replaces what a slot points at, and returns what it pointed at before. */
+/* Replaces the function in a slot, and returns the previous one. */
 CUSHIM_CORE_API cushim_function cushim_exchange_slot(cushim_function *slot,
                                                      cushim_function function) CUSHIM_NOEXCEPT;
 
-/* How many forks lie between this process and the one that asked first; objects that remember it
- * know whether they belong to a parent. Always 0 where there is no fork. */
+/* The number of forks between this process and the first one that called this. Objects that store
+ * it can tell whether they belong to a parent. Always 0 on systems without fork. */
 CUSHIM_CORE_API unsigned int cushim_fork_generation(void) CUSHIM_NOEXCEPT;
 
-/* From the first call on, cushim_exiting tells whether the process has begun to exit. Exit handlers
- * run last-in first-out and the driver registers its own in cuInit: called right after cuInit, this
- * one runs before the driver's teardown. 0 if it could not be arranged. */
+/* After the first call, cushim_exiting returns whether the process has begun to exit. Exit handlers
+ * run in reverse order, and the driver registers its own in cuInit: call this right after cuInit,
+ * so that its handler runs before the driver's teardown. 0 on failure. */
 CUSHIM_CORE_API int cushim_watch_exit(void) CUSHIM_NOEXCEPT;
 CUSHIM_CORE_API int cushim_exiting(void) CUSHIM_NOEXCEPT;
 
-/* Whether the library may be called for an object of that cushim_fork_generation(): not for a parent's, and
- * not once the process has begun to exit. What destructors ask. */
+/* Whether a destructor may call the library for an object of that cushim_fork_generation(): not for
+ * an object of a parent process, and not once the process has begun to exit. */
 CUSHIM_CORE_API int cushim_may_call(unsigned int generation) CUSHIM_NOEXCEPT;
 
-/* The function that a slot stands for: what it points at if it has been resolved or overridden,
- * else the library's own, which is then stored. NULL and a status where there is none. */
+/* The function of a slot: the one it holds, if resolved or overridden, otherwise that of the
+ * library, which is then stored. NULL and a status if there is no such function. */
 CUSHIM_CORE_API cushim_function cushim_resolve_entry(cushim_library library, cushim_function *slot,
                                                      cushim_function first, const char *name,
                                                      int introduced, int *status) CUSHIM_NOEXCEPT;

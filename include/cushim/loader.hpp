@@ -1,23 +1,28 @@
-/* Loading the CUDA libraries, for C++ programs: load them, ask what was found and why, choose where
- * to look.
+/* Loading the CUDA libraries, for C++ programs: load them, report what was found and why, configure
+ * the search.
  *
- * Nothing here has to be called: the first call of any table function loads what it needs. The
- * C interface in loader.h is the same loader; what these functions say of threads and ownership
- * there holds here too. Never throws, prints, aborts, calls cuInit, or unloads a
- * library in use.
+ * Nothing here has to be called: the first call of any table function loads what it needs. The C
+ * interface, loader.h, is the same loader. No function throws, prints, aborts, calls cuInit, or
+ * unloads a library in use.
  *
- * How the driver is searched for on Linux: the path in CUSHIM_DRIVER, or one that the program chose
- * in its settings, and then nothing else; a copy that the process has loaded already; libcuda.so.1
- * by the system's default search; the places where WSL, NixOS, containers and Jetson keep it. On
- * Windows: nvcuda.dll from the system folder. The toolkit's link stub is recognised and skipped.
+ * Search for the driver, on Linux:
+ * 1. CUSHIM_DRIVER, or the path in the settings; then nothing else
+ * 2. a copy that the process has already loaded
+ * 3. libcuda.so.1 by the system's default search
+ * 4. the folders of WSL, NixOS, containers and Jetson
+ * On Windows: nvcuda.dll from the system folder. The toolkit's link stub is skipped.
  *
- * How the runtime is searched for: CUSHIM_RUNTIME or the settings; beside a driver that was chosen
- * by path, and then nowhere else; a copy loaded already; libcudart of exactly the headers' major
- * version by default search; CUDA_PATH, CUDA_HOME, /usr/local/cuda*, CONDA_PREFIX, and the packages
- * of an active Python environment.
+ * Search for the runtime:
+ * 1. CUSHIM_RUNTIME, or the path in the settings; then nothing else
+ * 2. if the driver was chosen by path: only beside it
+ * 3. a copy that the process has already loaded
+ * 4. libcudart of exactly the headers' major version, by default search
+ * 5. CUDA_PATH, CUDA_HOME, /usr/local/cuda*, CONDA_PREFIX, the active Python environment
  *
- * CUSHIM_DISABLE=1 behaves as if there were no CUDA. On POSIX systems, a process with elevated
+ * CUSHIM_DISABLE=1 behaves as if no CUDA were installed. On POSIX systems, a process with elevated
  * rights ignores all of these variables.
+ *
+ * Threads: any, at any time.
  */
 #ifndef CUSHIM_LOADER_HPP
 #define CUSHIM_LOADER_HPP
@@ -30,21 +35,21 @@ namespace cushim {
 
 using LibraryReport = cushim_report;
 
-/* What became of each library; both live until the process ends. */
+/* The report of each library; both live until the process ends. */
 struct LoadReport {
     const LibraryReport &driver;
     const LibraryReport &runtime;
 };
 
-/* How it stands now. Loads nothing: a library that was not needed yet is CUSHIM_STATE_NOT_TRIED. */
+/* The current state. Loads nothing: a library that was not needed yet is CUSHIM_STATE_NOT_TRIED. */
 CUSHIM_LOCAL inline LoadReport load_report() noexcept {
     return {*cushim_load_report(CUSHIM_LIBRARY_DRIVER),
             *cushim_load_report(CUSHIM_LIBRARY_RUNTIME)};
 }
 
-/* Loads a library now, if that was not tried before. The error says why there is none
- * (library_not_found, stub_library), in a sentence for the user of the program. Without a driver
- * load_runtime() fails, too: a libcudart alone is of no use. */
+/* Loads a library if that was not tried before. The error says why it is absent (library_not_found,
+ * stub_library), in a sentence for the user of the program. load_runtime() fails without a driver:
+ * a libcudart alone is useless. */
 CUSHIM_API Result<void> load_driver() noexcept;
 CUSHIM_API Result<void> load_runtime() noexcept;
 
@@ -69,22 +74,22 @@ CUSHIM_LOCAL inline Version headers_version() noexcept {
     return Version(cushim_headers_version());
 }
 
-/* Where to look. Paths may be null: search. */
+/* Where to search. Null paths: search. */
 struct Settings {
     const char *driver_path = nullptr;  // load exactly this driver, unless CUSHIM_DRIVER is set
-    const char *runtime_path = nullptr; // likewise, CUSHIM_RUNTIME
-    bool environment = true;            // heed CUSHIM_*, CUDA_PATH, CUDA_HOME, ...
-    bool already_loaded = true;         // take a copy that the process has loaded before
+    const char *runtime_path = nullptr; // the same, unless CUSHIM_RUNTIME is set
+    bool environment = true;            // use CUSHIM_*, CUDA_PATH, CUDA_HOME, ...
+    bool already_loaded = true;         // use a copy that the process has already loaded
     bool system_search = true;          // the system's default search by file name
-    bool known_places = true;           // folders where drivers and toolkits are known to be
+    bool known_places = true;           // the usual folders of drivers and toolkits
 };
 
-/* Replaces the settings; copies the paths. Only before the first search, that is, before the first
- * call of a table function: invalid_argument after it, and for paths over 4,000 bytes. */
+/* Replaces the settings; copies the paths. invalid_argument after the first search, which is the
+ * first call of a table function, and for paths over 4,000 bytes. */
 CUSHIM_API Result<void> configure(const Settings &settings) noexcept;
 
-/* Resolves every entry point of both libraries now, so that no later call pays for its first use;
- * returns how many were resolved. Names that a library lacks stay as they are. Links all rows. */
+/* Resolves every entry point of both libraries now, so that later calls have no first-use cost.
+ * Returns the number resolved; names that a library lacks are unchanged. Links all rows. */
 CUSHIM_LOCAL inline size_t resolve_all() noexcept {
     return cushim_resolve_all(CUSHIM_LIBRARY_DRIVER) + cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME);
 }

@@ -1,5 +1,5 @@
-/* Managed memory: at one address for the host and all devices, moved by the driver to who uses
- * it. */
+/* Managed memory: at one address for the host and all devices; the driver moves it where it is
+ * used. */
 #ifndef CUSHIM_MANAGED_BUFFER_HPP
 #define CUSHIM_MANAGED_BUFFER_HPP
 
@@ -14,16 +14,16 @@
 
 namespace cushim {
 
-// Who may use managed memory on devices that cannot share it with the host while they work
-// (CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS is 0): CU_MEM_ATTACH_....
+// Access to managed memory on devices that cannot use it concurrently with the host
+// (CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS is 0). The values are CU_MEM_ATTACH_...
 enum class ManagedAttachment : unsigned int {
     global = 1, // all streams; the host while no device works
     host = 2,   // the host, and no stream
-    single = 4, // one stream; the host while nothing is queued there
+    single = 4, // one stream; the host while that stream has no work
 };
 CUSHIM_API Text to_text(ManagedAttachment attachment) noexcept;
 
-// Where managed memory may be: at a device, or with the host. A device is one by itself.
+// A location of managed memory: a device or the host. A Device converts to it.
 class ManagedLocation {
   public:
     constexpr ManagedLocation(Device device) noexcept : native_(device.native()) {}
@@ -44,7 +44,7 @@ struct ManagedOptions {
 
 namespace detail {
 
-// What buffers are behind their T.
+// A buffer without its element type.
 struct ManagedBlock {
     CUdeviceptr native = 0;
     std::size_t size = 0;     // bytes
@@ -63,13 +63,13 @@ class ManagedMemory : public Owner<ManagedBlock> {
 
     std::size_t size_bytes() const noexcept { return value().size; }
 
-    // Its owner waits for all work in this stream before it lets the memory go: as
-    // DeviceBuffer::release_after.
+    // Before the memory is freed, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
-    // Moves all of the memory to whom it is for from when the stream gets there. Where it is
-    // `single`, the stream must not be legacy() or per_thread(), and its end makes the memory what
-    // it was made as. cuStreamAttachMemAsync. Since CUDA 6.0.
+    // Attaches the whole allocation as `attachment` says, once the stream reaches this point. With
+    // `single`, the stream must not be legacy() or per_thread(); when the stream is destroyed, the
+    // original attachment applies again. cuStreamAttachMemAsync. Since CUDA 6.0.
     CUSHIM_API Result<void> attach(const Stream &stream,
                                    ManagedAttachment attachment) const noexcept;
 
@@ -90,18 +90,18 @@ class ManagedMemory : public Owner<ManagedBlock> {
 
 } // namespace detail
 
-/* `size()` elements of T in managed memory, uninitialised, freed with their owner. An empty buffer
- * is valid, has a null address, and never reaches CUDA.
+/* `size()` uninitialised elements of T in managed memory. A buffer with no elements is valid, has a
+ * null address, and makes no CUDA call. A const buffer keeps its memory, as a const pointer does;
+ * its elements can be written.
  *
- * Work that is queued and uses the memory must be done when its owner goes, or release_after() says
- * what to wait for. A const buffer is one that keeps its memory, as a const pointer is; its
- * elements can be written.
+ * The memory is freed immediately on destruction. All work that uses it must have completed, or be
+ * named with release_after().
  *
- * Threads: the rules of handle.hpp. Needs no current context and does not change it.
- * Errors: out_of_memory, more than the device has being allowed where it can be moved away;
- * not_supported_by_device; invalid_argument where the bytes of `size` elements are more than a
- * size_t holds, and for parts that are not in the buffer. Since CUDA 8.0 where nothing else is
- * said. */
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: out_of_memory (more than the device has is allowed if memory can be moved away);
+ * not_supported_by_device; invalid_argument if the size in bytes exceeds std::size_t, and for parts
+ * that exceed the buffer. Requires CUDA 8.0 unless stated otherwise. */
 template <AllocatableType T>
 class ManagedBuffer : public detail::ManagedMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -116,27 +116,28 @@ class ManagedBuffer : public detail::ManagedMemory {
         return allocate_bytes(context, bytes, options).transform(own);
     }
 
-    // Takes over memory that cuMemAllocManaged gave.
+    // Owns memory from cuMemAllocManaged.
     static Result<ManagedBuffer> adopt(const Context &context, CUdeviceptr address,
                                        std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return adopt_bytes(context, address, bytes).transform(own);
     }
 
-    // For host and kernels alike.
+    // For the host and kernels.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
     bool empty() const noexcept { return size() == 0; }
 
-    // For kernels, and for copies and fills: copy.hpp.
+    // For kernels, copies and fills.
     DeviceSpan<T> device_span() const noexcept { return {native(), size()}; }
 
-    // For the host. Nobody waits here: not while the device may write it, nor to write to while it
-    // may read it; where the attachment says so, not while it works at all.
+    // For the host; does not wait. Must not be read while the device may write the memory, nor
+    // written while the device may read it. The attachment may forbid access while the device
+    // works.
     std::span<T> host_span() const noexcept { return {data(), size()}; }
 
-    // The same, after waiting for all work that is queued in the stream; for the event.
-    // cuStreamSynchronize; cuEventSynchronize.
+    // The same after waiting for all work in the stream, or for the event. cuStreamSynchronize;
+    // cuEventSynchronize.
     Result<std::span<T>> host_span_after(const Stream &stream) const noexcept {
         CUSHIM_TRY_VOID(stream.synchronize());
         return host_span();
@@ -146,9 +147,9 @@ class ManagedBuffer : public detail::ManagedMemory {
         return host_span();
     }
 
-    /* Advice on how it will be used, CU_MEM_ADVISE_..., for all of it or for `count` elements from
-     * `offset` on; CUDA rounds to pages. Advice to be read mostly, and to prefer no location, has
-     * no use for the location. cuMemAdvise. */
+    /* Advice about its use, CU_MEM_ADVISE_..., for the whole buffer or for `count` elements
+     * starting at `offset`; CUDA rounds to pages. The location is ignored for READ_MOSTLY and for
+     * UNSET_PREFERRED_LOCATION. cuMemAdvise. */
     Result<void> advise(CUmem_advise advice, ManagedLocation location) const noexcept {
         return advise_part(advice, location, {0, size_bytes()});
     }
@@ -158,7 +159,7 @@ class ManagedBuffer : public detail::ManagedMemory {
         return advise_part(advice, location, part);
     }
 
-    // Moves it there when the stream gets to it, likewise. cuMemPrefetchAsync.
+    // Moves the same part to the location, in stream order. cuMemPrefetchAsync.
     Result<void> prefetch(const Stream &stream, ManagedLocation location) const noexcept {
         return prefetch_part(stream, location, {0, size_bytes()});
     }

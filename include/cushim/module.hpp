@@ -11,7 +11,7 @@
 namespace cushim {
 namespace detail {
 
-// The variable's elements, or invalid_argument where its bytes are not a number of them.
+// The number of elements; invalid_argument unless `bytes` is a multiple of the element size.
 CUSHIM_API Result<std::size_t> elements_of(const char *name, std::size_t bytes,
                                            std::size_t element_size) noexcept;
 
@@ -28,54 +28,54 @@ struct Variable {
 
 } // namespace detail
 
-/* A module. Its kernels keep it loaded; what must not be running is what queued launches still need: wait
- * for them before the last owner goes.
+/* A CUDA module. Its kernels keep it loaded. Enqueued launches must have completed before the last
+ * owner is destroyed.
  *
- * Threads: the rules of handle.hpp; const functions may run on several threads at once. Needs no
- * current context and does not change it.
- * Errors: what the calls answer; with invalid PTX (status 218) the message has the compiler's words.
- * Since CUDA 2.0 where nothing else is said. */
+ * Threads: see handle.hpp; const functions may run on several threads at the same time.
+ * Context: none required, none changed.
+ * Errors: the status of the CUDA call; for invalid PTX (status 218) the message contains the
+ * compiler's output. Requires CUDA 2.0 unless stated otherwise. */
 class Module : public detail::Shared<Module, CUmodule> {
   public:
     Module() noexcept = default;
 
-    // Loads code into the context, and compiles it where it is PTX: that takes as long as a compiler
-    // does. invalid_argument where the image is cut short, or an option is out of its range.
-    // cuModuleLoadDataEx (CUDA 2.1), cuModuleUnload.
+    // Loads code into the context; compiles PTX, which may take seconds. invalid_argument if the
+    // image is truncated, or an option is out of its range. cuModuleLoadDataEx (CUDA 2.1),
+    // cuModuleUnload.
     CUSHIM_API static Result<Module> load(const Context &context, const CodeImage &image,
                                           const JitOptions &options = {},
                                           JitLog *log = nullptr) noexcept;
 
-    // The same from a file, which is read into memory for it. Status 301 where it cannot be read.
+    // The same from a file, which is read into memory. Status 301 if it cannot be read.
     CUSHIM_API static Result<Module> load_file(const Context &context, const char *path,
                                                const JitOptions &options = {},
                                                JitLog *log = nullptr) noexcept;
 
-    // Takes over a module of that context.
+    // Owns a module of that context.
     CUSHIM_API static Result<Module> adopt(const Context &context, CUmodule module) noexcept;
-    // Does not own: the lender keeps it loaded.
+    // Does not own; the lender must keep the module loaded.
     CUSHIM_API static Module borrow(CUmodule module) noexcept;
 
-    // Status 500 where there is none of that name, as the compiler mangled it. cuModuleGetFunction.
+    // By mangled name; status 500 if it does not exist. cuModuleGetFunction.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
-    // The same with its parameters, checked once, here: see AnyKernel::as().
+    // The same with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
         CUSHIM_TRY(const AnyKernel found, kernel(name));
         return found.as<Signature>();
     }
 
-    // A variable, for copies and kernels; valid as long as the module is loaded. T const: as for
-    // __constant__ ones. Status 500 where there is none of that name, invalid_argument where it is not a
-    // number of T. cuModuleGetGlobal_v2.
+    // A variable, for copies and kernels; valid as long as the module is loaded. Use a const T for
+    // __constant__ variables. Status 500 if it does not exist; invalid_argument unless its
+    // size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(name));
         return found.as<T>(name);
     }
 
-    // Whether code is loaded when it is first needed: the default of newer drivers, which the
-    // environment can change. cuModuleGetLoadingMode, since CUDA 11.7.
+    // Whether code is loaded on first use: the default of newer drivers, unless the environment
+    // says otherwise. cuModuleGetLoadingMode, since CUDA 11.7.
     CUSHIM_API static Result<bool> loads_lazily() noexcept;
 
   private:

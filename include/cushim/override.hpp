@@ -4,16 +4,16 @@
  *         return CUDA_ERROR_NO_DEVICE;
  *     });
  *
- * Calls through the table, of every thread, reach the replacement as long as the object lives; no
- * library is needed for it. Calls of other entry points cost what they cost without.
+ * While the object lives, calls through the table on every thread reach the replacement; no library
+ * is needed. Calls of other entry points cost nothing extra.
  *
- * An override belongs to the copy of cushim that this code is linked to. The shared libraries are one
- * copy for the whole process. A program or plugin that contains the static library has its own copy:
- * an override in it changes no call of another copy, and overrides in other copies change none of its
- * calls.
+ * An override belongs to the copy of cushim that this code is linked to. The shared libraries are
+ * one copy for the whole process. A program or plugin that contains the static library has its own
+ * copy: an override affects the calls of its own copy only.
  *
- * Overrides of one entry point end in the reverse order of their beginning. Threads: a call that is
- * under way on another thread when the override ends may still be inside the replacement.
+ * Overrides of one entry point must end in the reverse order of their beginning.
+ *
+ * Threads: any. A call on another thread may still run the replacement when the override ends.
  */
 #ifndef CUSHIM_OVERRIDE_HPP
 #define CUSHIM_OVERRIDE_HPP
@@ -34,11 +34,12 @@ class [[nodiscard]] ScopedOverride {
 
     CUSHIM_LOCAL ~ScopedOverride() { exchange(before_); }
 
-    /* The function that the override replaced; call it from the replacement. If the entry point was never called,
-     * this loads the library. If the library or the entry point is missing, the returned function returns the status
-     * that a call without the override returns. */
+    /* The function that the override replaced; call it from the replacement. If the entry point was
+     * never called, this loads the library. If the library or the entry point is missing, the
+     * returned function returns the status that a call without the override returns. */
     CUSHIM_LOCAL typename Entry::pfn original() const noexcept {
-        // If before_ is the first-call function, it is resolved here: that function would call the replacement.
+        // Resolves the entry point if before_ is its first-call function, which would call the
+        // replacement.
         int status = 0;
         const auto function = detail::find_entry<Entry>(&before_, status);
         return function != nullptr ? function : before_;

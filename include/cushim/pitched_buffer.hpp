@@ -1,4 +1,4 @@
-/* Device memory of rows and layers that is owned, its rows as far apart as the device likes it. */
+/* Owned device memory with rows and layers, in the pitch that suits the device. */
 #ifndef CUSHIM_PITCHED_BUFFER_HPP
 #define CUSHIM_PITCHED_BUFFER_HPP
 
@@ -10,7 +10,7 @@
 namespace cushim {
 namespace detail {
 
-// What buffers are behind their T.
+// A buffer without its element type.
 struct PitchedBlock {
     CUdeviceptr native = 0;
     Extent extent{0, 0, 0};
@@ -23,15 +23,15 @@ class PitchedMemory : public Owner<PitchedBlock> {
 
     const Extent &extent() const noexcept { return value().extent; }
     bool empty() const noexcept { return extent().empty(); }
-    // Layers follow each other without room.
+    // Layers are adjacent.
     Pitch pitch() const noexcept { return {value().row_pitch, extent().height}; }
-    // All of it, with what is between the rows.
+    // All of it, including the bytes between rows.
     std::size_t size_bytes() const noexcept {
         return value().row_pitch * extent().height * extent().depth;
     }
 
-    // Its owner waits for all work in this stream before it lets the memory go: as
-    // DeviceBuffer::release_after.
+    // Before the memory is freed, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   protected:
@@ -44,21 +44,20 @@ class PitchedMemory : public Owner<PitchedBlock> {
 
 } // namespace detail
 
-/* Elements of T in device memory, uninitialised, freed with their owner: `extent()` of them, each
- * row beginning at a multiple of what suits the device. An empty buffer is valid, has a null
- * address, and never reaches CUDA.
+/* `extent()` uninitialised elements of T in device memory; each row begins at a multiple that suits
+ * the device. A buffer with no elements is valid, has a null address, and makes no CUDA call. A
+ * const buffer keeps its memory, as a const pointer does; its elements can be written.
  *
  *     CUSHIM_TRY(auto image, PitchedBuffer<float>::allocate(context, {640, 480}));
  *     CUSHIM_TRY(auto pixels, HostPitchedSpan<float>::of(values, {640, 480}));
  *     CUSHIM_TRY_VOID(copy(context, image.span(), pixels));                        copy_2d.hpp
  *
- * Work that is queued and uses the memory must be done when its owner goes, or release_after() says
- * what to wait for. A const buffer is one that keeps its memory, as a const pointer is; its
- * elements can be written.
+ * The memory is freed immediately on destruction. All work that uses it must have completed, or be
+ * named with release_after().
  *
- * Threads: the rules of handle.hpp. Needs no current context and does not change it.
- * Errors: out_of_memory; invalid_argument where the bytes of that many elements are more than a
- * size_t holds. */
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. */
 template <DeviceType T>
 class PitchedBuffer : public detail::PitchedMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -74,10 +73,10 @@ class PitchedBuffer : public detail::PitchedMemory {
             });
     }
 
-    // For kernels' parameters; host code must not read through it.
+    // For kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
 
-    // All of it, for copies and kernels; valid as long as the buffer is.
+    // The whole buffer, for copies and kernels; valid as long as the buffer.
     DevicePitchedSpan<T> span() const noexcept { return {native(), extent(), pitch()}; }
     operator DevicePitchedSpan<T>() const noexcept { return span(); }
     operator DevicePitchedSpan<const T>() const noexcept { return span(); }

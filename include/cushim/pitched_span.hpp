@@ -1,8 +1,7 @@
-/* Memory of rows, and of layers of rows, with room between them: views of the device's, and of the
- * host's.
+/* Views of device and host memory with rows and layers, and gaps between them.
  *
- * Rows of `width` elements begin `pitch` bytes apart; `height` of them are a layer. Layers begin so
- * and so many rows apart; `depth` of them are all. An image is a view of one layer.
+ * A row has `width` elements; rows begin `pitch.row` bytes apart. A layer has `height` rows; layers
+ * begin `pitch.layer` rows apart. There are `depth` layers. An image is a view of one layer.
  */
 #ifndef CUSHIM_PITCHED_SPAN_HPP
 #define CUSHIM_PITCHED_SPAN_HPP
@@ -13,7 +12,7 @@
 
 namespace cushim {
 
-// Of what has rows and layers.
+// The size of memory with rows and layers.
 struct Extent {
     std::size_t width = 0;  // elements
     std::size_t height = 1; // rows
@@ -24,14 +23,14 @@ struct Extent {
     friend constexpr bool operator==(const Extent &, const Extent &) noexcept = default;
 };
 
-// Where in it something begins.
+// The start of a part.
 struct Position {
     std::size_t x = 0; // elements
     std::size_t y = 0; // rows
     std::size_t z = 0; // layers
 };
 
-// How far apart things begin. Where spans are made, 0 leaves no room between them.
+// The distances of rows and layers. For a new span, 0 means no gaps.
 struct Pitch {
     std::size_t row = 0;   // bytes from row to row, a multiple of the elements' alignment
     std::size_t layer = 0; // rows from layer to layer
@@ -44,29 +43,28 @@ struct ElementType {
     std::size_t alignment; // bytes
 };
 
-// What views are behind their T.
+// A view without its element type.
 struct PitchedView {
     unsigned long long address = 0; // of the host or the device
     Extent extent;
     Pitch pitch;
 };
 
-// A pitch of 0 leaves no room.
+// Replaces a pitch of 0 by one without gaps.
 constexpr Pitch filled_in(const Pitch &pitch, const Extent &extent,
                           std::size_t element_size) noexcept {
     return {pitch.row != 0 ? pitch.row : extent.width * element_size,
             pitch.layer != 0 ? pitch.layer : extent.height};
 }
 
-// A view of what is within `bytes` from `address` on; invalid_argument with the numbers where it
-// does not fit.
+// A view of the `bytes` bytes at the address; invalid_argument with the numbers if it does not fit.
 CUSHIM_API Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
                                             const Extent &extent, const Pitch &pitch,
                                             const ElementType &element) noexcept;
-// The part of `extent` from `from` on, likewise.
+// The part of size `extent` that starts at `from`; invalid_argument in the same way.
 CUSHIM_API Result<PitchedView> part_of(const PitchedView &view, const Position &from,
                                        const Extent &extent, std::size_t element_size) noexcept;
-// Where a row begins, likewise.
+// The start of a row; invalid_argument in the same way.
 CUSHIM_API Result<unsigned long long> row_of(const PitchedView &view, std::size_t y,
                                              std::size_t z) noexcept;
 
@@ -101,23 +99,23 @@ class PitchedSpan {
 
 } // namespace detail
 
-// Of device memory, with no owner: valid as long as the memory is.
+// A view of device memory, valid as long as the memory.
 template <DeviceType T>
 class DevicePitchedSpan : public detail::PitchedSpan<T> {
     using Base = detail::PitchedSpan<T>;
 
   public:
     constexpr DevicePitchedSpan() noexcept = default;
-    // Trusts the caller that all of it is there.
+    // The caller guarantees that the memory is that large.
     constexpr DevicePitchedSpan(CUdeviceptr address, const Extent &extent,
                                 const Pitch &pitch) noexcept
         : Base({address, extent, detail::filled_in(pitch, extent, sizeof(T))}) {}
-    // From one that may be written to one that is only read.
+    // Converts a writable span to a read-only one.
     template <detail::NotConstOf<T> U>
     constexpr DevicePitchedSpan(const DevicePitchedSpan<U> &other) noexcept : Base(other.view()) {}
 
-    // A view of the beginning of `memory`, without room where the pitch is 0; invalid_argument with
-    // the numbers where it does not fit.
+    // A view of the start of `memory`, without gaps if the pitch is 0; invalid_argument with the
+    // numbers if it does not fit.
     static Result<DevicePitchedSpan> of(DeviceSpan<T> memory, const Extent &extent,
                                         const Pitch &pitch = {}) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
@@ -125,7 +123,7 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // `extent` of it from `from` on; invalid_argument with the numbers where that is not in it.
+    // The part that starts at `from`; invalid_argument with the numbers if it exceeds this span.
     Result<DevicePitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
         return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
     }
@@ -133,7 +131,7 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     constexpr CUdeviceptr address() const noexcept {
         return static_cast<CUdeviceptr>(Base::view().address);
     }
-    // For kernels' parameters; host code must not read through it.
+    // For kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(address()); }
 
   private:
@@ -143,23 +141,23 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     }
 };
 
-// Of host memory, with no owner: valid as long as the memory is.
+// A view of host memory, valid as long as the memory.
 template <DeviceType T>
 class HostPitchedSpan : public detail::PitchedSpan<T> {
     using Base = detail::PitchedSpan<T>;
 
   public:
     constexpr HostPitchedSpan() noexcept = default;
-    // Trusts the caller that all of it is there.
+    // The caller guarantees that the memory is that large.
     HostPitchedSpan(T *data, const Extent &extent, const Pitch &pitch) noexcept
         : Base({reinterpret_cast<unsigned long long>(data), extent,
                 detail::filled_in(pitch, extent, sizeof(T))}) {}
-    // From one that may be written to one that is only read.
+    // Converts a writable span to a read-only one.
     template <detail::NotConstOf<T> U>
     constexpr HostPitchedSpan(const HostPitchedSpan<U> &other) noexcept : Base(other.view()) {}
 
-    // A view of the beginning of `memory`, without room where the pitch is 0; invalid_argument with
-    // the numbers where it does not fit.
+    // A view of the start of `memory`, without gaps if the pitch is 0; invalid_argument with the
+    // numbers if it does not fit.
     static Result<HostPitchedSpan> of(std::span<T> memory, const Extent &extent,
                                       const Pitch &pitch = {}) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
@@ -168,14 +166,14 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // `extent` of it from `from` on; invalid_argument with the numbers where that is not in it.
+    // The part that starts at `from`; invalid_argument with the numbers if it exceeds this span.
     Result<HostPitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
         return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
     }
 
     T *data() const noexcept { return reinterpret_cast<T *>(Base::view().address); }
 
-    // Row y of layer z; invalid_argument with the numbers where there is none.
+    // Row y of layer z; invalid_argument with the numbers if it does not exist.
     Result<std::span<T>> row(std::size_t y, std::size_t z = 0) const noexcept {
         CUSHIM_TRY(const auto address, detail::row_of(Base::view(), y, z));
         return std::span<T>(reinterpret_cast<T *>(address), Base::width());

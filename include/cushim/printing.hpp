@@ -1,4 +1,4 @@
-/* operator<< and, where the standard library has <format>, std::formatter: for everything that has
+/* operator<< and, if the standard library has <format>, std::formatter: for everything that has
  * to_text() (text.hpp), for Text itself, for Version, and for Error.
  *
  *     std::cout << stream << '\n';
@@ -33,7 +33,7 @@ concept HasText = requires(const T &object) {
     requires is_text<decltype(to_text(object))>;
 };
 
-// Passes the text to `use`, as it may be a temporary.
+// Passes the text to `use`; it may be a temporary.
 template <HasText T, class Use>
 decltype(auto) with_text(const T &object, Use use) {
     return use(std::string_view(to_text(object).c_str()));

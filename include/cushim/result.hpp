@@ -1,9 +1,8 @@
-// Either a value or an Error: what every function of cushim returns that may fail.
+// Result<T>: a value or an Error. Every cushim function that may fail returns one.
 //
-// The interface is that of std::expected (C++23), with Error as the only kind of error. It is never
-// an alias of that class, so that it is the same type for every user whatever their language
-// version. No memory is allocated on success. A file built without exceptions may use it together
-// with files built with them.
+// The interface is that of std::expected (C++23), with Error as the error type. It is never an
+// alias of std::expected, so that it is the same type in every language version. No memory is
+// allocated on success. Files built with and without exceptions can be used together.
 //
 //     cushim::Result<int> parse(const char *text);
 //
@@ -13,7 +12,7 @@
 //         return first + second;
 //     }
 //
-// Threads: as for the value's own type.
+// Threads: as for the type of the value.
 #ifndef CUSHIM_RESULT_HPP
 #define CUSHIM_RESULT_HPP
 
@@ -27,7 +26,7 @@ namespace cushim {
 template <class T>
 class Result;
 
-// As std::in_place, without <utility>: Result<T>(in_place, arguments of T's constructor).
+// Same as std::in_place, without <utility>: Result<T>(in_place, arguments of T's constructor).
 struct in_place_t {
     explicit in_place_t() = default;
 };
@@ -40,7 +39,7 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<Result<T>> = true;
 
-// Whether U is the Result of something that is not T itself.
+// Whether U is a Result of a type other than T.
 template <class T, class U>
 inline constexpr bool is_other_result = is_result<U> && !std::is_same_v<T, U>;
 
@@ -55,9 +54,9 @@ concept converts_value = !std::is_same_v<T, U> && !std::is_same_v<T, Result<U>> 
 
 enum class OnFailure { throws, aborts };
 
-// What value() does in the file that calls it. The choice is part of the name of the function that
-// acts on it, and this constant has internal linkage: files with and without exceptions each keep
-// their own way when they are linked together.
+// What value() does on failure in the file that calls it. The choice is part of the name of the
+// function that implements it, and this constant has internal linkage: files with and without
+// exceptions keep their own behaviour when they are linked together.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 constexpr OnFailure on_failure = OnFailure::throws;
 #else
@@ -125,8 +124,8 @@ auto or_else(Self &&self, F &&function) {
 
 } // namespace detail
 
-// A Result is copyable, movable and assignable where T is. A Result that was moved from holds what
-// it held before: a moved-from value, or an error.
+// A Result is copyable, movable and assignable if T is. A moved-from Result still holds a
+// moved-from value or an error.
 template <class T>
 class [[nodiscard]] Result {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>,
@@ -149,14 +148,14 @@ class [[nodiscard]] Result {
     Result(const Error &error) noexcept : error_(error), has_value_(false) {}
     Result(Error &&error) noexcept : error_(static_cast<Error &&>(error)), has_value_(false) {}
 
-    // Success, with a value made from these.
+    // Success, with a value constructed from these arguments.
     template <class... Arguments>
     requires std::is_constructible_v<T, Arguments...>
     explicit Result(in_place_t, Arguments &&...arguments) noexcept(
         std::is_nothrow_constructible_v<T, Arguments...>)
         : value_(static_cast<Arguments &&>(arguments)...), has_value_(true) {}
 
-    // From the Result of a type that T can be made from.
+    // From a Result of a type that T can be constructed from.
     template <class U>
     requires detail::converts_value<T, U, const U &>
     explicit(!std::is_convertible_v<const U &, T>) Result(const Result<U> &other)
@@ -181,8 +180,7 @@ class [[nodiscard]] Result {
         construct(static_cast<Result &&>(other));
     }
 
-    // If T's own copy or move throws, this object keeps what it held (a value: what T leaves of
-    // it).
+    // If T's copy or move throws, this object keeps its state (a value: as T leaves it).
     Result &operator=(const Result &other) requires(
         std::is_copy_constructible_v<T> &&std::is_copy_assignable_v<T>) {
         assign(other);
@@ -203,8 +201,8 @@ class [[nodiscard]] Result {
         }
     }
 
-    // Makes a value from these in place of what was there, and returns it. Only where that cannot throw, as
-    // std::expected has it.
+    // Replaces the state by a value constructed from these arguments, and returns it. As in
+    // std::expected, only if the construction cannot throw.
     template <class... Arguments>
     requires std::is_nothrow_constructible_v<T, Arguments...> T &
     emplace(Arguments &&...arguments) noexcept {
@@ -221,7 +219,7 @@ class [[nodiscard]] Result {
     [[nodiscard]] bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value_; }
 
-    // The value. There must be one: this is not checked.
+    // The value. Undefined on failure; not checked.
     T *operator->() noexcept { return __builtin_addressof(value_); }
     const T *operator->() const noexcept { return __builtin_addressof(value_); }
     T &operator*() &noexcept { return value_; }
@@ -229,14 +227,14 @@ class [[nodiscard]] Result {
     T &&operator*() &&noexcept { return static_cast<T &&>(value_); }
     const T &&operator*() const &&noexcept { return static_cast<const T &&>(value_); }
 
-    // The error. There must be one: this is not checked.
+    // The error. Undefined on success; not checked.
     Error &error() &noexcept { return error_; }
     const Error &error() const &noexcept { return error_; }
     Error &&error() &&noexcept { return static_cast<Error &&>(error_); }
     const Error &&error() const &&noexcept { return static_cast<const Error &&>(error_); }
 
-    // The value; where there is none, throws Exception (exception.hpp), or in a file built without
-    // exceptions writes the error's message to stderr and aborts.
+    // The value. On failure throws Exception (exception.hpp), or, in a file built without
+    // exceptions, writes the error's message to stderr and aborts.
     template <detail::OnFailure Then = detail::on_failure>
     T &value() & {
         require<Then>();
@@ -258,7 +256,7 @@ class [[nodiscard]] Result {
         return static_cast<const T &&>(value_);
     }
 
-    // The value, or what is given if there is none.
+    // The value; on failure the argument.
     template <class U>
     [[nodiscard]] T value_or(U &&otherwise) const & {
         if (has_value_) {
@@ -274,7 +272,7 @@ class [[nodiscard]] Result {
         return static_cast<T>(static_cast<U &&>(otherwise));
     }
 
-    // What the function makes of the value, a Result itself; the error stays as it is.
+    // Calls the function with the value and returns its Result; an error is passed on.
     template <class F>
     auto and_then(F &&function) & {
         return detail::and_then(*this, static_cast<F &&>(function));
@@ -292,7 +290,7 @@ class [[nodiscard]] Result {
         return detail::and_then(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // The Result of what the function makes of the value; the error stays as it is.
+    // Calls the function with the value and returns its result in a Result; an error is passed on.
     template <class F>
     auto transform(F &&function) & {
         return detail::transform(*this, static_cast<F &&>(function));
@@ -310,7 +308,8 @@ class [[nodiscard]] Result {
         return detail::transform(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // What the function makes of the error, a Result of the same type; the value stays as it is.
+    // Calls the function with the error and returns its Result of the same type; a value is passed
+    // on.
     template <class F>
     auto or_else(F &&function) & {
         return detail::or_else(*this, static_cast<F &&>(function));
@@ -328,7 +327,8 @@ class [[nodiscard]] Result {
         return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // What the function makes of the error, an Error itself; the value stays as it is.
+    // Calls the function with the error and returns the Error that it returns; a value is passed
+    // on.
     template <class F>
     auto transform_error(F &&function) const & {
         return detail::transform_error(*this, static_cast<F &&>(function));
@@ -338,7 +338,7 @@ class [[nodiscard]] Result {
         return detail::transform_error(static_cast<Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // Whether both hold equal values, or errors that Error's == takes for the same.
+    // Whether both hold equal values, or errors that Error's == considers equal.
     template <class U>
     requires(!std::is_void_v<U>) friend bool operator==(const Result &left,
                                                         const Result<U> &right) {
@@ -383,7 +383,7 @@ class [[nodiscard]] Result {
         if (has_value_ && other.has_value_) {
             value_ = *static_cast<Other &&>(other);
         } else if (has_value_) {
-            // Out of the other before the value goes, which may own the other.
+            // Moved out of `other` before the value is destroyed, which may own `other`.
             Error error(static_cast<Other &&>(other).error());
             value_.~T();
             ::new (static_cast<void *>(__builtin_addressof(error_)))
@@ -396,8 +396,8 @@ class [[nodiscard]] Result {
         }
     }
 
-    // Puts the error back should the construction of the value throw. A destructor does it, since
-    // there may be no `try` here.
+    // Restores the error if the construction of the value throws. A destructor, as `try` may be
+    // unavailable.
     template <class U>
     void replace_error(U &&value) {
         struct PutBack {
@@ -460,17 +460,17 @@ class [[nodiscard]] Result<void> {
     explicit operator bool() const noexcept { return has_value_; }
 
     void operator*() const noexcept {}
-    // Success in place of what was there.
+    // Sets success.
     void emplace() noexcept { *this = Result(); }
 
-    // The error. There must be one: this is not checked.
+    // The error. Undefined on success; not checked.
     Error &error() &noexcept { return error_; }
     const Error &error() const &noexcept { return error_; }
     Error &&error() &&noexcept { return static_cast<Error &&>(error_); }
     const Error &&error() const &&noexcept { return static_cast<const Error &&>(error_); }
 
-    // Throws Exception (exception.hpp) unless this is success, or in a file built without
-    // exceptions writes the error's message to stderr and aborts.
+    // On failure throws Exception (exception.hpp), or, in a file built without exceptions, writes
+    // the error's message to stderr and aborts.
     template <detail::OnFailure Then = detail::on_failure>
     void value() const {
         if (!has_value_) {
@@ -478,7 +478,7 @@ class [[nodiscard]] Result<void> {
         }
     }
 
-    // What the function, called without an argument, returns: a Result itself.
+    // Calls the function without an argument and returns its Result; an error is passed on.
     template <class F>
     auto and_then(F &&function) const & {
         using Next = std::remove_cvref_t<std::invoke_result_t<F>>;
@@ -493,7 +493,8 @@ class [[nodiscard]] Result<void> {
                           : Next(static_cast<Error &&>(error_));
     }
 
-    // The Result of what the function, called without an argument, returns.
+    // Calls the function without an argument and returns its result in a Result; an error is passed
+    // on.
     template <class F>
     auto transform(F &&function) const {
         using Next = Result<std::remove_cv_t<std::invoke_result_t<F>>>;
@@ -508,7 +509,7 @@ class [[nodiscard]] Result<void> {
         }
     }
 
-    // What the function makes of the error: a Result<void>.
+    // Calls the function with the error and returns its Result<void>.
     template <class F>
     auto or_else(F &&function) & {
         return detail::or_else(*this, static_cast<F &&>(function));
@@ -526,7 +527,7 @@ class [[nodiscard]] Result<void> {
         return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // What the function makes of the error, an Error itself.
+    // Calls the function with the error and returns the Error that it returns.
     template <class F>
     auto transform_error(F &&function) const & {
         return detail::transform_error(*this, static_cast<F &&>(function));

@@ -3,31 +3,36 @@
  *     CUdeviceptr memory;
  *     CUresult status = cushim::driver().cuMemAlloc(&memory, 1 << 20);
  *
- * Names, parameters and statuses are CUDA's own, and NVIDIA's macros apply: with its headers,
- * cuMemAlloc is cuMemAlloc_v2, and in a file that defines CUDA_API_PER_THREAD_DEFAULT_STREAM the
- * per-thread variants are meant. Every bare name is also there as <name>_v1, whatever the headers
- * make of it: cuMemAlloc_v1 is the first ABI, with 32-bit sizes.
+ * Names, parameters and statuses are CUDA's own, and the macros of the CUDA headers apply:
+ * cuMemAlloc is cuMemAlloc_v2, and a file that defines CUDA_API_PER_THREAD_DEFAULT_STREAM gets the
+ * per-thread variants. Every unversioned name also exists as <name>_v1: cuMemAlloc_v1 is the first
+ * ABI, with 32-bit sizes.
  *
- * driver() and runtime() never fail and load nothing. The first call of each function finds the
- * library and the function (loader.hpp says how); from then on a call is one load and one indirect
- * call. A function that cannot be forwarded answers a status that says why:
+ * driver() and runtime() never fail and load nothing. The first call of a function finds the
+ * library and the function (loader.hpp). Afterwards a call is one load and one indirect call.
+ * Nothing calls cuInit.
  *
- *     no library found                                cu*: 303        cuda*: 35, or 303 with a driver
- *     no driver found, but a libcudart                                cuda*: 35
- *     only the toolkit's link stub found              cu*: 34         cuda*: 35
+ * Threads: any, at any time, also in static constructors.
+ * Errors: a function that cannot be forwarded returns a status that says why:
+ *
+ *     no library found                                cu*: 303      cuda*: 35, or 303 with a driver
+ *     no driver found, but a libcudart                              cuda*: 35
+ *     only the toolkit's link stub found              cu*: 34       cuda*: 35
  *     introduced after the installed driver           cu*: 36
- *     missing otherwise                               cu*: 302        cuda*: 302
+ *     missing otherwise                               cu*: 302      cuda*: 302
  *
- * and leaves its outputs untouched, except that cudaGetDeviceCount writes 0. The functions that give
- * names and texts of errors then ask a libcudart that is there, and else take built-in ones; with a
- * driver they also name the statuses above that it does not know itself. cudaGetLastError and
- * cudaPeekAtLastError know the last failed call of their thread. Without a libcudart the two versions
- * are told as a program with a static libcudart in it tells them: cudaDriverGetVersion answers 0
- * (success) and writes the driver's, 0 where there is none; cudaRuntimeGetVersion that of the headers
- * (with headers of CUDA 11 and no driver: 35). Whether there is a libcudart, runtime_version() says.
+ * It leaves its outputs unchanged, with these exceptions:
+ * - cudaGetDeviceCount writes 0.
+ * - Names and texts of errors come from a libcudart, if one is found, or are built in. With a
+ *   driver, they include the statuses above that the driver does not know.
+ * - cudaGetLastError and cudaPeekAtLastError return the last failed call of the thread.
+ * - cudaDriverGetVersion and cudaRuntimeGetVersion succeed without a libcudart, as in NVIDIA's
+ *   static library: they write the driver's version (0 without a driver) and that of the headers
+ *   (with headers of CUDA 11 and no driver: 35). runtime_version() says whether there is a
+ *   libcudart.
  *
- * Nothing calls cuInit for you. Threads: any number at any time, also from static constructors.
- * CUDA headers of 11.4 or newer; drivers of CUDA 11.4 or newer, older ones as far as they go.
+ * Requires CUDA headers 11.4 or newer. Drivers older than 11.4 work as far as they have the
+ * functions.
  */
 #ifndef CUSHIM_TABLE_HPP
 #define CUSHIM_TABLE_HPP
@@ -38,7 +43,7 @@
 
 namespace cushim {
 
-/* The table, if the library is there to answer: else why not (library_not_found, stub_library).
+/* The table if the library can be used, otherwise the reason (library_not_found, stub_library).
  * Loads. */
 CUSHIM_LOCAL inline Result<DriverTable> try_driver() noexcept {
     CUSHIM_TRY_VOID(load_driver());

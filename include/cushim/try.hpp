@@ -1,4 +1,4 @@
-// CUSHIM_TRY: takes the value of a Result, or returns its error from the function around it.
+// CUSHIM_TRY: takes the value of a Result, or returns its error from the enclosing function.
 //
 // Include result.hpp, which includes this file and has an example.
 #ifndef CUSHIM_TRY_HPP
@@ -9,8 +9,8 @@
 namespace cushim {
 namespace detail {
 
-// The operand of CUSHIM_TRY: a temporary lives as long as this. Made in this way, and not by `auto &&`
-// and decltype, so that an operand that does not compile is one error and no more.
+// The operand of CUSHIM_TRY; a temporary lives as long as this. It is not `auto &&` with decltype,
+// so that an operand that does not compile is one error only.
 template <class R>
 struct Tried {
     R &&result;
@@ -42,14 +42,14 @@ Tried(R &&) -> Tried<R>;
     } while (false)
 
 // CUSHIM_TRY(auto buffer, allocate(1 << 20)); declares buffer with the value of the Result, or
-// returns its error from the function around it, which itself returns a Result of any type. A
+// returns its error from the enclosing function, which must return a Result of any type. A
 // temporary is moved from; a named Result is copied, unless it is passed through std::move. The
-// declaration is anything that can stand left of `=` and has no comma. It expands to several
-// statements: use braces after `if`, and one per line.
+// declaration is anything that can stand left of `=` and has no comma. The macro expands to several
+// statements: use braces after `if`, and one macro per line.
 #define CUSHIM_TRY(declaration, ...)                                                               \
     CUSHIM_DETAIL_TRY(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), declaration, __VA_ARGS__)
 
-// The same where the value does not matter, or is void. One statement.
+// The same without a value. One statement.
 #define CUSHIM_TRY_VOID(...)                                                                       \
     CUSHIM_DETAIL_TRY_VOID(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), __VA_ARGS__)
 

@@ -1,4 +1,4 @@
-/* A POSIX file descriptor that is owned: how memory travels to another process, or from another API. */
+/* An owned POSIX file descriptor: how memory is passed to another process or from another API. */
 #ifndef CUSHIM_UNIQUE_FD_HPP
 #define CUSHIM_UNIQUE_FD_HPP
 
@@ -7,16 +7,17 @@
 
 namespace cushim {
 
-/* Closes its descriptor when it goes, unless it was released. Moved, not copied; what was moved from
- * is empty. A function that takes a UniqueFd owns the descriptor from then on; one that takes an int
- * leaves it the caller's.
+/* Closes its descriptor on destruction, unless it was released. Moved, not copied; a moved-from
+ * owner is empty. A function that takes a UniqueFd takes ownership; one that takes an int does not.
  *
- * On Windows there are no such descriptors: the type is there, nothing makes one, and what would use
- * it answers unsupported_platform. Threads: as for an int. Never changes errno. */
+ * Windows has no such descriptors: no function creates one, and functions that need one fail with
+ * unsupported_platform. Never changes errno.
+ *
+ * Threads: as for an int. */
 class UniqueFd {
   public:
     UniqueFd() noexcept = default;
-    // Takes the descriptor over. Negative: empty.
+    // Takes ownership of the descriptor. Negative: empty.
     explicit UniqueFd(int descriptor) noexcept : descriptor_(descriptor < 0 ? -1 : descriptor) {}
     UniqueFd(UniqueFd &&other) noexcept : descriptor_(other.release()) {}
     UniqueFd &operator=(UniqueFd &&other) noexcept {
@@ -29,17 +30,17 @@ class UniqueFd {
 
     explicit operator bool() const noexcept { return descriptor_ >= 0; }
 
-    // -1 where it is empty. Stays this owner's.
+    // -1 if empty. This object keeps ownership.
     int get() const noexcept { return descriptor_; }
 
-    // Gives the descriptor up: the caller closes it.
+    // Gives up ownership: the caller must close the descriptor.
     [[nodiscard]] int release() noexcept {
         const int descriptor = descriptor_;
         descriptor_ = -1;
         return descriptor;
     }
 
-    // Closes what it has, and takes this one over instead.
+    // Closes the current descriptor, and takes ownership of this one.
     void reset(int descriptor = -1) noexcept {
         const int old = descriptor_;
         descriptor_ = descriptor < 0 ? -1 : descriptor;
@@ -48,9 +49,9 @@ class UniqueFd {
         }
     }
 
-    // A second descriptor of the same open file, closed in programs that this one executes (exec).
-    // Errors: invalid_argument where this is empty or not open; out_of_memory where the process may
-    // have no more of them; unsupported_platform.
+    // A second descriptor of the same open file, closed on exec.
+    // Errors: invalid_argument if this is empty or not open; out_of_memory if the process has
+    // reached its limit of descriptors; unsupported_platform.
     CUSHIM_API Result<UniqueFd> duplicate() const noexcept;
 
   private:

@@ -1,22 +1,21 @@
 // A CUDA version, packed as CUDA packs it: 12.6 is 12060.
 //
-// Usable in constant expressions; includes nothing. Values are plain: copy them, share them between
-// threads, throw them away.
+// Usable in constant expressions; includes nothing. Versions are plain values.
 #ifndef CUSHIM_VERSION_HPP
 #define CUSHIM_VERSION_HPP
 
 namespace cushim {
 
-// The version of a CUDA driver, runtime library or set of headers; 0 where it is unknown. An
-// unknown version is older than every known one.
+// The version of a CUDA driver, runtime library or set of headers; 0 if unknown. An unknown version
+// is older than every known one.
 struct Version {
     constexpr Version() noexcept = default;
 
-    // From CUDA's own number (CUDA_VERSION, cuDriverGetVersion, ...): 12060 is 12.6. A negative
-    // number counts as unknown.
+    // From CUDA's own number (CUDA_VERSION, cuDriverGetVersion, ...): 12060 is 12.6. Negative
+    // numbers mean unknown.
     constexpr explicit Version(int packed) noexcept : packed_(packed < 0 ? 0 : packed) {}
 
-    // of(12, 6) is 12.6. Unknown where CUDA cannot pack the two: major must be 0 to 2,000,000,
+    // of(12, 6) is 12.6. Unknown if CUDA cannot pack the version: major must be 0 to 2,000,000,
     // minor 0 to 99.
     static constexpr Version of(int major, int minor) noexcept {
         const bool fits = major >= 0 && major <= 2'000'000 && minor >= 0 && minor <= 99;
@@ -31,7 +30,7 @@ struct Version {
     // Whether the version is known.
     constexpr explicit operator bool() const noexcept { return packed_ != 0; }
 
-    // Written out, since <compare> would cost every user more than the rest of this header.
+    // Written out: <compare> would cost every user more than the rest of this header.
     friend constexpr bool operator==(Version a, Version b) noexcept {
         return a.packed_ == b.packed_;
     }
@@ -51,7 +50,7 @@ struct Version {
     int packed_ = 0;
 };
 
-// The text of a version, held in itself: to_text(version).c_str().
+// The text of a version, stored in the object: to_text(version).c_str().
 struct VersionText {
     // The widest version is 2147483.64; "unknown" is shorter.
     char characters[12];
@@ -61,7 +60,7 @@ struct VersionText {
 
 namespace detail {
 
-// Appends a number from 0 up in decimal, and returns where the text goes on.
+// Appends a non-negative number in decimal, and returns the end of the text.
 constexpr char *append_decimal(char *out, int number) noexcept {
     char digits[10] = {};
     int count = 0;

@@ -1,5 +1,5 @@
-/* Virtual memory management: ranges of addresses, physical memory mapped in them, and who may access
- * what is mapped.
+/* Virtual memory management: reserved address ranges, physical memory mapped into them, and access
+ * rights.
  *
  *     CUSHIM_TRY(auto granularity, Granularity::of(device));
  *     CUSHIM_TRY(auto size, granularity.round_up(wanted));
@@ -7,16 +7,17 @@
  *     CUSHIM_TRY(auto memory, PhysicalMemory::create(device, size));
  *     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, {device, AccessFlags::read_write}));
  *
- * Addresses and memory apart buy what cuMemAlloc does not have: memory that grows in place
- * (growable_buffer.hpp), access for each device, and export to other processes.
+ * Unlike cuMemAlloc, it allows memory that grows in place (growable_buffer.hpp), access per device,
+ * and export to other processes.
  *
- * Owners may go in any order. A mapping keeps its range and its memory: the memory is unmapped, then
- * the range is freed, then the memory is released.
+ * Owners may be destroyed in any order. A mapping keeps its range and its memory alive: the memory
+ * is unmapped, then the range is freed, then the memory is released.
  *
- * Threads: the rules of handle.hpp. Nothing here needs or changes a current context.
- * Errors: not_supported_by_device where the device has no virtual memory management;
- * requires_newer_driver; out_of_memory; invalid_argument with the numbers for what does not fit.
- * Linux and Windows. Since CUDA 10.2. */
+ * Threads: see handle.hpp.
+ * Context: none required, none changed.
+ * Errors: not_supported_by_device if the device has no virtual memory management;
+ * requires_newer_driver; out_of_memory; invalid_argument with the numbers.
+ * Linux and Windows. Requires CUDA 10.2. */
 #ifndef CUSHIM_VIRTUAL_MEMORY_HPP
 #define CUSHIM_VIRTUAL_MEMORY_HPP
 
@@ -30,9 +31,9 @@
 namespace cushim {
 
 struct AddressRangeOptions {
-    // A power of two; 0: as CUDA likes.
+    // A power of two; 0: CUDA's choice.
     std::size_t alignment = 0;
-    // Where to begin, if that is free. CUDA may take another place: see native().
+    // The preferred start, if free. CUDA may choose another: see native().
     CUdeviceptr hint = 0;
 };
 
@@ -51,31 +52,30 @@ struct Mapped {
 
 } // namespace detail
 
-/* Addresses that nothing else gets, and nothing behind them yet. */
+/* A reserved range of addresses, initially without memory. */
 class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
   public:
     AddressRange() noexcept = default;
 
-    // `size` bytes, a multiple of the host's page size and not 0; ranges for mappings are multiples of
-    // the granularity. For all devices; `device` says whether there is virtual memory management.
-    // invalid_argument with the numbers for another size, alignment or hint; out_of_memory where so many
-    // addresses are not free.
+    // `size` bytes: a multiple of the host's page size and not 0; for mappings a multiple of the
+    // granularity. The range is valid on all devices; `device` is asked whether it has virtual
+    // memory management. invalid_argument with the numbers for a wrong size, alignment or hint;
+    // out_of_memory if that many addresses are not free.
     // cuMemAddressReserve, cuMemAddressFree.
     CUSHIM_API static Result<AddressRange>
     reserve(Device device, std::size_t size, const AddressRangeOptions &options = {}) noexcept;
 
-    // Takes over a range of just this address and size, neither of which is 0; cuMemAddressFree when the last
-    // owner goes.
+    // Owns a reserved range of exactly this address and size; neither may be 0. cuMemAddressFree.
     CUSHIM_API static Result<AddressRange> adopt(CUdeviceptr address, std::size_t size) noexcept;
-    // Does not own: the lender keeps it.
+    // Does not own; the lender must keep the range reserved.
     CUSHIM_API static AddressRange borrow(CUdeviceptr address, std::size_t size) noexcept;
 
     // In bytes.
     std::size_t size() const noexcept { return value().size; }
 
-    /* Who may access what is mapped in `size` bytes from `offset` on: all grants in one call, for all
-     * mappings there. Devices that are not named keep what they have. The part has no holes and cuts
-     * no mapping, else CUDA answers status 1 and nothing is changed. Of no bytes, or no grants:
+    /* Sets the access to all mappings in `size` bytes, starting at `offset`; all grants in one
+     * call. Devices that are not named keep theirs. The part must have no gaps and must contain
+     * whole mappings only, or CUDA returns status 1 and changes nothing. No bytes or no grants:
      * success. cuMemSetAccess. */
     CUSHIM_API Result<void> set_access(std::size_t offset, std::size_t size,
                                        std::span<const AccessGrant> grants) const noexcept;
@@ -84,8 +84,8 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
         return set_access(offset, size, std::span(&grant, 1));
     }
 
-    // What the device may do with what is mapped at `offset`, in bytes; none where nothing was set.
-    // invalid_argument where that is past the end. cuMemGetAccess.
+    // The device's access to the mapping at `offset`, in bytes; none if nothing was set.
+    // invalid_argument if offset exceeds the range. cuMemGetAccess.
     CUSHIM_API Result<AccessFlags> get_access(std::size_t offset, Device device) const noexcept;
 
   private:
@@ -96,25 +96,25 @@ inline Text to_text(const AddressRange &range) noexcept {
     return detail::text_of("AddressRange", range, range.size());
 }
 
-/* Physical memory at an address: all of it, in a part of a range.
+/* Physical memory mapped at an address: all of the memory, in a part of a range.
  *
- * A new mapping is accessible to nobody, not even to the device that the memory lies on: give map()
- * the access that is wanted, or call set_access(). A kernel that touches memory without access
- * destroys its context; copies answer status 1.
+ * A new mapping is not accessible, not even to the device of the memory: pass the access to map(),
+ * or call set_access(). A kernel that uses memory without access destroys its context; copies
+ * return status 1.
  *
- * Unmapping waits for nothing by itself: work that uses the memory must be done by then, or
- * release_after() says what to wait for. */
+ * The memory is unmapped immediately on destruction. All work that uses it must have completed, or
+ * be named with release_after(). */
 class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
   public:
     MappedRange() noexcept = default;
 
-    // `memory` at `offset` of the range, which is a multiple of the memory's granularity, where
-    // nothing is mapped yet (else CUDA answers status 1). invalid_argument with the numbers where it
-    // reaches past the end. cuMemMap, cuMemUnmap.
+    // Maps `memory` at `offset`, which must be a multiple of the memory's granularity. Status 1 if
+    // something is mapped there. invalid_argument with the numbers if it exceeds the range.
+    // cuMemMap, cuMemUnmap.
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory) noexcept;
 
-    // The same, with access; where that cannot be given, nothing stays mapped. cuMemSetAccess.
+    // The same, with access; if that fails, nothing remains mapped. cuMemSetAccess.
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory,
                                               std::span<const AccessGrant> grants) noexcept;
@@ -124,34 +124,34 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
         return map(range, offset, memory, std::span(&grant, 1));
     }
 
-    // Takes over what the caller mapped there: all of `memory`; cuMemUnmap when the last owner goes.
+    // Owns a mapping by the caller of all of `memory`. cuMemUnmap.
     CUSHIM_API static Result<MappedRange> adopt(const AddressRange &range, std::size_t offset,
                                                 const PhysicalMemory &memory) noexcept;
-    // Does not own: the lender keeps it.
+    // Does not own; the lender must keep the mapping.
     CUSHIM_API static MappedRange borrow(CUdeviceptr address, std::size_t size) noexcept;
 
     // In bytes.
     std::size_t size() const noexcept { return value().size; }
-    // Where in its range it begins; 0 for a borrowed one.
+    // The start in its range; 0 if borrowed.
     std::size_t offset() const noexcept { return value().offset; }
 
-    // The memory as a whole number of T; what is left over at the end is not in it.
+    // The memory as elements of T, without the bytes that remain at the end.
     template <DeviceType T>
     DeviceSpan<T> span() const noexcept {
         return {native(), size() / sizeof(T)};
     }
 
-    // As AddressRange::set_access, of all of it.
+    // AddressRange::set_access() for the whole mapping.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(const AccessGrant &grant) const noexcept {
         return set_access(std::span(&grant, 1));
     }
 
-    // As AddressRange::get_access.
+    // See AddressRange::get_access().
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 
-    // The last owner waits for all work in this stream before it unmaps: as DeviceBuffer::release_after.
-    // Unmaps even if the stream is being captured then.
+    // Before the memory is unmapped, the last owner waits for all work in this stream: see
+    // DeviceBuffer::release_after(). Unmaps even if the stream is being captured.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:

@@ -1,4 +1,4 @@
-/* What names a shared object of Windows to another API: a handle, or a name, and never both. */
+/* Identifies a shared Windows object for another API: by a handle or by a name, never both. */
 #ifndef CUSHIM_WIN32_HANDLE_HPP
 #define CUSHIM_WIN32_HANDLE_HPP
 
@@ -6,19 +6,19 @@
 
 namespace cushim {
 
-/* A plain value that owns nothing. It exists everywhere, so that programs need no #ifdef; elsewhere than on
- * Windows, what would use it answers unsupported_platform. */
+/* A plain value that owns nothing. The type exists on every platform, so programs need no #ifdef;
+ * except on Windows, functions that use it fail with unsupported_platform. */
 class Win32Handle {
   public:
-    // A shared NT handle (a HANDLE, as CreateSharedHandle gives it). CUDA takes its own reference: the
-    // caller closes the handle, whatever comes of the import.
+    // A shared NT handle, for example from CreateSharedHandle. CUDA takes its own reference: the
+    // caller must close the handle, whether the import succeeds or not.
     static constexpr Win32Handle handle(void *handle) noexcept { return {handle, nullptr}; }
 
-    // The name that the object was created with, in Windows' own wide characters, ended by zero. The
-    // text is not copied: it must live until the import.
+    // The name that the object was created with, null-terminated. The text is not copied: it must
+    // live until the import.
     static constexpr Win32Handle named(const wchar_t *name) noexcept { return {nullptr, name}; }
 
-    // One of both is null.
+    // One of them is null.
     constexpr void *handle() const noexcept { return handle_; }
     constexpr const wchar_t *name() const noexcept { return name_; }
 

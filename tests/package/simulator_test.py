@@ -12,6 +12,7 @@ import subprocess
 import unittest
 
 import consumer
+import readme
 from consumer import CONSUMERS, arguments, run
 
 consumer.need('pkg-config', 'meson')
@@ -91,6 +92,25 @@ class Simulator(consumer.ConsumerTest):
                          '3 6 5, cudaSuccess\n')
         self.assertNotEqual(subprocess.run([TOOL, 'run', '--set', 'report=fail', blur], check=False,
                                            capture_output=True, env={**os.environ, **search}).returncode, 0)
+
+    def test_commands_of_the_readme(self):
+        """On the program of that page. setup_test.py runs the first command, which installs the simulator."""
+        app = folder / 'readme/app'
+        app.parent.mkdir()
+        (app.parent / 'app.cpp').write_text(readme.block('cpp'), encoding='utf-8')
+        run(*arguments.cxx, '-std=c++20', app.with_suffix('.cpp'), '-o', app, *consumer.cuda_includes(),
+            *shlex.split(run('pkg-config', f'--define-variable=prefix={PREFIX}', '--cflags', '--libs', 'cushim',
+                             PKG_CONFIG_PATH=str(PKG_CONFIG))))
+        commands = [line for line in readme.block('sh', 'cushim-sim').splitlines() if line.startswith('cushim-sim')]
+        self.assertEqual(len(commands), 4)
+        for command in commands:
+            with self.subTest(command):
+                said = run('sh', '-ec', f'cd {shlex.quote(str(app.parent))}\n{command}',
+                           PATH=f'{TOOL.parent}:{os.environ["PATH"]}', LD_LIBRARY_PATH=str(PKG_CONFIG.parent))
+                if 'fault=' in command:
+                    self.assertIn('cuMemAlloc_v2', said)
+                else:
+                    self.assertEqual(said, 'the GPU filled the buffer\n')
 
     def test_names_no_path_of_this_machine(self):
         for path in (PKG_CONFIG / 'cushim-sim.pc', next(stage.rglob('cushim_sim.h'))):

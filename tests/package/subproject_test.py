@@ -8,6 +8,7 @@ import shutil
 import tarfile
 
 import consumer
+import readme
 from consumer import CONSUMERS, arguments, run
 
 consumer.need('meson')
@@ -37,6 +38,10 @@ def make_project():
     text = template.read_text(encoding='utf-8').replace('@version@', arguments.version)
     template.with_suffix('').write_text(text.replace('@hash@', make_release(packages)),
                                         encoding='utf-8')
+    # The program of README.md, as its reader builds it.
+    (project / 'app.cpp').write_text(readme.block('cpp'), encoding='utf-8')
+    with (project / 'meson.build').open('a', encoding='utf-8') as file:
+        file.write(readme.block('meson'))
 
 
 def set_up(path, **environment):
@@ -58,6 +63,9 @@ class Subproject(consumer.ConsumerTest):
         for program in ('existing_c', 'existing_cpp'):
             self.check_existing(build / program, arguments.type != 'static')
 
+    def test_program_of_the_readme(self):
+        readme.check_app(self, build / 'app')
+
     def test_archives_of_both_kinds(self):
         if arguments.type != 'both':
             self.skipTest('one kind was built')
@@ -73,7 +81,7 @@ class Subproject(consumer.ConsumerTest):
         targets = json.loads(run('meson', 'introspect', '--targets', build))
         names = {target['name'] for target in targets if target['type'] == 'executable'}
         archives = {'hello_archive', 'existing_archive'} if arguments.type == 'both' else set()
-        self.assertEqual(names, {'hello', 'hello_c', 'existing_c', 'existing_cpp', 'too_old'} | archives)
+        self.assertEqual(names, {'app', 'hello', 'hello_c', 'existing_c', 'existing_cpp', 'too_old'} | archives)
         subprojects = json.loads(run('meson', 'introspect', '--projectinfo', build))['subprojects']
         self.assertEqual([subproject['name'] for subproject in subprojects], ['cushim'])
 
