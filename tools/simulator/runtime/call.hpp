@@ -4,7 +4,7 @@
 
 #include "failure.hpp"
 
-#include "driver/process/hooks.hpp"
+#include "driver/process/runtime_hooks.hpp"
 
 namespace sim::runtime {
 

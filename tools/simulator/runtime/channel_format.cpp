@@ -1,4 +1,4 @@
-#include "channel.hpp"
+#include "channel_format.hpp"
 #include "driver_api.hpp"
 
 namespace sim::runtime {

@@ -1,6 +1,6 @@
 // Copies of linear memory: one, two and three dimensions, symbols, peers.
 #include "copy_parameters.hpp"
-#include "copy_run.hpp"
+#include "copy_submit.hpp"
 #include "driver_api.hpp"
 #include "symbol.hpp"
 

@@ -1,9 +1,9 @@
 // Copies to, from and between arrays.
-#include "channel.hpp"
+#include "channel_format.hpp"
 #include "copy_parameters.hpp"
-#include "copy_run.hpp"
+#include "copy_submit.hpp"
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 
 #include <algorithm>
 #include <optional>

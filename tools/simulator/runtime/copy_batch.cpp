@@ -1,6 +1,6 @@
 // Many copies in one call.
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 
 namespace sim::runtime {
 

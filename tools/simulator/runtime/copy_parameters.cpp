@@ -1,7 +1,7 @@
 #include "copy_parameters.hpp"
-#include "channel.hpp"
+#include "channel_format.hpp"
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 
 namespace sim::runtime {
 namespace {

@@ -1,7 +1,7 @@
 // What CUDA 13.1 and later added that is no topic of its own: numbers of graphs and nodes, host functions with
 // a mode, where memory lies.
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 #include "symbol.hpp"
 
 namespace sim::runtime {

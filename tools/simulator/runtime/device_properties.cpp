@@ -1,7 +1,7 @@
 // cudaDeviceProp: filled from the driver's attributes, each field by its name, since the layout differs
 // between versions.
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 
 #include <cstring>
 

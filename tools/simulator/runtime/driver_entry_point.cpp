@@ -1,6 +1,6 @@
 // Functions of the driver, by name.
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 
 namespace sim::runtime {
 namespace {

@@ -1,7 +1,7 @@
 // The simulated driver library that this runtime sits on, found at the first need.
 #pragma once
 
-#include "driver/process/hooks.hpp"
+#include "driver/process/runtime_hooks.hpp"
 
 namespace sim::runtime {
 

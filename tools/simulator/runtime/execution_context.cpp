@@ -1,6 +1,6 @@
 // Execution contexts (CUDA 13.1): the driver's green contexts under another name.
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 
 namespace sim::runtime {
 

@@ -1,8 +1,8 @@
 // External memory and semaphores.
-#include "channel.hpp"
+#include "channel_format.hpp"
 #include "driver_api.hpp"
+#include "driver_equivalents.hpp"
 #include "external_parameters.hpp"
-#include "same.hpp"
 
 namespace sim::runtime {
 

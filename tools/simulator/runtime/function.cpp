@@ -1,6 +1,6 @@
 // What kernels are like, and are set to.
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 #include "symbol.hpp"
 
 namespace sim::runtime {

@@ -1,9 +1,9 @@
 // Nodes of any kind by one function, and what belongs to conditional nodes.
 #include "copy_parameters.hpp"
 #include "driver_api.hpp"
+#include "driver_equivalents.hpp"
 #include "external_parameters.hpp"
 #include "graph_parameters.hpp"
-#include "same.hpp"
 #include "symbol.hpp"
 
 #include <vector>

@@ -1,8 +1,8 @@
 // Kernel nodes.
 #include "driver_api.hpp"
+#include "driver_equivalents.hpp"
 #include "graph_parameters.hpp"
 #include "registration.hpp"
-#include "same.hpp"
 
 namespace sim::runtime {
 

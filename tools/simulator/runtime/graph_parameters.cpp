@@ -1,8 +1,8 @@
 #include "graph_parameters.hpp"
 #include "copy_parameters.hpp"
 #include "driver_api.hpp"
+#include "driver_equivalents.hpp"
 #include "external_parameters.hpp"
-#include "same.hpp"
 #include "symbol.hpp"
 
 namespace sim::runtime {

@@ -1,8 +1,8 @@
 // Launches of kernels.
 #include "driver_api.hpp"
+#include "driver_equivalents.hpp"
 #include "launch_configuration.hpp"
 #include "registration.hpp"
-#include "same.hpp"
 #include "symbol.hpp"
 
 #include <vector>

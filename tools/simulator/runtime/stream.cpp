@@ -1,6 +1,6 @@
 // Streams: their life, attributes, waiting, callbacks.
 #include "driver_api.hpp"
-#include "same.hpp"
+#include "driver_equivalents.hpp"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "places.hpp"
+#include "library_paths.hpp"
 
 #include "process.hpp"
 

@@ -1,4 +1,4 @@
-#include "base/profile.hpp"
+#include "base/device_profile.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // The text form of device settings.
-#include "base/profile.hpp"
+#include "base/device_profile.hpp"
 #include "base/setting_text.hpp"
 
 #include <algorithm>

@@ -1,16 +1,17 @@
-// Beginning anew, as in a process that just loaded the library.
+// The settings that a process starts with, from CUSHIM_SIM, and what is wrong with them.
 #pragma once
 
 #include <string>
 
 namespace sim {
 
-// With the lock held; no other call may be running.
-void restart();
-// How often that happened.
-unsigned long long restarts() noexcept;
 // Reads CUSHIM_SIM at the first call of a process.
 void start_once() noexcept;
+// For a reset: counts it; forgets all settings, and reads CUSHIM_SIM again.
+void count_restart() noexcept;
+void start_again();
+// How many resets there were.
+unsigned long long restarts() noexcept;
 // What was not understood in the last settings, or "".
 std::string &settings_problem() noexcept;
 // The same text, until the next reset: for those who get a pointer to it.

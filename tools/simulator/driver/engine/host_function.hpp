@@ -1,4 +1,4 @@
-// What holds while a function of the client runs in a stream's turn.
+// Functions of the client that run in a stream's turn.
 #pragma once
 
 #include "call/runtime_calls.hpp"
@@ -20,5 +20,8 @@ class HostFunctionScope {
     bool outer_;
     ClientCode code_;
 };
+
+// Work::parameters: CUDA_HOST_NODE_PARAMS (the first version of the struct).
+Work host_work(CUhostFn function, void *user, const char *what);
 
 } // namespace sim

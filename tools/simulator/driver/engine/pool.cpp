@@ -1,8 +1,7 @@
-// What a memory pool counts, and what of it belongs to the device's budget.
+#include "engine/pool.hpp"
 #include "base/immortal.hpp"
 #include "call/misuse.hpp"
 #include "engine/device.hpp"
-#include "engine/pool.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -83,6 +82,36 @@ PoolAllocation::~PoolAllocation() {
         misuse("pool memory ended that is imported " + std::to_string(others) +
                " times in other processes: they have to free it first");
     }
+}
+
+Pool &pool_of(CUmemoryPool handle) {
+    return checked(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+void require_pools(CUdevice ordinal) {
+    device(ordinal);
+    require(device_has(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED),
+            CUDA_ERROR_NOT_SUPPORTED);
+}
+
+Pool &default_pool(int ordinal) {
+    Device &owner = device(ordinal);
+    if (owner.default_pool == nullptr) {
+        auto state = std::make_shared<PoolState>();
+        state->device = ordinal;
+        state->is_default = true;
+        owner.default_pool = Registry::get().make<Pool>(std::move(state));
+    }
+    return *owner.default_pool;
+}
+
+Pool &current_pool(int ordinal) {
+    Pool *set = device(ordinal).pool;
+    return set != nullptr ? *set : default_pool(ordinal);
+}
+
+PoolAllocation &pool_allocation(const Range &range) noexcept {
+    return *static_cast<PoolAllocation *>(range.owner.get());
 }
 
 void release_unused_pool_memory() noexcept {

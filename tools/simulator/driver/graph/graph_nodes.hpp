@@ -2,7 +2,6 @@
 #pragma once
 
 #include "engine/graph.hpp"
-#include "engine/node_work.hpp"
 
 namespace sim {
 
@@ -42,9 +41,6 @@ CUctx_st *kernel_context(const NodeContent &content);
 // A new content of a kernel node keeps the attributes.
 NodeContent with_attributes_of(const NodeContent &old, NodeContent content);
 
-// A captured launch gets its stream's priority, where it has none of its own.
-NodeContent with_priority(NodeContent content, int priority);
-
 // What the API shows of a node; pointers are into the node.
 CUDA_MEMCPY3D copy_parameters(const NodeContent &content);
 CUDA_MEMSET_NODE_PARAMS memset_parameters(const NodeContent &content);
@@ -74,6 +70,9 @@ void set_content(CUgraphExec exec, CUgraphNode node, NodeContent content);
 
 // The condition behind a handle, or null.
 std::shared_ptr<Conditional> find_condition(std::uint64_t handle);
+// What cudaGraphSetConditional does in device code: kernels that run on the host do it by this.
+// False where there is no such handle. With the lock held.
+bool set_conditional(std::uint64_t handle, unsigned int value);
 // Adds the bodies of a conditional node, in whose content condition is set.
 void add_bodies(Node &node);
 

@@ -1,9 +1,7 @@
 // A fatbin: several cubins and PTX texts, of which the best for the device is taken.
 #include "base/decompress.hpp"
 #include "base/notes.hpp"
-#include "engine/context.hpp"
 #include "image/image.hpp"
-#include "kernel/module.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -82,9 +80,9 @@ std::vector<Entry> read_entries(const std::byte *bytes, std::size_t size) {
     return entries;
 }
 
-Image read_content(const Entry &entry, const std::byte *bytes, std::size_t size) {
+Image read_content(const Entry &entry, const std::byte *bytes, std::size_t size, int cc) {
     if (entry.kind == kind_cubin) {
-        return read_image(bytes, size);
+        return read_image(bytes, size, cc);
     }
     const auto *text = reinterpret_cast<const char *>(bytes);
     const auto *end = std::find(text, text + size, '\0');
@@ -111,24 +109,23 @@ std::size_t fatbin_size(const std::byte *bytes) noexcept {
                : header_size + static_cast<std::size_t>(content);
 }
 
-Image read_fatbin(const std::byte *bytes, std::size_t size) {
+Image read_fatbin(const std::byte *bytes, std::size_t size, int cc) {
     if (size < header_size) {
         throw ImageProblem{CUDA_ERROR_INVALID_IMAGE, "a damaged fatbin"};
     }
-    const int device = compute_capability(current_device());
     std::vector<Entry> fitting = read_entries(bytes, size);
-    std::erase_if(fitting, [device](const Entry &entry) { return !entry.fits(device); });
+    std::erase_if(fitting, [cc](const Entry &entry) { return !entry.fits(cc); });
     std::stable_sort(fitting.begin(), fitting.end(),
                      [](const Entry &a, const Entry &b) { return a.rank() > b.rank(); });
     Decompressed unread;
     for (const Entry &entry : fitting) {
         if (entry.compression == Compression::none) {
-            return read_content(entry, entry.bytes, entry.size);
+            return read_content(entry, entry.bytes, entry.size, cc);
         }
         Decompressed content =
             decompress(entry.compression, entry.bytes, entry.size, entry.whole_size);
         if (content.bytes != nullptr) {
-            return read_content(entry, content.bytes.get(), content.size);
+            return read_content(entry, content.bytes.get(), content.size, cc);
         }
         unread = std::move(content);
     }

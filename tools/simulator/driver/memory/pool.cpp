@@ -2,8 +2,8 @@
 #include "engine/pool.hpp"
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
-#include "engine/virtual_memory.hpp"
 #include "engine/work.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <new>
 
@@ -95,32 +95,6 @@ void set_current_pool(int ordinal, Pool &pool) {
 }
 
 } // namespace
-
-Pool &pool_of(CUmemoryPool handle) {
-    return checked(handle, CUDA_ERROR_INVALID_VALUE);
-}
-
-void require_pools(CUdevice ordinal) {
-    device(ordinal);
-    require(device_has(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED),
-            CUDA_ERROR_NOT_SUPPORTED);
-}
-
-Pool &default_pool(int ordinal) {
-    Device &owner = device(ordinal);
-    if (owner.default_pool == nullptr) {
-        auto state = std::make_shared<PoolState>();
-        state->device = ordinal;
-        state->is_default = true;
-        owner.default_pool = Registry::get().make<Pool>(std::move(state));
-    }
-    return *owner.default_pool;
-}
-
-Pool &current_pool(int ordinal) {
-    Pool *set = device(ordinal).pool;
-    return set != nullptr ? *set : default_pool(ordinal);
-}
 
 namespace driver {
 

@@ -1,10 +1,9 @@
-// Streams that wait for values in memory, and write them.
+#include "memory/stream_memory_operations.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/memory.hpp"
-#include "engine/node_work.hpp"
 #include "engine/stream.hpp"
 #include "memory/kernel_memory.hpp"
 

@@ -119,12 +119,8 @@ void check_team_complete(const PhysicalMemory &multicast);
 
 // Of all allocations, and of addresses and sizes where they are mapped; not always a power of two.
 std::size_t vmm_granularity() noexcept;
-// Whether a device attribute says so; false where the driver does not know the attribute.
-bool device_has(CUdevice ordinal, int attribute) noexcept;
 // Refuses types of other platforms, and those that nobody is permitted.
 void check_handle_types(unsigned int types);
-// The device that a location names; where access is granted, others answer INVALID_VALUE.
-CUdevice visible_device(const CUmemLocation &where);
 
 // Refuses handles that are none, and released ones, with INVALID_VALUE.
 PhysicalMemory &physical_memory(CUmemGenericAllocationHandle handle);

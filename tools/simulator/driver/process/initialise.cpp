@@ -1,24 +1,21 @@
-#include "call/lifecycle.hpp"
+#include "process/initialise.hpp"
 #include "base/platform.hpp"
 #include "base/refusal.hpp"
 #include "call/call.hpp"
 #include "call/kernel_files.hpp"
-#include "call/restart.hpp"
+#include "call/lifecycle.hpp"
 #include "call/runtime_calls.hpp"
 #include "call/settings.hpp"
+#include "call/startup.hpp"
 #include "engine/device.hpp"
+#include "process/control.hpp"
 #include "process/report.hpp"
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
 namespace sim {
 namespace {
-
-std::atomic<bool> initialised{false};
-std::atomic<bool> exiting{false};
-std::atomic<bool> forked{false};
 
 // Handlers run last-in first-out: those that were registered after cuInit still find a driver.
 void at_exit() {
@@ -32,21 +29,17 @@ void at_exit() {
             std::fputs("cushim-sim: no report: a thread was ended inside a call\n", stderr);
         }
     }
-    exiting = true;
+    set_exiting();
     if (failed) {
         platform::exit_with(1);
     }
-}
-
-void in_child() {
-    forked = initialised.load();
 }
 
 void check_kernel_files() {
     std::string problem;
     {
         const ClientCode unlocked;
-        problem = register_kernel_files();
+        problem = register_kernel_files(*control_table());
     }
     if (!problem.empty()) {
         refuse_start(problem);
@@ -56,7 +49,7 @@ void check_kernel_files() {
 void register_handlers() {
     static const bool once = [] {
         std::atexit(at_exit);
-        platform::after_fork_in_child(in_child);
+        platform::after_fork_in_child(set_forked);
         return true;
     }();
     (void)once;
@@ -64,41 +57,18 @@ void register_handlers() {
 
 } // namespace
 
-CUresult process_state() noexcept {
-    if (exiting.load(std::memory_order_relaxed)) {
-        return CUDA_ERROR_DEINITIALIZED;
-    }
-    if (forked.load(std::memory_order_relaxed) || !initialised.load(std::memory_order_relaxed)) {
-        return CUDA_ERROR_NOT_INITIALIZED;
-    }
-    return CUDA_SUCCESS;
-}
-
-bool is_initialised() noexcept {
-    return initialised;
-}
-
-bool is_forked() noexcept {
-    return forked.load(std::memory_order_relaxed);
-}
-
 void initialise() {
-    require(!exiting, CUDA_ERROR_DEINITIALIZED);
-    require(!forked, CUDA_ERROR_NOT_INITIALIZED);
+    require(!is_exiting(), CUDA_ERROR_DEINITIALIZED);
+    require(!is_forked(), CUDA_ERROR_NOT_INITIALIZED);
     check_settings();
     check_kernel_files();
     require(settings().init == 0, static_cast<CUresult>(settings().init));
-    if (!initialised) {
+    if (!is_initialised()) {
         restart_devices();
         require(device_count() > 0, CUDA_ERROR_NO_DEVICE);
         register_handlers();
-        initialised = true;
+        set_initialised();
     }
-}
-
-void restart_process() noexcept {
-    initialised = false;
-    forked = false;
 }
 
 } // namespace sim

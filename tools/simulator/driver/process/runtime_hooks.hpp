@@ -9,20 +9,6 @@
 
 namespace sim {
 
-// A call of the runtime that is under way: it lies on the stack of that call, so that a thread can make calls
-// for as long as it runs at all. But for what was called and with what, the driver's.
-struct RuntimeFrame {
-    const Row *row = nullptr;
-    const Argument *arguments = nullptr; // both stay valid until leave()
-    unsigned int count = 0;
-    std::uint64_t number = 0;
-    PlannedFault fault{};
-    bool outermost = false;        // it is what runtime_call() tells
-    RuntimeFrame *outer = nullptr; // the one of the same thread further out
-    // The runtime's name of a status, or null.
-    const char *(*status_name)(int status) noexcept = nullptr;
-};
-
 struct Hooks {
     static constexpr int current_interface = 4;
     int interface; // current_interface; the runtime uses no other
