@@ -5,7 +5,7 @@
 #include "engine/memory.hpp"
 #include "engine/pool.hpp"
 #include "engine/work.hpp"
-#include "memory/ipc.hpp"
+#include "memory/ipc_memory.hpp"
 #include "memory/kernel_memory.hpp"
 #include "memory/virtual_memory.hpp"
 
