@@ -139,7 +139,7 @@ class Library:
         self.convention = {"driver": "CUDAAPI", "runtime": "CUDARTAPI"}[key]
         self.headers = {
             "driver": ['"driver/call/call.hpp"'],
-            "runtime": ['"runtime/call.hpp"'],
+            "runtime": ['"runtime/base/call.hpp"'],
         }[key]
         self.call = {"driver": "sim::Call", "runtime": "sim::runtime::Call"}[key]
         self.rows = {"driver": "sim::driver_rows", "runtime": "sim::runtime_rows"}[key]

@@ -1,8 +1,8 @@
-#include "call.hpp"
-#include "driver_library.hpp"
-#include "error_texts.hpp"
-#include "last_error.hpp"
-#include "process.hpp"
+#include "runtime/base/call.hpp"
+#include "runtime/base/driver_library.hpp"
+#include "runtime/base/error_texts.hpp"
+#include "runtime/base/last_error.hpp"
+#include "runtime/base/process.hpp"
 
 #include "driver/base/poison.hpp"
 

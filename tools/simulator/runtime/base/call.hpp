@@ -2,7 +2,7 @@
 // the state of the process, and the thread's last error.
 #pragma once
 
-#include "failure.hpp"
+#include "runtime/base/failure.hpp"
 
 #include "driver/process/runtime_hooks.hpp"
 

@@ -8,9 +8,9 @@
 // A function that the driver lacks answers CALL_REQUIRES_NEWER_DRIVER (36).
 #pragma once
 
-#include "call.hpp"
-#include "driver_library.hpp"
-#include "process.hpp"
+#include "runtime/base/call.hpp"
+#include "runtime/base/driver_library.hpp"
+#include "runtime/base/process.hpp"
 
 #include <atomic>
 

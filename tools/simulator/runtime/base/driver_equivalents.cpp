@@ -1,5 +1,5 @@
 // Checks what driver_equivalents.hpp relies on: enumerators of one number in both libraries.
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 namespace {

@@ -2,7 +2,7 @@
 // of the same layout. The one place where they are taken for each other.
 #pragma once
 
-#include "runtime_headers.hpp"
+#include "runtime/base/runtime_headers.hpp"
 
 #include <bit>
 #include <type_traits>

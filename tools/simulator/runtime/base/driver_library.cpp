@@ -1,6 +1,6 @@
-#include "driver_library.hpp"
-#include "locks.hpp"
-#include "platform.hpp"
+#include "runtime/base/driver_library.hpp"
+#include "runtime/base/locks.hpp"
+#include "runtime/base/platform.hpp"
 
 #include <atomic>
 #include <mutex>

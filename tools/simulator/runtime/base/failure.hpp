@@ -1,7 +1,7 @@
 // How an entry point of the runtime says no: it throws a Failure, and the export around it returns the status.
 #pragma once
 
-#include "runtime_headers.hpp"
+#include "runtime/base/runtime_headers.hpp"
 
 namespace sim::runtime {
 

@@ -1,5 +1,5 @@
-#include "last_error.hpp"
-#include "call.hpp"
+#include "runtime/base/last_error.hpp"
+#include "runtime/base/call.hpp"
 
 namespace sim::runtime {
 namespace {

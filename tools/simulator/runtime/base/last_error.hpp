@@ -1,7 +1,7 @@
 // The last error of every thread.
 #pragma once
 
-#include "runtime_headers.hpp"
+#include "runtime/base/runtime_headers.hpp"
 
 namespace sim::runtime {
 

@@ -1,5 +1,5 @@
-#include "locks.hpp"
-#include "platform.hpp"
+#include "runtime/base/locks.hpp"
+#include "runtime/base/platform.hpp"
 
 #include "driver/base/immortal.hpp"
 

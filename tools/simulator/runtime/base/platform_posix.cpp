@@ -1,6 +1,6 @@
 #ifndef _WIN32
-#include "../cushim_sim.h"
-#include "platform.hpp"
+#include "../../cushim_sim.h"
+#include "runtime/base/platform.hpp"
 
 #include <dlfcn.h>
 #include <pthread.h>

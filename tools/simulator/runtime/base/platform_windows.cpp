@@ -1,6 +1,6 @@
 #ifdef _WIN32
-#include "../cushim_sim.h"
-#include "platform.hpp"
+#include "../../cushim_sim.h"
+#include "runtime/base/platform.hpp"
 
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>

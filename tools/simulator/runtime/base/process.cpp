@@ -1,7 +1,7 @@
-#include "process.hpp"
-#include "driver_api.hpp"
-#include "locks.hpp"
-#include "registration.hpp"
+#include "runtime/base/process.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/locks.hpp"
+#include "runtime/base/registration.hpp"
 
 #include "driver/base/immortal.hpp"
 

@@ -1,7 +1,7 @@
 // The state of the process and of its threads: initialisation, devices, implicit primary contexts.
 #pragma once
 
-#include "runtime_headers.hpp"
+#include "runtime/base/runtime_headers.hpp"
 
 namespace sim::runtime {
 

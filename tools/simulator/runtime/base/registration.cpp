@@ -1,8 +1,8 @@
 // What nvcc-built host code calls: __cudaRegisterFatBinary and its kin. An image of real device code loads
 // as the driver decides, which runs none; one in the simulator's own text format works.
-#include "registration.hpp"
-#include "driver_api.hpp"
-#include "locks.hpp"
+#include "runtime/base/registration.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/locks.hpp"
 
 #include "driver/base/immortal.hpp"
 

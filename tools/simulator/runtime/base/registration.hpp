@@ -2,7 +2,7 @@
 // functions and variables in them.
 #pragma once
 
-#include "failure.hpp"
+#include "runtime/base/failure.hpp"
 
 namespace sim::runtime {
 

@@ -1,6 +1,6 @@
 // Devices: choosing one, its state, limits, flags, pools' attributes; what works on the whole device.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 namespace {

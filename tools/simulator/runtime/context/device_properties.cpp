@@ -1,7 +1,7 @@
 // cudaDeviceProp: filled from the driver's attributes, each field by its name, since the layout differs
 // between versions.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Errors: names, texts, the thread's last error, and what the driver's statuses are to the runtime.
-#include "driver_api.hpp"
-#include "error_texts.hpp"
-#include "last_error.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/error_texts.hpp"
+#include "runtime/base/last_error.hpp"
 
 namespace sim::runtime {
 namespace {

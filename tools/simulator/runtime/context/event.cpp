@@ -1,5 +1,5 @@
 // Events.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 

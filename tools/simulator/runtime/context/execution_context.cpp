@@ -1,6 +1,6 @@
 // Execution contexts (CUDA 13.1): the driver's green contexts under another name.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 

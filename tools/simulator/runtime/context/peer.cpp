@@ -1,5 +1,5 @@
 // Access of devices to each other's memory.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 

@@ -1,5 +1,5 @@
 // The profiler's switches.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 // Only their types are needed; not every package of headers has the one that declares them.
 extern "C" {

@@ -1,6 +1,6 @@
 // Streams: their life, attributes, waiting, callbacks.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 #include <memory>
 

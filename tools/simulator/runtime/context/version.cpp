@@ -1,5 +1,5 @@
 // Versions of the driver and of this runtime.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 

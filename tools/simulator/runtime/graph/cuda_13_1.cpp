@@ -1,8 +1,8 @@
 // What CUDA 13.1 and later added that is no topic of its own: numbers of graphs and nodes, host functions with
 // a mode, where memory lies.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "symbol.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/kernel/symbol.hpp"
 
 namespace sim::runtime {
 

@@ -1,10 +1,10 @@
 // Nodes of any kind by one function, and what belongs to conditional nodes.
-#include "copy_parameters.hpp"
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "external_parameters.hpp"
-#include "graph_parameters.hpp"
-#include "symbol.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/graph/graph_parameters.hpp"
+#include "runtime/kernel/symbol.hpp"
+#include "runtime/memory/copy_parameters.hpp"
+#include "runtime/memory/external_parameters.hpp"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // Kernel nodes.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "graph_parameters.hpp"
-#include "registration.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/base/registration.hpp"
+#include "runtime/graph/graph_parameters.hpp"
 
 namespace sim::runtime {
 

@@ -1,7 +1,7 @@
 // Memcpy nodes: three-dimensional, of a row of bytes, of a variable.
-#include "copy_parameters.hpp"
-#include "driver_api.hpp"
-#include "graph_parameters.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/graph/graph_parameters.hpp"
+#include "runtime/memory/copy_parameters.hpp"
 
 namespace sim::runtime {
 namespace {

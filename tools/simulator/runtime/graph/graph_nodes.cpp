@@ -1,7 +1,7 @@
 // The other kinds of nodes: memset, host, child, empty, events, external semaphores, memory.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "graph_parameters.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/graph/graph_parameters.hpp"
 
 namespace sim::runtime {
 

@@ -1,9 +1,9 @@
-#include "graph_parameters.hpp"
-#include "copy_parameters.hpp"
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "external_parameters.hpp"
-#include "symbol.hpp"
+#include "runtime/graph/graph_parameters.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/kernel/symbol.hpp"
+#include "runtime/memory/copy_parameters.hpp"
+#include "runtime/memory/external_parameters.hpp"
 
 namespace sim::runtime {
 

@@ -1,7 +1,7 @@
 // The parameters of graph nodes, as the runtime shows them and as the driver takes them.
 #pragma once
 
-#include "failure.hpp"
+#include "runtime/base/failure.hpp"
 
 #include <vector>
 

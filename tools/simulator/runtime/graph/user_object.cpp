@@ -1,5 +1,5 @@
 // User objects: what graphs keep alive.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 

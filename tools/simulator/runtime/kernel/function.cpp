@@ -1,7 +1,7 @@
 // What kernels are like, and are set to.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "symbol.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/kernel/symbol.hpp"
 
 namespace sim::runtime {
 namespace {

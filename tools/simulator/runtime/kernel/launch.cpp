@@ -1,9 +1,9 @@
 // Launches of kernels.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "launch_configuration.hpp"
-#include "registration.hpp"
-#include "symbol.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/base/registration.hpp"
+#include "runtime/kernel/launch_configuration.hpp"
+#include "runtime/kernel/symbol.hpp"
 
 #include <vector>
 

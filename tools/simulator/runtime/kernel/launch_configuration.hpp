@@ -1,7 +1,7 @@
 // The configuration of a launch, as the driver takes it.
 #pragma once
 
-#include "failure.hpp"
+#include "runtime/base/failure.hpp"
 
 namespace sim::runtime {
 

@@ -1,6 +1,6 @@
 // Libraries of device code that the client loads itself.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 

@@ -1,7 +1,7 @@
 // How much of a kernel runs at once.
-#include "driver_api.hpp"
-#include "launch_configuration.hpp"
-#include "symbol.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/kernel/launch_configuration.hpp"
+#include "runtime/kernel/symbol.hpp"
 
 namespace sim::runtime {
 

@@ -1,6 +1,6 @@
-#include "symbol.hpp"
-#include "driver_api.hpp"
-#include "registration.hpp"
+#include "runtime/kernel/symbol.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/registration.hpp"
 
 namespace sim::runtime {
 

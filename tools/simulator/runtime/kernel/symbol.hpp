@@ -2,7 +2,7 @@
 // nvcc registers for a program, and handles of kernels.
 #pragma once
 
-#include "failure.hpp"
+#include "runtime/base/failure.hpp"
 
 #include <cstddef>
 

@@ -1,5 +1,5 @@
-#include "channel_format.hpp"
-#include "driver_api.hpp"
+#include "runtime/memory/channel_format.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 namespace {

@@ -2,7 +2,7 @@
 // of the driver.
 #pragma once
 
-#include "failure.hpp"
+#include "runtime/base/failure.hpp"
 
 #include <cstddef>
 

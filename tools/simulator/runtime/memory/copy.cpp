@@ -1,8 +1,8 @@
 // Copies of linear memory: one, two and three dimensions, symbols, peers.
-#include "copy_parameters.hpp"
-#include "copy_submit.hpp"
-#include "driver_api.hpp"
-#include "symbol.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/kernel/symbol.hpp"
+#include "runtime/memory/copy_parameters.hpp"
+#include "runtime/memory/copy_submit.hpp"
 
 namespace sim::runtime {
 namespace {

@@ -1,9 +1,9 @@
 // Copies to, from and between arrays.
-#include "channel_format.hpp"
-#include "copy_parameters.hpp"
-#include "copy_submit.hpp"
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/memory/channel_format.hpp"
+#include "runtime/memory/copy_parameters.hpp"
+#include "runtime/memory/copy_submit.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 // Many copies in one call.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 

@@ -1,7 +1,7 @@
 // Copies as the runtime describes them, and as the driver does.
 #pragma once
 
-#include "failure.hpp"
+#include "runtime/base/failure.hpp"
 
 namespace sim::runtime {
 

@@ -1,7 +1,7 @@
 // Gives a copy to the driver: at once, or to a stream.
 #pragma once
 
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 

@@ -1,8 +1,8 @@
 // External memory and semaphores.
-#include "channel_format.hpp"
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
-#include "external_parameters.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/memory/channel_format.hpp"
+#include "runtime/memory/external_parameters.hpp"
 
 namespace sim::runtime {
 

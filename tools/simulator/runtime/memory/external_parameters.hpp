@@ -1,7 +1,7 @@
 // What is signalled and waited for at external semaphores, of both the runtime's versions of it.
 #pragma once
 
-#include "runtime_headers.hpp"
+#include "runtime/base/runtime_headers.hpp"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Pinned and registered host memory.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 

@@ -1,6 +1,6 @@
 // Managed memory: allocation, advice, prefetch, what is known of a range.
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 

@@ -1,5 +1,5 @@
 // Device memory: allocation, release, how much there is.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // Filling memory with a byte.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 #include <optional>
 

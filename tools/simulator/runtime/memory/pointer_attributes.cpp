@@ -1,5 +1,5 @@
 // What an address is.
-#include "driver_api.hpp"
+#include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 namespace {

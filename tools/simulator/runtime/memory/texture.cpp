@@ -1,7 +1,7 @@
 // Texture and surface objects.
-#include "channel_format.hpp"
-#include "driver_api.hpp"
-#include "driver_equivalents.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/memory/channel_format.hpp"
 
 namespace sim::runtime {
 namespace {
