@@ -1,5 +1,5 @@
 // Arrays and mipmapped arrays, copies from and to them.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Process states, devices, contexts.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Copies and memsets in streams, between devices, in batches.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Streams, events, modules, launches, resolution of names.
-#include "../record.hpp"
-#include "../trace.hpp"
+#include "../../record.hpp"
+#include "../../trace.hpp"
 
 #include <cstring>
 #include <vector>

@@ -1,5 +1,5 @@
 // Which calls on graphs want a current context, where their nodes say in which one they run.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
 // What graph nodes tell and take, before and after their graph is instantiated.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 namespace record::QUESTIONS {
 

@@ -1,5 +1,5 @@
 // Stream capture and graphs.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 #include <chrono>
 #include <thread>

@@ -1,8 +1,8 @@
 // Where an event for several processes can be waited for and recorded: in the context that made or opened it and in
 // another one of the same device, by streams and by nodes of graphs. Some of it ends the process, so each is asked
 // in one of its own.
-#include "../record.hpp"
-#include "other_process.hpp"
+#include "../../record.hpp"
+#include "../other_process.hpp"
 
 #include <csignal>
 #include <string>

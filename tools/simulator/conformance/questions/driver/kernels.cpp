@@ -1,6 +1,6 @@
 // Functions, libraries, linking, occupancy, and launches as they were before CUDA 4.
-#include "../record.hpp"
-#include "ptx_file.hpp"
+#include "../../record.hpp"
+#include "../ptx_file.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Managed memory: advice, prefetches, discards, what ranges tell.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 namespace record::QUESTIONS {
 

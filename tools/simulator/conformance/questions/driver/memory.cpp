@@ -1,5 +1,5 @@
 // Memory of the device and of the host, copies.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Whether an executable graph is changed by the nodes of graphs inside its graph: of a child graph, of a child's
 // child, and of a conditional node's body. CUDA's documentation names nodes of the graph that was instantiated.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 namespace record::QUESTIONS {
 

@@ -1,8 +1,8 @@
 // Names that older programs call: what a later ABI replaced, and what asks for a default stream for each
 // thread by the name.
-#include "../record.hpp"
-#include "../trace.hpp"
-#include "ptx_file.hpp"
+#include "../../record.hpp"
+#include "../../trace.hpp"
+#include "../ptx_file.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // What becomes of stream-ordered memory: where its stream, or another one, is captured when it is freed, and where the
 // device's primary context is reset. Each in a process of its own.
-#include "../record.hpp"
-#include "other_process.hpp"
+#include "../../record.hpp"
+#include "../other_process.hpp"
 
 #include <string>
 #include <thread>

@@ -1,6 +1,6 @@
 // What takes a second process: IPC of memory and events, pools and physical memory by descriptors.
-#include "../record.hpp"
-#include "other_process.hpp"
+#include "../../record.hpp"
+#include "../other_process.hpp"
 
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,6 @@
 // What devices and contexts tell beside the first questions, notifications, the error log, flushes, contexts of
 // newer ABIs.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 namespace record::QUESTIONS {
 

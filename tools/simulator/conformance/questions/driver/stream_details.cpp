@@ -1,5 +1,5 @@
 // Streams beside the first questions: values in memory, attributes, what a capture tells.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 namespace record::QUESTIONS {
 

@@ -1,5 +1,5 @@
 // Texture and surface objects, texture and surface references, tensor maps.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 namespace record::QUESTIONS {
 

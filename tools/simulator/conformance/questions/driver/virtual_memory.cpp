@@ -1,5 +1,5 @@
 // Virtual memory management, descriptors, IPC, pools.
-#include "../record.hpp"
+#include "../../record.hpp"
 
 #include <cstdlib>
 #include <fcntl.h>

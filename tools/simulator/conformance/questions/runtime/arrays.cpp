@@ -1,5 +1,5 @@
 // The runtime's arrays: what they are, copies of them, textures and surfaces.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
 namespace {

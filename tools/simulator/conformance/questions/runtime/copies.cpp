@@ -1,5 +1,5 @@
 // The runtime's copies and fills between memory, by kind, in one call or in many.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // The runtime's devices: choosing one, its flags, limits, peers, its reset.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 #include <cstring>
 

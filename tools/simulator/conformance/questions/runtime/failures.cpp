@@ -1,6 +1,6 @@
 // Failures of calls that hardly have one, and which of several mistakes a call tells. The
 // per-thread variants of these calls say no more.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
 namespace {

@@ -1,6 +1,6 @@
 // What calls that hardly fail answer where nothing works: in a child of a process that has used its device, and
 // in a context that has failed.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
 namespace {

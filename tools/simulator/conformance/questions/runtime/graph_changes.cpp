@@ -1,6 +1,6 @@
 // The runtime's kernel nodes, nodes by one function for all kinds, executable graphs and their changes.
-#include "../runtime_questions.hpp"
-#include "runtime_graph_tools.hpp"
+#include "../../runtime_questions.hpp"
+#include "graph_tools.hpp"
 
 namespace record::QUESTIONS::runtime {
 namespace {

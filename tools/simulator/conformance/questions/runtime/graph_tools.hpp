@@ -1,7 +1,7 @@
 // What the questions about the runtime's graphs share: a graph, and calls that have changed with the headers.
 #pragma once
 
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
 

@@ -1,6 +1,6 @@
 // The runtime's graphs: their life, structure, nodes of each kind, copies of them.
-#include "../runtime_questions.hpp"
-#include "runtime_graph_tools.hpp"
+#include "../../runtime_questions.hpp"
+#include "graph_tools.hpp"
 
 namespace record::QUESTIONS::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // The runtime's device, managed and host memory, and what it tells about pointers.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Whether the runtime changes an executable graph by the nodes of graphs inside its graph: of a child graph, and of
 // a conditional node's body.
-#include "../runtime_questions.hpp"
-#include "runtime_graph_tools.hpp"
+#include "../../runtime_questions.hpp"
+#include "graph_tools.hpp"
 
 #include <cstring>
 

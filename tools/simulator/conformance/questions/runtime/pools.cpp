@@ -1,5 +1,5 @@
 // The runtime's memory pools and stream-ordered memory.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // The runtime in a process: the first calls, the last error, a child of fork, the exit.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 #include <cstdlib>
 #include <thread>

@@ -1,5 +1,5 @@
 // The runtime's services around: the profiler's switches, notifications, flushes, the driver's log.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
 

@@ -1,6 +1,6 @@
 // What the runtime shares: memory and events between processes, external memory and semaphores.
-#include "../runtime_questions.hpp"
-#include "../trace.hpp"
+#include "../../runtime_questions.hpp"
+#include "../../trace.hpp"
 
 #include <cstdio>
 #include <fcntl.h>

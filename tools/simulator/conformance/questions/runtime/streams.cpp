@@ -1,5 +1,5 @@
 // The runtime's streams and events, capture, and the driver's functions by name.
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 // What the questions about the runtime API share.
-#include "../runtime_questions.hpp"
-#include "../trace.hpp"
+#include "../../runtime_questions.hpp"
+#include "../../trace.hpp"
 
 #include <cstdio>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // What one process shares of device 0, and another one opens where device 1's context is current.
-#include "other_process.hpp"
+#include "../other_process.hpp"
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {

@@ -1,6 +1,6 @@
 // The contexts, memory and processes that the questions about two devices use.
 #include "two_devices.hpp"
-#include "../trace.hpp"
+#include "../../trace.hpp"
 
 #include <cstdio>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // What the questions about two devices share. They are skipped, visibly, where there is one.
 #pragma once
 
-#include "../runtime_questions.hpp"
+#include "../../runtime_questions.hpp"
 
 #include <functional>
 #include <string>
