@@ -1,4 +1,4 @@
-// Errors: names, texts, the thread's last error, and what the driver's statuses are to the runtime.
+// Errors: names, texts, and the thread's last error.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/error_texts.hpp"
 #include "runtime/base/last_error.hpp"
@@ -6,44 +6,9 @@
 namespace sim::runtime {
 namespace {
 
-struct Code {
-    int status;
-    unsigned short name, words;
-};
-#include "error_codes.inc"
-
 constexpr const char *unknown_code = "unrecognized error code";
 
-// Where the runtime's number for the same thing is another one, or none.
-struct Difference {
-    int driver;
-    int runtime;
-};
-constexpr Difference differences[] = {
-    {202, cudaErrorUnknown}, // CONTEXT_ALREADY_CURRENT: the runtime knows no such error
-};
-
 } // namespace
-
-const char *error_name(int code) noexcept {
-    for (const Code &known : runtime_codes) {
-        if (known.status == code) {
-            return runtime_texts + known.name;
-        }
-    }
-    return nullptr;
-}
-
-cudaError_t answer(CUresult status) noexcept {
-    for (const Difference &difference : differences) {
-        if (difference.driver == static_cast<int>(status)) {
-            return static_cast<cudaError_t>(difference.runtime);
-        }
-    }
-    return static_cast<cudaError_t>(status);
-}
-
-// --- entry points
 
 const char *cudaGetErrorName(cudaError_t error) {
     const char *name = error_name(static_cast<int>(error));
