@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         if (sim::is_archive(text)) {
             sim::check_archive(text);
         } else {
-            const sim::Image image = sim::read_image(bytes.get(), size);
+            const sim::Image image = sim::read_image(bytes.get(), size, 90);
             check(image);
             (void)sim::read_text(sim::write_image(image)); // as the linker passes it on
         }

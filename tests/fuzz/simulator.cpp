@@ -1,10 +1,7 @@
-// What the simulator's readers use of the rest of it: one device of compute capability 9.0, and a few entry points.
+// What the simulator's readers use of the rest of it: the lock, and a few entry points.
 #include "call/call.hpp"
-#include "call/control.hpp"
 #include "call/faults.hpp"
 #include "call/settings.hpp"
-#include "engine/context.hpp"
-#include "kernel/module.hpp"
 
 #include <cstdint>
 
@@ -27,16 +24,6 @@ std::mutex &Lock::mutex() {
 std::condition_variable &Lock::changed() {
     static std::condition_variable changed;
     return changed;
-}
-
-CUdevice current_device() noexcept {
-    return 0;
-}
-int compute_capability(CUdevice) {
-    return 90;
-}
-const cushim_sim *control_table() noexcept {
-    return nullptr;
 }
 
 } // namespace sim

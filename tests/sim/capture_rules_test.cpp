@@ -146,7 +146,7 @@ TEST_CASE("the modes decide whose unsafe calls are refused", "[capture_rules]") 
     destroy(stream);
 }
 
-// Measured: recordings/h200-580.159.04-captures.txt.
+// Measured: recordings/h200-580.159.04-further.txt, section captures.
 TEST_CASE("which calls are unsafe beside a capture", "[capture_rules]") {
     start();
     const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);

@@ -18,6 +18,7 @@ TREES = {
     'tools/cushim-info': [],
     'tools/simulator/driver': ['process', 'context', 'graph', 'kernel', 'interop', 'memory', 'engine', 'image', 'call',
                                'base'],
+    'tools/simulator/runtime': ['graph', 'memory', 'kernel', 'context', 'base'],
 }
 SUFFIXES = ('.cpp', '.hpp', '.c', '.h')
 
@@ -27,7 +28,7 @@ def includes(root, tree):
     base = root / tree
     for file in sorted(path for path in base.rglob('*') if path.suffix in SUFFIXES):
         for name in re.findall(r'^\s*#\s*include "([^"]+)"', file.read_text(encoding='utf-8'), re.M):
-            for folder in (file.parent, base):
+            for folder in (file.parent, base, base.parent):
                 target = pathlib.Path(os.path.normpath(folder / name))
                 if target.is_file():
                     if target.is_relative_to(base):

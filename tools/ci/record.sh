@@ -40,15 +40,11 @@ driver_version() {
     fi
 }
 
-# recording_name DEVICES DRIVER: a file that there is not yet.
+# recording_name DEVICES DRIVER: the file of this machine.
 recording_name() {
-    local name=${1#NVIDIA } file
+    local name=${1#NVIDIA }
     name=${name,,}
-    name=${name//[^a-z0-9]/-}-$2
-    for file in "$FOLDER/$name.txt" "$FOLDER/$name-$(date +%F).txt" "$FOLDER/$name-$(date +%F-%H%M%S).txt"; do
-        [[ -e $file ]] || break
-    done
-    printf '%s\n' "$file"
+    printf '%s\n' "$FOLDER/${name//[^a-z0-9]/-}-$2.txt"
 }
 
 [[ ${1:-} != --help ]] || exec bash tools/dev help
@@ -65,11 +61,8 @@ device=$(sed -nE '1s/^# (.*), cuDriverGetVersion .*/\1/p' "$answers")
 [[ $device != "no device" ]] || die "the driver finds no GPU: see cushim-info"
 count=$(sed -nE '1s/.*, ([0-9]+) devices$/\1/p' "$answers")
 file=$(recording_name "$device${count:+x$count}" "$driver")
-{
-    echo "# driver $driver, recorded on $(date +%F)"
-    cat "$answers"
-} >"$file"
-grep -H '^-- the section ended' "$file" || true
+grep -H '^-- the section ended' "$answers" || true
+python3 tools/simulator/conformance/merge.py "$file" "$answers" "$driver"
 python3 tools/simulator/conformance/coverage.py "$BUILD/include/cushim/rows.json" \
     tools/simulator/not_simulated.txt tools/simulator/conformance/impossible_outcomes.txt \
     tools/simulator/conformance/unrecorded_outcomes.txt "$file" | tail -n 1 || true

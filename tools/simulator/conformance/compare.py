@@ -3,7 +3,7 @@
 usage: compare.py [--print] DIFFERENCES [RECORDING...] [--sections SECTION...] -- CUSHIM_CONFORMANCE...
 
 Runs cushim-conformance, whose environment names the simulated driver, and compares every answer with
-the recorded one; of several recordings, the oldest first, a section is that of the newest that has it.
+the recorded one; of several recordings a section is that of the last one that has it.
 A section that none has is not recorded yet: it is counted, and compared with nothing. With --sections only
 those are asked, which must be possible here; the words that names begin with stand for all of these. What a
 section's calls answered that it tells no line of is compared, too: the statuses of an entry point are one
@@ -87,7 +87,7 @@ def arguments():
 def main():
     options = arguments()
     texts = [open(path, encoding="utf-8").read() for path in options.recordings]
-    recorded = recording.newest(texts, with_calls)
+    recorded = recording.combined(texts, with_calls)
     simulated = with_calls(recording.run(options.program, options.sections))
     # A recording may be older than the lines of calls, or its section did not come to its end.
     for section in simulated:

@@ -1,4 +1,4 @@
-#include "questions/two_devices.hpp"
+#include "questions/two_devices/two_devices.hpp"
 #include "runtime_questions.hpp"
 #include "trace.hpp"
 

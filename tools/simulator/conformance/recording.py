@@ -30,8 +30,8 @@ def answers(text):
     return found
 
 
-def newest(texts, read=answers):
-    """The same of several recordings, the oldest first: a section is that of the newest that has it."""
+def combined(texts, read=answers):
+    """The same of several recordings: a section is that of the last one that has it."""
     found = {}
     for text in texts:
         found.update(read(text))

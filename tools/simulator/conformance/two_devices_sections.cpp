@@ -1,5 +1,5 @@
 // Which sections about two devices there are, in the order of a recording.
-#include "questions/two_devices.hpp"
+#include "questions/two_devices/two_devices.hpp"
 
 namespace record::QUESTIONS {
 

@@ -1,6 +1,6 @@
 // The same for the simulated runtime: see driver.hpp.
-#include "runtime/driver_api.hpp"
-#include "runtime/same.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // cushim-sim: runs programs on the simulated driver, and says what is simulated and where it is.
+#include "library_paths.hpp"
 #include "options.hpp"
-#include "places.hpp"
 #include "process.hpp"
 
 #include "../cushim_sim.h"

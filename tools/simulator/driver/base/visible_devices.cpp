@@ -1,6 +1,6 @@
 // CUDA_VISIBLE_DEVICES, as drivers read it: the list ends at its first entry that names no device; whoever
 // names one twice sees none.
-#include "base/profile.hpp"
+#include "base/device_profile.hpp"
 #include "base/setting_text.hpp"
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 #include "call/error_log.hpp"
 #include "call/faults.hpp"
 #include "call/lifecycle.hpp"
-#include "call/restart.hpp"
 #include "call/runtime_calls.hpp"
 #include "call/settings.hpp"
+#include "call/startup.hpp"
 
 #include <chrono>
 #include <cstring>

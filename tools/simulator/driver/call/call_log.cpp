@@ -1,6 +1,6 @@
 #include "call/call_log.hpp"
 #include "base/immortal.hpp"
-#include "call/restart.hpp"
+#include "call/startup.hpp"
 
 #include <cstdio>
 #include <cstring>

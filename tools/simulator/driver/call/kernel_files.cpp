@@ -1,9 +1,7 @@
 #include "call/kernel_files.hpp"
-#include "../../cushim_sim.h"
 #include "base/immortal.hpp"
 #include "base/platform.hpp"
 #include "call/call.hpp"
-#include "call/control.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -27,14 +25,14 @@ std::string absolute(const std::string &path) {
     return error ? path : whole.string();
 }
 
-std::string register_file(const std::string &path) {
+std::string register_file(const std::string &path, const cushim_sim &table) {
     std::string why;
     const auto entry = reinterpret_cast<void (*)(const cushim_sim *)>(
         platform::function_of(absolute(path), CUSHIM_SIM_KERNELS, why));
     if (entry == nullptr) {
         return "kernels=" + path + ": " + why;
     }
-    entry(control_table());
+    entry(&table);
     return "";
 }
 
@@ -59,7 +57,7 @@ void keep_kernel_files(std::size_t count) noexcept {
 }
 
 // They stay pending until they are registered: another thread's cuInit must not return before that.
-std::string register_kernel_files() {
+std::string register_kernel_files(const cushim_sim &table) {
     std::vector<std::string> paths;
     {
         const std::lock_guard<std::mutex> held(Lock::mutex());
@@ -67,7 +65,7 @@ std::string register_kernel_files() {
     }
     std::string problem;
     for (const std::string &path : paths) {
-        problem = register_file(path);
+        problem = register_file(path, table);
         if (!problem.empty()) {
             break;
         }

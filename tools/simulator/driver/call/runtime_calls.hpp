@@ -1,7 +1,8 @@
-// Calls of the simulated runtime library, which arrive through hooks.hpp.
+// Calls of the simulated runtime library, which arrive through process/runtime_hooks.hpp.
 #pragma once
 
 #include "base/cuda_headers.hpp"
+#include "base/planned_fault.hpp"
 #include "call/call.hpp"
 
 #include <cstdint>
@@ -23,6 +24,23 @@ void note_refusal() noexcept;
 ClientCall exchange_runtime_call(ClientCall call) noexcept;
 // What work that this runtime call queues has to fail with; given out once.
 CUresult take_runtime_async_fault() noexcept;
+
+// A call of the runtime that is under way: it lies on the stack of that call, so that a thread can make calls
+// for as long as it runs at all. But for what was called and with what, the driver's.
+struct RuntimeFrame {
+    const Row *row = nullptr;
+    const Argument *arguments = nullptr; // both stay valid until leave()
+    unsigned int count = 0;
+    std::uint64_t number = 0;
+    PlannedFault fault{};
+    bool outermost = false;        // it is what runtime_call() tells
+    RuntimeFrame *outer = nullptr; // the one of the same thread further out
+    // The runtime's name of a status, or null.
+    const char *(*status_name)(int status) noexcept = nullptr;
+};
+// Begins it and ends it: see Hooks::enter and Hooks::leave.
+int enter_runtime_call(RuntimeFrame *frame);
+int leave_runtime_call(RuntimeFrame *frame, int status);
 
 // The thread runs the client's own code for a scope, with the lock given up. What that calls are the client's calls,
 // though one of the runtime is under way further out.

@@ -1,7 +1,7 @@
 // What the simulator plays: devices, versions, modes. Text form: see the end of cushim_sim.h.
 #pragma once
 
-#include "base/profile.hpp"
+#include "base/device_profile.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ std::optional<std::string> configure(std::string_view text);
 
 // What cuDriverGetVersion answers: the setting, else the variant's.
 int driver_version() noexcept;
-// Of the variant that this library was linked as (variants/*.cpp).
+// Of the variant that this library was linked as (variants/variant.cpp).
 extern "C" const int sim_variant_version;
 extern "C" const int sim_variant_is_stub;
 // An exported name that it lacks, or "".

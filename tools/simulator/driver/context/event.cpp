@@ -6,94 +6,18 @@
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/engine.hpp"
+#include "engine/event_work.hpp"
 #include "engine/pool.hpp"
 #include "engine/stream.hpp"
 
-namespace sim {
+namespace sim::driver {
 namespace {
 
-// The event, which may have been destroyed since the work was made.
-Event *living(CUevent handle) {
-    Object *object = Registry::get().find(handle);
-    return object != nullptr && Event::is(object->kind) ? static_cast<Event *>(object) : nullptr;
-}
-
-// One record of an event that processes share.
-struct SharedRecord {
-    std::shared_ptr<SharedEvent> event;
-    std::uint64_t number = 0;
-    void end() const { event->end_record(number); }
-};
-
-// What needs memory comes first: a record that has begun must end.
-void begin_record(Event &event, const Ticket &operation) {
-    if (event.shared) {
-        const auto record = std::make_shared<SharedRecord>(SharedRecord{event.shared});
-        operation->work.run = [record](Stream &) { record->end(); };
-        // Nobody waits for what will never be.
-        operation->work.otherwise = [record](Stream &, CUresult) { record->end(); };
-        record->number = event.shared->begin_record();
-    }
-    event.recorded = operation;
-    event.captured_in.reset();
-    event.captured_node = nullptr;
-}
-
-void begin_wait(const Event &event, const Ticket &operation) {
-    come_after(*operation, event.recorded);
-    if (event.shared) {
-        operation->work.ready = [shared = event.shared, number = event.shared->newest()] {
-            return shared->reached(number);
-        };
-    }
-}
-
-// A graph that outlived an event of its nodes.
-void report_dead(const Operation &operation) {
-    misuse(std::string(operation.work.what) + " of an event that was destroyed");
-}
-
-} // namespace
-
-Work event_record_work(Event &event, const char *what) {
-    Work work;
-    work.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
-    work.what = what;
-    work.parameters = static_cast<CUevent>(&event);
-    work.enqueued = [handle = static_cast<CUevent>(&event)](const Ticket &operation) {
-        if (Event *event = living(handle)) {
-            begin_record(*event, operation);
-        } else {
-            report_dead(*operation);
-        }
-    };
-    return work;
-}
-
-Work event_wait_work(Event &event, const char *what) {
-    Work work;
-    work.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
-    work.what = what;
-    work.parameters = static_cast<CUevent>(&event);
-    work.enqueued = [handle = static_cast<CUevent>(&event)](const Ticket &operation) {
-        if (const Event *event = living(handle)) {
-            begin_wait(*event, operation);
-        } else {
-            report_dead(*operation);
-        }
-    };
-    return work;
-}
-
+// Whether its newest record is done; takes a step where the mode needs it.
 bool event_done(const Event &event) {
     const auto shared = event.shared; // the event may be destroyed meanwhile
     return finished(event.recorded) && (!shared || shared->reached(shared->newest()));
 }
-
-} // namespace sim
-
-namespace sim::driver {
-namespace {
 
 constexpr unsigned int create_flags =
     CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;

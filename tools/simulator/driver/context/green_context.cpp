@@ -1,10 +1,12 @@
 // Green contexts: a share of a device's multiprocessors, and streams that are bound to it. A share
 // limits nothing here; it is kept, checked, and told.
 #include "call/misuse.hpp"
+#include "context/primary_contexts.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
+#include "engine/event_work.hpp"
 #include "engine/stream.hpp"
 
 #include <algorithm>

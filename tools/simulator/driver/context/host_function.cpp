@@ -1,31 +1,10 @@
 // Functions of the client that streams call: host functions, and callbacks, which are told of errors, too.
+#include "engine/host_function.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
-#include "engine/host_function_scope.hpp"
-#include "engine/node_work.hpp"
 #include "engine/stream.hpp"
 
 #include <utility>
-
-namespace sim {
-
-Work host_work(CUhostFn function, void *user, const char *what) {
-    require(function != nullptr);
-    CUDA_HOST_NODE_PARAMS parameters{};
-    parameters.fn = function;
-    parameters.userData = user;
-    Work work;
-    work.type = CU_GRAPH_NODE_TYPE_HOST;
-    work.what = what;
-    work.parameters = parameters;
-    work.run = [function, user](Stream &) {
-        const HostFunctionScope scope;
-        function(user);
-    };
-    return work;
-}
-
-} // namespace sim
 
 namespace sim::driver {
 

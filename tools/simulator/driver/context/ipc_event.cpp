@@ -4,7 +4,7 @@
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
-#include "memory/ipc.hpp"
+#include "memory/ipc_memory.hpp"
 
 #include <utility>
 

@@ -1,9 +1,8 @@
-// Primary contexts: one per device, shared by all who retain it.
+#include "context/primary_contexts.hpp"
 #include "driver_functions.hpp"
-#include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/open_calls.hpp"
-#include "engine/pool.hpp"
+#include "memory/stream_ordered.hpp"
 
 namespace sim {
 

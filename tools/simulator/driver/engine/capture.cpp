@@ -2,8 +2,8 @@
 #include "engine/capture.hpp"
 #include "base/immortal.hpp"
 #include "call/call.hpp"
+#include "engine/graph.hpp"
 #include "engine/graph_memory.hpp"
-#include "engine/graph_nodes.hpp"
 #include "engine/stream.hpp"
 
 #include <algorithm>
@@ -70,10 +70,6 @@ NodeContent content_of(Stream &stream, Work &work) {
         content.context = stream.context;
     } else if (const auto *event = std::any_cast<CUevent>(&content.work.parameters)) {
         content.context = (*event)->context;
-    }
-    if (auto *launch = std::any_cast<KernelLaunch>(&content.work.parameters);
-        launch != nullptr && stream.priority != 0) {
-        content = with_priority(std::move(content), stream.priority);
     }
     return content;
 }

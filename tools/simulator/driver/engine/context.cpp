@@ -2,7 +2,7 @@
 #include "base/immortal.hpp"
 #include "call/call.hpp"
 #include "call/misuse.hpp"
-#include "call/restart.hpp"
+#include "call/startup.hpp"
 #include "engine/device.hpp"
 #include "engine/engine.hpp"
 #include "engine/memory.hpp"

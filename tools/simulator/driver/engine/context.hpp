@@ -77,9 +77,6 @@ void tear_down(Context &context);
 void await_end_of(Device &device);
 // The primary context of a device, alive, without retaining it for anybody (makes one where needed).
 Context &primary_context(Device &device);
-// Counts one more who retains it, or one less. primary_contexts.cpp.
-Context &retain_primary(Device &device);
-void release_primary(Device &device);
 // Whether cuCtxCreate made one of the device that lives.
 bool has_created_context(CUdevice device);
 // Refuses flags that no driver knows.

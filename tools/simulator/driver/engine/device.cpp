@@ -92,4 +92,15 @@ int device_attribute(CUdevice ordinal, CUdevice_attribute attribute) {
     return *value;
 }
 
+bool device_has(CUdevice ordinal, int attribute) noexcept try {
+    return device_attribute(ordinal, static_cast<CUdevice_attribute>(attribute)) != 0;
+} catch (const Refusal &) {
+    return false;
+}
+
+CUdevice visible_device(const CUmemLocation &where) {
+    require(where.id >= 0 && where.id < device_count());
+    return where.id;
+}
+
 } // namespace sim

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/cuda_headers.hpp"
-#include "base/profile.hpp"
+#include "base/device_profile.hpp"
 
 #include <cstddef>
 #include <string>
@@ -14,7 +14,7 @@ namespace sim {
 
 struct Device {
     int ordinal = 0;
-    int place = 0;                  // in the machine: see profile.hpp
+    int place = 0;                  // in the machine: see device_profile.hpp
     std::size_t used = 0;           // bytes of physical memory
     CUctx_st *primary = nullptr;    // made at its first retain, never destroyed: reset only
     unsigned int primary_count = 0; // retains
@@ -42,5 +42,9 @@ Capability device_capability(CUdevice ordinal);
 bool can_access_peer(CUdevice from, CUdevice to);
 // The value of a device attribute; refuses with INVALID_VALUE what this driver does not know.
 int device_attribute(CUdevice ordinal, CUdevice_attribute attribute);
+// Whether a device attribute says so; false where the driver does not know the attribute.
+bool device_has(CUdevice ordinal, int attribute) noexcept;
+// The device that a location names; where access is granted, others answer INVALID_VALUE.
+CUdevice visible_device(const CUmemLocation &where);
 
 } // namespace sim

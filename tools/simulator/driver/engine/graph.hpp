@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/object.hpp"
+#include "engine/user_object.hpp"
 #include "engine/work.hpp"
 
 #include <cstdint>
@@ -11,7 +12,6 @@
 
 struct CUgraph_st;
 struct CUgraphNode_st;
-struct CUuserObject_st;
 
 namespace sim {
 
@@ -32,53 +32,8 @@ struct Edge {
     EdgeData data;
 };
 
-// References to user objects that a graph, an executable graph or a launch in flight holds.
-class References {
-  public:
-    References() = default;
-    References(const References &other) : References() { add(other); } // all or none
-    References &operator=(const References &) = delete;
-    ~References();
-    void swap(References &other) noexcept { counts_.swap(other.counts_); }
-    void add(CUuserObject_st &object, unsigned int count);
-    unsigned int count(CUuserObject_st &object) const;
-    void remove(CUuserObject_st &object, unsigned int count); // no more than count(object)
-    // Takes copies of all of another's.
-    void add(const References &other);
-    bool empty() const noexcept { return counts_.empty(); }
-    // Lets go without counting: for a reset.
-    void forget() noexcept { counts_.clear(); }
-
-  private:
-    std::map<CUuserObject_st *, unsigned int> counts_;
-};
-// What is left to do for a user object without references.
-struct Destruction {
-    CUhostFn function;
-    void *pointer;
-    Destruction *next = nullptr;
-};
-// Calls the destructors of user objects whose last reference went, with the lock given up. To be
-// called where the client's functions may run.
-void run_user_destructors();
-void forget_user_destructors(); // for a reset
-
 // CONDITIONAL is not in the headers of CUDA 11 and 12.0.
 constexpr auto conditional_node = static_cast<CUgraphNodeType>(13);
-
-} // namespace sim
-
-struct CUuserObject_st final : sim::Object {
-    CUuserObject_st(void *pointer, CUhostFn destructor, unsigned int references);
-    static constexpr sim::Kind own_kind = sim::Kind::user_object;
-    static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
-
-    std::unique_ptr<sim::Destruction> destruction;
-    std::uint64_t owned; // references of the client
-    std::uint64_t total; // and those of graphs
-};
-
-namespace sim {
 
 // What a node of a graph, or its copy in an executable graph, does.
 struct NodeContent {
@@ -193,20 +148,6 @@ bool in_a_body(const Graph &graph);
 bool within(const Graph &graph, const Graph &other);
 bool has_memory_nodes(const Graph &graph);      // at any depth
 bool has_conditional_nodes(const Graph &graph); // at any depth
-
-// Memory of allocation nodes: the address is known from the beginning, the bytes may be used
-// between the run of the node that allocates and the one that frees, again at every launch.
-bool is_graph_memory(CUdeviceptr address) noexcept;
-// For cuMemFreeAsync and cuMemFree: frees what an allocation node of a launched graph allocated.
-// Refuses what is not allocated.
-Work graph_free_work(CUdeviceptr address, const char *what);
-void graph_memory_free(CUdeviceptr address);
-// For cuMemAllocAsync on a stream that captures: makes the node and returns its address.
-CUdeviceptr capture_allocation(CUstream_st &stream, int device, std::size_t size);
-
-// What cudaGraphSetConditional does in device code: kernels that run on the host do it by this.
-// False where there is no such handle. With the lock held.
-bool set_conditional(std::uint64_t handle, unsigned int value);
 
 // Before a reset ends all objects, with the lock held.
 void restart_graphs();

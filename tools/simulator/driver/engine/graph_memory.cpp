@@ -1,15 +1,10 @@
-// Memory that nodes of graphs allocate and free, and what a device says of it.
 #include "engine/graph_memory.hpp"
 #include "base/immortal.hpp"
-#include "base/poison.hpp"
 #include "call/misuse.hpp"
-#include "driver_functions.hpp"
 #include "engine/capture.hpp"
 #include "engine/device.hpp"
-#include "engine/graph_nodes.hpp"
 #include "engine/memory.hpp"
 #include "engine/stream.hpp"
-#include "engine/virtual_memory.hpp"
 
 #include <algorithm>
 #include <set>
@@ -230,10 +225,6 @@ NodeContent free_node(Graph &graph, CUdeviceptr address) {
     return content;
 }
 
-CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters(const NodeContent &content) {
-    return content.allocation->parameters;
-}
-
 bool is_graph_memory(CUdeviceptr address) noexcept {
     return allocations().count(address) != 0;
 }
@@ -283,71 +274,28 @@ void restart_graph_memory() {
     usages().clear();
 }
 
-namespace driver {
-
-CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                const CUgraphNode *dependencies, size_t numDependencies,
-                                CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams) {
-    require(nodeParams != nullptr);
-    poison(&nodeParams->dptr);
-    const Node &node = new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
-                                [&](Graph &graph) { return allocation_node(graph, *nodeParams); });
-    nodeParams->dptr = node.content.allocation->address;
-    return CUDA_SUCCESS;
+std::uint64_t graph_memory_attribute(int device, CUgraphMem_attribute name) {
+    return rounded(attribute(device, name));
 }
 
-CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                               const CUgraphNode *dependencies, size_t numDependencies,
-                               CUdeviceptr dptr) {
-    new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
-             [&](Graph &graph) { return free_node(graph, dptr); });
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out) {
-    require(params_out != nullptr);
-    *params_out = allocation_parameters(node_of(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC).content);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
-    require(dptr_out != nullptr);
-    *dptr_out = node_of(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE).content.allocation->address;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
-    const int ordinal = sim::device(device).ordinal;
-    require(value != nullptr);
-    *static_cast<cuuint64_t *>(value) = rounded(attribute(ordinal, attr));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
-    const int ordinal = sim::device(device).ordinal;
-    Usage &usage = usages()[ordinal];
-    require(value != nullptr && *static_cast<const cuuint64_t *>(value) == 0);
-    // The marks start anew from what there is now.
-    if (attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) {
-        usage.used_high = used_on(ordinal);
-    } else if (attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
+void restart_graph_memory_mark(int device, CUgraphMem_attribute name) {
+    Usage &usage = usages()[device];
+    if (name == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) {
+        usage.used_high = used_on(device);
+    } else if (name == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
         usage.reserved_high = usage.reserved;
     } else {
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
-    return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGraphMemTrim(CUdevice device) {
-    const int ordinal = sim::device(device).ordinal;
+void trim_graph_memory(int device) {
     for (const auto &[address, allocation] : allocations()) {
-        if (allocation->device == ordinal) {
+        if (allocation->device == device) {
             allocation->trim();
         }
     }
-    usages()[ordinal].reserved = rounded(used_on(ordinal));
-    return CUDA_SUCCESS;
+    usages()[device].reserved = rounded(used_on(device));
 }
 
-} // namespace driver
 } // namespace sim

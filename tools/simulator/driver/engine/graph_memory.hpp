@@ -4,6 +4,7 @@
 #include "engine/graph.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -54,6 +55,21 @@ std::shared_ptr<GraphAllocation> find_allocation(CUdeviceptr address) noexcept;
 
 Work allocation_work(std::shared_ptr<GraphAllocation> allocation);
 Work free_work(std::shared_ptr<GraphAllocation> allocation, const char *what);
+
+// Memory of allocation nodes: the address is known from the beginning, the bytes may be used
+// between the run of the node that allocates and the one that frees, again at every launch.
+bool is_graph_memory(CUdeviceptr address) noexcept;
+// For cuMemFreeAsync and cuMemFree: frees what an allocation node of a launched graph allocated.
+// Refuses what is not allocated.
+Work graph_free_work(CUdeviceptr address, const char *what);
+void graph_memory_free(CUdeviceptr address);
+// For cuMemAllocAsync on a stream that captures: makes the node and returns its address.
+CUdeviceptr capture_allocation(CUstream_st &stream, int device, std::size_t size);
+
+// What a device says of it: in whole reservations. The high marks start anew from what there is now.
+std::uint64_t graph_memory_attribute(int device, CUgraphMem_attribute name);
+void restart_graph_memory_mark(int device, CUgraphMem_attribute name);
+void trim_graph_memory(int device);
 
 // Nodes of a graph for an allocation and its end.
 NodeContent allocation_node(Graph &graph, const CUDA_MEM_ALLOC_NODE_PARAMS &parameters);

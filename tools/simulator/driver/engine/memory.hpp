@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/cuda_headers.hpp"
+#include "base/memory_use.hpp"
 #include "base/platform.hpp"
-#include "base/use.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,100 +1,88 @@
-// Memory pools: created ones, and those that every device has.
 #include "engine/pool.hpp"
-#include "driver_functions.hpp"
+#include "base/immortal.hpp"
+#include "call/misuse.hpp"
 #include "engine/device.hpp"
-#include "engine/virtual_memory.hpp"
-#include "engine/work.hpp"
 
-#include <new>
+#include <algorithm>
+#include <vector>
 
 namespace sim {
 namespace {
 
-// The headers have it from CUDA 12.2 on.
-template <class Properties>
-std::size_t max_size_of(const Properties &properties) {
-    if constexpr (requires { properties.maxSize; }) {
-        return properties.maxSize;
-    } else {
-        return 0;
-    }
-}
-template <class Properties>
-unsigned int usage_of(const Properties &properties) {
-    if constexpr (requires { properties.usage; }) {
-        return properties.usage;
-    } else {
-        return 0;
-    }
+std::size_t round_up(std::size_t value, std::size_t step) {
+    return (value + step - 1) / step * step;
 }
 
-bool has_reserved_bytes(const CUmemPoolProps &properties) {
-    for (const unsigned char byte : properties.reserved) {
-        if (byte != 0) {
-            return true;
-        }
-    }
-    return false;
+// So much more for a pool that must not grow beyond `most`; 0 where not even `needed` is there.
+std::size_t room(const Device &device, std::size_t wanted, std::size_t needed) {
+    const std::size_t limit = device_limit(device.ordinal);
+    const std::size_t left = limit > device.used ? limit - device.used : 0;
+    return needed > left ? 0 : std::min(wanted, left);
 }
 
-// The pools of host memory and of managed memory are not simulated.
-void check_properties(const CUmemPoolProps *properties) {
-    require(properties != nullptr);
-    require(properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
-    const int where = static_cast<int>(properties->location.type);
-    require(where == location::device || where == location::host || where == location::host_numa);
-    require(where == location::device, CUDA_ERROR_NOT_SUPPORTED);
-    require(properties->win32SecurityAttributes == nullptr && !has_reserved_bytes(*properties));
-    require_pools(visible_device(properties->location));
-}
-
-// A pool that can leave the process has its bytes in one file, whose pages are there when they are
-// used.
-std::shared_ptr<Segment> exportable_segment(const PoolState &state) {
-    const std::size_t page = platform::map_granularity();
-    const std::size_t header = (sizeof(PoolFile) + page - 1) / page * page;
-    // More than the limit: what is being freed is not there yet for what is allocated instead, and guard bytes
-    // take their part.
-    const std::size_t most = state.max_size != 0 ? state.max_size : device_limit(state.device);
-    const std::size_t bytes = header + 3 * ((most + page - 1) / page * page) + vmm_granularity();
-    auto segment = std::make_shared<Segment>();
-    segment->file = platform::File::create(bytes);
-    segment->view = segment->file.valid() ? segment->file.map(0, bytes) : nullptr;
-    require(segment->view != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-    segment->size = bytes;
-    segment->free.emplace(header, bytes - header);
-    auto *file = new (segment->view) PoolFile;
-    file->magic = PoolFile::own_magic;
-    file->identity = unique_number();
-    file->size = bytes;
-    file->device = state.device;
-    file->handle_types = state.handle_types;
-    return segment;
-}
-
-#if CUDA_VERSION >= 13000
-// The device whose pools a location means.
-int pool_device(const CUmemLocation *where, CUmemAllocationType type) {
-    require(where != nullptr);
-    require(type == CU_MEM_ALLOCATION_TYPE_PINNED || type == CU_MEM_ALLOCATION_TYPE_MANAGED);
-    const int kind = static_cast<int>(where->type);
-    const bool none = kind == location::none && type == CU_MEM_ALLOCATION_TYPE_MANAGED;
-    require(none || kind == location::device || kind == location::host ||
-            kind == location::host_numa);
-    require(kind == location::device && type == CU_MEM_ALLOCATION_TYPE_PINNED,
-            CUDA_ERROR_NOT_SUPPORTED);
-    const int ordinal = visible_device(*where);
-    require_pools(ordinal);
-    return ordinal;
-}
-#endif
-
-void set_current_pool(int ordinal, Pool &pool) {
-    require(pool.state->device == ordinal && !pool.state->imported);
-    device(ordinal).pool = &pool;
+// Those with a handle: looked through at every call that synchronises.
+std::vector<PoolState *> &pools() {
+    static Immortal<std::vector<PoolState *>> all;
+    return *all;
 }
 
 } // namespace
+
+PoolState::~PoolState() {
+    if (device < device_count()) {
+        std::size_t &total = sim::device(device).used;
+        total -= std::min(total, reserved);
+    }
+}
+
+void PoolState::take(std::size_t bytes) {
+    const std::size_t limit = max_size != 0 ? max_size : ~std::size_t(0) / 2;
+    require(bytes <= limit && used <= limit - bytes, CUDA_ERROR_OUT_OF_MEMORY);
+    if (used + bytes > reserved) {
+        const std::size_t needed = used + bytes - reserved;
+        const std::size_t grown = std::min(round_up(used + bytes, pool_reserve_step), limit);
+        Device &owner = sim::device(device);
+        const std::size_t more = room(owner, grown - reserved, needed);
+        require(more != 0, CUDA_ERROR_OUT_OF_MEMORY);
+        owner.used += more;
+        reserved += more;
+        reserved_high = std::max(reserved_high, reserved);
+    }
+    used += bytes;
+    used_high = std::max(used_high, used);
+}
+
+void PoolState::trim(std::size_t keep) noexcept {
+    const std::size_t needed = round_up(used + ending, pool_reserve_step);
+    const std::size_t target = std::max(keep, needed);
+    if (reserved > target && device < device_count()) {
+        std::size_t &total = sim::device(device).used;
+        total -= std::min(total, reserved - target);
+        reserved = target;
+    }
+}
+
+PoolFile *PoolState::file() const noexcept {
+    return segment != nullptr ? reinterpret_cast<PoolFile *>(segment->view) : nullptr;
+}
+
+PoolAllocation::~PoolAllocation() {
+    (ending ? pool->ending : pool->used) -= bytes;
+    PoolFile *file = pool->file();
+    if (identity == 0 || file == nullptr) {
+        return;
+    }
+    PoolFile::Slot &shared = file->slots[slot];
+    if (pool->imported) {
+        shared.imports.fetch_sub(1);
+        return;
+    }
+    shared.identity.store(0);
+    if (const std::uint32_t others = shared.imports.load()) {
+        misuse("pool memory ended that is imported " + std::to_string(others) +
+               " times in other processes: they have to free it first");
+    }
+}
 
 Pool &pool_of(CUmemoryPool handle) {
     return checked(handle, CUDA_ERROR_INVALID_VALUE);
@@ -122,82 +110,26 @@ Pool &current_pool(int ordinal) {
     return set != nullptr ? *set : default_pool(ordinal);
 }
 
-namespace driver {
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
-    require_pools(dev);
-    require(pool_out != nullptr);
-    *pool_out = &default_pool(dev);
-    return CUDA_SUCCESS;
+PoolAllocation &pool_allocation(const Range &range) noexcept {
+    return *static_cast<PoolAllocation *>(range.owner.get());
 }
 
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
-    require_pools(dev);
-    require(pool != nullptr);
-    *pool = &current_pool(dev);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
-    require_pools(dev);
-    set_current_pool(dev, pool_of(pool));
-    return CUDA_SUCCESS;
-}
-
-#if CUDA_VERSION >= 13000
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
-                                CUmemAllocationType type) {
-    require(pool_out != nullptr);
-    *pool_out = &default_pool(pool_device(location, type));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
-    require(pool != nullptr);
-    *pool = &current_pool(pool_device(location, type));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
-    const int ordinal = pool_device(location, type);
-    set_current_pool(ordinal, pool_of(pool));
-    return CUDA_SUCCESS;
-}
-#endif
-
-CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
-    potentially_unsafe_call();
-    require(pool != nullptr);
-    check_properties(poolProps);
-    const auto types = static_cast<unsigned int>(poolProps->handleTypes);
-    check_handle_types(types);
-    require((types & handle_type::win32) == 0, CUDA_ERROR_NOT_SUPPORTED);
-    auto state = std::make_shared<PoolState>();
-    state->device = poolProps->location.id;
-    state->handle_types = types;
-    state->usage = usage_of(*poolProps);
-    state->max_size = max_size_of(*poolProps);
-    require(state->max_size <= ~std::size_t(0) / 4);
-    if ((types & handle_type::posix_fd) != 0) {
-        state->segment = exportable_segment(*state);
+void release_unused_pool_memory() noexcept {
+    for (PoolState *pool : pools()) {
+        pool->trim(static_cast<std::size_t>(pool->release_threshold));
     }
-    *pool = Registry::get().make<Pool>(std::move(state));
-    return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-    potentially_unsafe_call();
-    Pool &object = pool_of(pool);
-    require(!object.state->is_default);
-    Device &owner = device(object.state->device);
-    if (owner.pool == &object) {
-        owner.pool = nullptr;
-    }
-    // Its allocations live on, and with them what they are taken from.
-    object.state->trim(0);
-    Registry::get().destroy(&object);
-    return CUDA_SUCCESS;
-}
-
-} // namespace driver
 } // namespace sim
+
+CUmemPoolHandle_st::CUmemPoolHandle_st(std::shared_ptr<sim::PoolState> of)
+    : Object(own_kind), state(std::move(of)) {
+    sim::pools().push_back(state.get());
+    state->handle = this;
+    counted = !state->is_default;
+}
+
+CUmemPoolHandle_st::~CUmemPoolHandle_st() {
+    std::erase(sim::pools(), state.get());
+    state->handle = nullptr;
+}

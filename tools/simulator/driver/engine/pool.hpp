@@ -115,15 +115,6 @@ void require_pools(CUdevice ordinal);
 // Of Memory::pool ranges.
 PoolAllocation &pool_allocation(const Range &range) noexcept;
 
-// A range for bytes of a pool: fresh ones, or those of another process.
-Range &add_pool_memory(std::shared_ptr<Backing> backing,
-                       std::shared_ptr<PoolAllocation> allocation);
-
-// For cuMemFree: ends stream-ordered memory at once. The client has made sure that nothing uses it,
-// and the real driver does not look. Refuses what was freed already.
-void free_pool_memory(Range &range);
-// For a reset of a device that no other context uses: ends all stream-ordered memory there.
-void end_pool_memory_of(int device);
 // For calls that synchronise with a stream, an event or a context: pools give back what is beyond
 // their release thresholds.
 void release_unused_pool_memory() noexcept;

@@ -77,10 +77,4 @@ class InUse {
 // Destroys a stream whose handle is dead, where nothing needs it any more.
 void destroy_if_over(Stream &stream);
 
-Work event_record_work(Event &event, const char *what);
-Work event_wait_work(Event &event, const char *what);
-
-// Whether its newest record is done; takes a step where the mode needs it.
-bool event_done(const Event &event);
-
 } // namespace sim

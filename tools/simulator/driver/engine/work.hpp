@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/cuda_headers.hpp"
-#include "base/use.hpp"
+#include "base/memory_use.hpp"
 
 #include <any>
 #include <cstdint>

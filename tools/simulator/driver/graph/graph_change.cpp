@@ -1,7 +1,10 @@
 // The rules for changes of executable graphs: which parameters may become which.
 #include "graph/graph_change.hpp"
-#include "engine/graph_nodes.hpp"
 #include "engine/memory.hpp"
+#include "graph/graph_nodes.hpp"
+#include "interop/external.hpp"
+#include "kernel/launch.hpp"
+#include "memory/memset.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // What of a step of an executable graph may change, and changing it.
 #pragma once
 
-#include "graph/plan.hpp"
+#include "graph/graph_plan.hpp"
 
 namespace sim {
 

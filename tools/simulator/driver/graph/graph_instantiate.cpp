@@ -4,7 +4,7 @@
 #include "engine/context.hpp"
 #include "engine/work.hpp"
 #include "graph/graph_launch.hpp"
-#include "graph/plan.hpp"
+#include "graph/graph_plan.hpp"
 
 #include <cstring>
 #include <string>

@@ -7,9 +7,11 @@
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "engine/graph_memory.hpp"
-#include "engine/graph_nodes.hpp"
 #include "engine/stream.hpp"
-#include "graph/plan.hpp"
+#include "graph/graph_nodes.hpp"
+#include "graph/graph_plan.hpp"
+#include "interop/external.hpp"
+#include "kernel/launch.hpp"
 
 #include <set>
 #include <string>

@@ -1,8 +1,8 @@
 // New parameters for nodes and for the steps of executable graphs; nodes that executable graphs
 // leave out.
 #include "driver_functions.hpp"
-#include "engine/graph_nodes.hpp"
 #include "graph/graph_change.hpp"
+#include "graph/graph_nodes.hpp"
 
 namespace sim {
 namespace {

@@ -2,7 +2,7 @@
 #include "base/immortal.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
-#include "engine/graph_nodes.hpp"
+#include "graph/graph_nodes.hpp"
 
 #include <map>
 

@@ -1,6 +1,8 @@
 // Nodes that signal and wait for external semaphores, and those of batches of memory operations.
 #include "driver_functions.hpp"
-#include "engine/graph_nodes.hpp"
+#include "graph/graph_nodes.hpp"
+#include "interop/external.hpp"
+#include "memory/stream_memory_operations.hpp"
 
 namespace sim {
 namespace {

@@ -2,7 +2,7 @@
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/graph_memory.hpp"
-#include "engine/graph_nodes.hpp"
+#include "graph/graph_nodes.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,9 @@
 // Host, empty and event nodes.
 #include "driver_functions.hpp"
-#include "engine/graph_nodes.hpp"
+#include "engine/event_work.hpp"
+#include "engine/host_function.hpp"
 #include "engine/stream.hpp"
+#include "graph/graph_nodes.hpp"
 
 namespace sim {
 

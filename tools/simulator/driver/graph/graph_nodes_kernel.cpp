@@ -2,7 +2,8 @@
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
-#include "engine/graph_nodes.hpp"
+#include "graph/graph_nodes.hpp"
+#include "kernel/launch.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -148,18 +149,6 @@ NodeContent with_attributes_of(const NodeContent &old, NodeContent content) {
     auto launch = std::any_cast<KernelLaunch>(content.work.parameters);
     launch.attributes = std::any_cast<const KernelLaunch &>(old.work.parameters).attributes;
     content.work = kernel_work(std::move(launch), content.work.what);
-    return content;
-}
-
-NodeContent with_priority(NodeContent content, int priority) {
-    auto launch = std::any_cast<KernelLaunch>(content.work.parameters);
-    if (find_attribute(launch, CU_LAUNCH_ATTRIBUTE_PRIORITY) == nullptr) {
-        CUlaunchAttribute attribute = {};
-        attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-        attribute.value.priority = priority;
-        launch.attributes.push_back(attribute);
-        content.work = kernel_work(std::move(launch), content.work.what);
-    }
     return content;
 }
 

@@ -1,6 +1,8 @@
 // Nodes that copy and set memory.
 #include "driver_functions.hpp"
-#include "engine/graph_nodes.hpp"
+#include "graph/graph_nodes.hpp"
+#include "memory/copy.hpp"
+#include "memory/memset.hpp"
 
 namespace sim {
 namespace {

@@ -1,8 +1,8 @@
 // Makes plans of graphs: checks their structure and finds an order in which their nodes can run.
+#include "graph/graph_plan.hpp"
 #include "call/misuse.hpp"
 #include "engine/graph_memory.hpp"
-#include "engine/graph_nodes.hpp"
-#include "graph/plan.hpp"
+#include "graph/graph_nodes.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,53 +1,13 @@
-// User objects: counted references that clients and graphs hold to something of the client's.
+// User objects: made, retained and released, by clients and in graphs.
+#include "engine/user_object.hpp"
 #include "call/misuse.hpp"
-#include "call/runtime_calls.hpp"
 #include "driver_functions.hpp"
 #include "engine/graph.hpp"
 
 #include <climits>
-#include <memory>
-#include <utility>
-
-CUuserObject_st::CUuserObject_st(void *pointer, CUhostFn destructor, unsigned int references)
-    : Object(own_kind), destruction(new sim::Destruction{destructor, pointer}), owned(references),
-      total(references) {}
 
 namespace sim {
 namespace {
-
-// Of objects without references, whose destructors have not run yet, oldest first. Each was made with its object:
-// references go where nothing may fail.
-struct Pending {
-    Destruction *first = nullptr, *last = nullptr;
-};
-Pending pending;
-
-void append(std::unique_ptr<Destruction> destruction) noexcept {
-    Destruction *const added = destruction.release();
-    (pending.last != nullptr ? pending.last->next : pending.first) = added;
-    pending.last = added;
-}
-
-std::unique_ptr<Destruction> take_first() noexcept {
-    std::unique_ptr<Destruction> taken(pending.first);
-    if (taken != nullptr) {
-        pending.first = taken->next;
-        pending.last = taken->next != nullptr ? pending.last : nullptr;
-    }
-    return taken;
-}
-
-void gained(CUuserObject_st &object, std::uint64_t count) {
-    object.total += count;
-}
-
-void lost(CUuserObject_st &object, std::uint64_t count) noexcept {
-    object.total -= count;
-    if (object.total == 0) {
-        append(std::move(object.destruction));
-        Registry::get().destroy(&object);
-    }
-}
 
 CUuserObject_st &user_object(CUuserObject handle) {
     return checked(handle, CUDA_ERROR_INVALID_VALUE);
@@ -70,55 +30,6 @@ void take_from_client(CUuserObject_st &object, unsigned int count) {
 
 } // namespace
 
-References::~References() {
-    for (const auto &[object, count] : counts_) {
-        lost(*object, count);
-    }
-}
-
-void References::add(CUuserObject_st &object, unsigned int count) {
-    counts_[&object] += count;
-    gained(object, count);
-}
-
-void References::add(const References &other) {
-    for (const auto &[object, count] : other.counts_) {
-        add(*object, count);
-    }
-}
-
-unsigned int References::count(CUuserObject_st &object) const {
-    const auto found = counts_.find(&object);
-    return found == counts_.end() ? 0 : found->second;
-}
-
-void References::remove(CUuserObject_st &object, unsigned int count) {
-    const auto found = counts_.find(&object);
-    found->second -= count;
-    if (found->second == 0) {
-        counts_.erase(found);
-    }
-    lost(object, count);
-}
-
-void run_user_destructors() {
-    while (const std::unique_ptr<Destruction> next = take_first()) {
-        // Destructors must not call CUDA.
-        const bool before = in_host_function();
-        in_host_function() = true;
-        {
-            const ClientCode code;
-            next->function(next->pointer);
-        }
-        in_host_function() = before;
-    }
-}
-
-void forget_user_destructors() {
-    while (take_first() != nullptr) {
-    }
-}
-
 namespace driver {
 
 CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
@@ -135,7 +46,7 @@ CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
     CUuserObject_st &target = user_object(object);
     target.owned += count;
     target.counted = true;
-    gained(target, count);
+    add_references(target, count);
     return CUDA_SUCCESS;
 }
 
@@ -143,7 +54,7 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
     check_count(count);
     CUuserObject_st &target = user_object(object);
     take_from_client(target, count);
-    lost(target, count);
+    drop_references(target, count);
     run_user_destructors();
     return CUDA_SUCCESS;
 }
@@ -160,7 +71,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned in
     }
     owner.references.add(target, count);
     if (move) {
-        lost(target, count); // the graph has as many now
+        drop_references(target, count); // the graph has as many now
     }
     return CUDA_SUCCESS;
 }

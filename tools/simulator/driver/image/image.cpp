@@ -63,7 +63,7 @@ Image read_any_text(std::string_view text) {
     invalid("neither a cubin, nor a fatbin, nor PTX: that begins with .version");
 }
 
-Image read_wrapped(const char *bytes) {
+Image read_wrapped(const char *bytes, int cc) {
     const void *data = nullptr;
     std::memcpy(&data, bytes + 8, sizeof data);
     if (data == nullptr) {
@@ -74,7 +74,7 @@ Image read_wrapped(const char *bytes) {
         invalid("a fatbin wrapper around something else");
     }
     const auto *fatbin = static_cast<const std::byte *>(data);
-    return read_fatbin(fatbin, fatbin_size(fatbin));
+    return read_fatbin(fatbin, fatbin_size(fatbin), cc);
 }
 
 } // namespace
@@ -105,7 +105,7 @@ bool Image::fits(int cc) const noexcept {
     return binary_fits && minimum_cc <= cc;
 }
 
-Image read_image(const void *image, std::optional<std::size_t> size) {
+Image read_image(const void *image, std::optional<std::size_t> size, int cc) {
     const auto *bytes = static_cast<const char *>(image);
     const auto *raw = static_cast<const std::byte *>(image);
     if (begins_with(bytes, size, elf_magic)) {
@@ -120,10 +120,10 @@ Image read_image(const void *image, std::optional<std::size_t> size) {
         if (own == 0 || (size && own > *size)) {
             invalid("a truncated fatbin");
         }
-        return read_fatbin(raw, own);
+        return read_fatbin(raw, own, cc);
     }
     if (!size && begins_with(bytes, size, wrapper_magic)) {
-        return read_wrapped(bytes);
+        return read_wrapped(bytes, cc);
     }
     const std::size_t length =
         size ? std::find(bytes, bytes + *size, '\0') - bytes : std::strlen(bytes);

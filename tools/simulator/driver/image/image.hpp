@@ -92,18 +92,20 @@ struct ImageProblem {
     std::string text;
 };
 
-// Throws ImageProblem. size: nothing where only the image itself can tell.
-Image read_image(const void *image, std::optional<std::size_t> size = {});
+// Throws ImageProblem. size: nothing where only the image itself can tell. cc: the compute capability for which
+// a fatbin's image is taken, 90 for 9.0.
+Image read_image(const void *image, std::optional<std::size_t> size, int cc);
 // The text form of an image, which read_image() takes back.
 std::string write_image(const Image &image);
 
 // The forms, one file each. Throw ImageProblem.
-Image read_text(std::string_view text);                      // image_text.cpp
-Image read_ptx(std::string_view text);                       // ptx.cpp
-Image read_cubin(const std::byte *bytes, std::size_t size);  // cubin.cpp
-Image read_fatbin(const std::byte *bytes, std::size_t size); // fatbin.cpp
-std::size_t cubin_size(const std::byte *bytes) noexcept;     // by its own header; 0: not one
-std::size_t fatbin_size(const std::byte *bytes) noexcept;    // the same
+Image read_text(std::string_view text);                     // image_text.cpp
+Image read_ptx(std::string_view text);                      // ptx.cpp
+Image read_cubin(const std::byte *bytes, std::size_t size); // cubin.cpp
+// The best one for a device of that compute capability. fatbin.cpp.
+Image read_fatbin(const std::byte *bytes, std::size_t size, int cc);
+std::size_t cubin_size(const std::byte *bytes) noexcept;  // by its own header; 0: not one
+std::size_t fatbin_size(const std::byte *bytes) noexcept; // the same
 // A library of host objects that hold device code, as libcudadevrt.a is one. archive.cpp.
 bool is_archive(std::string_view bytes) noexcept;
 // Throws ImageProblem where it is damaged.

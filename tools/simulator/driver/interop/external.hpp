@@ -4,11 +4,13 @@
 #include "base/platform.hpp"
 #include "base/shared_state.hpp"
 #include "engine/object.hpp"
+#include "engine/work.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 struct CUextMemory_st final : sim::Object {
     CUextMemory_st(CUctx_st &owner, sim::platform::File memory, std::size_t bytes);
@@ -124,6 +126,18 @@ namespace sim {
 
 using ExternalMemory = CUextMemory_st;
 using ExternalSemaphore = CUextSemaphore_st;
+
+// What is signalled and waited for, as Work::parameters has it.
+struct SemaphoreSignals {
+    std::vector<CUexternalSemaphore> semaphores;
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> parameters;
+};
+struct SemaphoreWaits {
+    std::vector<CUexternalSemaphore> semaphores;
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> parameters;
+};
+Work signal_work(SemaphoreSignals signals, const char *what);
+Work wait_work(SemaphoreWaits waits, const char *what);
 
 // What another API exports: a new descriptor (a handle on Windows), which the caller owns; -1 where
 // the system refuses. Memory is of zeros; a semaphore serves as timeline and as binary one.

@@ -3,10 +3,10 @@
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/memory.hpp"
-#include "engine/virtual_memory.hpp"
 #include "engine/work.hpp"
 #include "interop/external.hpp"
 #include "memory/array.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <utility>

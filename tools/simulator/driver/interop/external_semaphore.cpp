@@ -4,10 +4,9 @@
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
-#include "engine/node_work.hpp"
 #include "engine/stream.hpp"
-#include "engine/virtual_memory.hpp"
 #include "interop/external.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,8 @@
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
-#include "engine/host_function_scope.hpp"
+#include "engine/event_work.hpp"
+#include "engine/host_function.hpp"
 #include "engine/stream.hpp"
 #include "kernel/host_kernels.hpp"
 #include "memory/kernel_memory.hpp"
@@ -160,6 +161,16 @@ void record_event(CUstream_st &stream, const KernelLaunch &launch, int id, const
     }
 }
 
+// A captured launch gets its stream's priority, where it has none of its own.
+void add_priority(KernelLaunch &launch, int priority) {
+    if (priority != 0 && find_attribute(launch, launch_priority) == nullptr) {
+        CUlaunchAttribute attribute{};
+        attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+        attribute.value.priority = priority;
+        launch.attributes.push_back(attribute);
+    }
+}
+
 CUlaunchAttribute cooperative_attribute() {
     CUlaunchAttribute attribute{};
     attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
@@ -204,8 +215,11 @@ Work launch_work(CUstream_st &stream, KernelLaunch launch, const char *what) {
     check_usable(*stream.context);
     const Function &function = function_in(*launch.function, *stream.context);
     const LaunchTarget target{function.code, settings_of(function), stream.context->device};
-    return stream.capture ? make_node_work(target, launch, what)
-                          : make_work(target, std::move(launch), what);
+    if (!stream.capture) {
+        return make_work(target, std::move(launch), what);
+    }
+    add_priority(launch, stream.priority);
+    return make_node_work(target, launch, what);
 }
 
 void launch_into(CUstream_st &stream, KernelLaunch launch, const char *what) {

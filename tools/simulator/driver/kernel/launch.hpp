@@ -1,8 +1,11 @@
 // Launches of kernels: what is checked of one, and how it is given to a stream.
 #pragma once
 
-#include "engine/node_work.hpp"
+#include "engine/work.hpp"
 #include "kernel/module.hpp"
+
+#include <cstddef>
+#include <vector>
 
 struct CUstream_st;
 
@@ -29,6 +32,14 @@ enum : int {
     launch_portable_cluster_mode = 17, // the last one
 };
 
+// What was given to a launch.
+struct KernelLaunch {
+    Object *function = nullptr; // CUfunc_st or CUkern_st
+    unsigned int grid[3] = {}, block[3] = {}, shared_bytes = 0;
+    std::vector<std::vector<std::byte>> arguments; // a copy of each
+    std::vector<CUlaunchAttribute> attributes;
+};
+
 // What a launch runs, and where.
 struct LaunchTarget {
     const ImageKernel &code;
@@ -39,6 +50,13 @@ struct LaunchTarget {
 // launch_checks.cpp. Refuses a launch that the device or the kernel does not allow.
 void check_launch(const LaunchTarget &target, const KernelLaunch &launch);
 const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noexcept;
+
+// Copies the arguments out of what the API offers: an array of pointers, or a packed buffer.
+KernelLaunch kernel_launch(void *function, const unsigned int (&grid)[3],
+                           const unsigned int (&block)[3], unsigned int shared_bytes,
+                           void **parameters, void **extra);
+// Checks limits, attributes and arguments. Work::parameters: KernelLaunch.
+Work kernel_work(KernelLaunch launch, const char *what);
 
 // Launches into a stream: the kernel, and the events that its attributes name.
 void launch_into(CUstream_st &stream, KernelLaunch launch, const char *what);

@@ -90,7 +90,7 @@ Image read_input(const std::string &bytes) {
         check_archive(bytes);
         return {};
     }
-    return read_image(bytes.data(), bytes.size());
+    return read_image(bytes.data(), bytes.size(), compute_capability(current_device()));
 }
 
 void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, const char *name,

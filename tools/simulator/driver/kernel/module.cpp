@@ -187,7 +187,7 @@ std::shared_ptr<const Image> load_image(const void *image, std::optional<std::si
                                         JitOptions &options) {
     require(image != nullptr);
     try {
-        Image read = read_image(image, size);
+        Image read = read_image(image, size, compute_capability(current_device()));
         if (options.max_registers() != 0 && read.binary_cc == 0) {
             for (ImageKernel &kernel : read.kernels) {
                 kernel.registers = std::min(kernel.registers, options.max_registers());

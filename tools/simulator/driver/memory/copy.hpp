@@ -1,7 +1,7 @@
 // Copies: one general form for all of them, checked when it is given, resolved when it runs.
 #pragma once
 
-#include "engine/node_work.hpp"
+#include "engine/work.hpp"
 #include "memory/array.hpp"
 
 #include <cstddef>
@@ -43,6 +43,8 @@ struct Copy {
     std::vector<std::byte> snapshot() const;
 };
 
+// Checks the copy against the memory that it names. Work::parameters: CUDA_MEMCPY3D_PEER.
+Work copy_work(const CUDA_MEMCPY3D_PEER &copy, const char *what);
 // Work of a checked copy. `staged`: what snapshot() gave, to be copied in place of the source.
 Work work_of(const Copy &copy, const CUDA_MEMCPY3D_PEER &parameters, const char *what);
 Work staged_work(const Copy &copy, const CUDA_MEMCPY3D_PEER &parameters, const char *what);

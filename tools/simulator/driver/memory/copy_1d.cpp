@@ -2,8 +2,8 @@
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
-#include "engine/virtual_memory.hpp"
 #include "memory/copy.hpp"
+#include "memory/virtual_memory.hpp"
 
 namespace sim {
 namespace {

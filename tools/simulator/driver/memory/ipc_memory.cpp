@@ -1,5 +1,6 @@
 // IPC memory: an exporter lists what it exported in a table that other processes map, so that a
 // handle of freed memory is refused, and freeing what others still have open is seen.
+#include "memory/ipc_memory.hpp"
 #include "base/immortal.hpp"
 #include "base/shared_state.hpp"
 #include "call/misuse.hpp"
@@ -7,7 +8,6 @@
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/work.hpp"
-#include "memory/ipc.hpp"
 
 #include <algorithm>
 #include <map>

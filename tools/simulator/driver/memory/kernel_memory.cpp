@@ -2,7 +2,7 @@
 #include "call/misuse.hpp"
 #include "engine/graph_memory.hpp"
 #include "engine/pool.hpp"
-#include "engine/virtual_memory.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -5,10 +5,12 @@
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/graph.hpp"
+#include "engine/graph_memory.hpp"
 #include "engine/pool.hpp"
-#include "engine/virtual_memory.hpp"
 #include "engine/work.hpp"
 #include "memory/kernel_memory.hpp"
+#include "memory/stream_ordered.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <string>

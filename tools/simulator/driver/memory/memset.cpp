@@ -1,11 +1,10 @@
-// Memsets: elements of 1, 2 or 4 bytes, in one row or several.
+#include "memory/memset.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/memory.hpp"
-#include "engine/node_work.hpp"
 #include "engine/stream.hpp"
 #include "memory/kernel_memory.hpp"
 

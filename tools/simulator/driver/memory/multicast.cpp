@@ -3,7 +3,7 @@
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
-#include "engine/virtual_memory.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <bit>

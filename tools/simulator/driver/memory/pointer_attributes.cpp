@@ -4,10 +4,10 @@
 #include "engine/context.hpp"
 #include "engine/memory.hpp"
 #include "engine/pool.hpp"
-#include "engine/virtual_memory.hpp"
 #include "engine/work.hpp"
-#include "memory/ipc.hpp"
+#include "memory/ipc_memory.hpp"
 #include "memory/kernel_memory.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <cstring>
 

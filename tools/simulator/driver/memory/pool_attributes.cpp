@@ -3,8 +3,8 @@
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
 #include "engine/pool.hpp"
-#include "engine/virtual_memory.hpp"
 #include "engine/work.hpp"
+#include "memory/virtual_memory.hpp"
 
 namespace sim {
 namespace {

@@ -4,7 +4,8 @@
 #include "engine/device.hpp"
 #include "engine/open_calls.hpp"
 #include "engine/pool.hpp"
-#include "engine/virtual_memory.hpp"
+#include "memory/stream_ordered.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <cstring>

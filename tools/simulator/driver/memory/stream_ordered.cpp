@@ -1,5 +1,4 @@
-// Memory that is allocated and freed in stream order: known by its address at once, usable from the
-// turn of its allocation on until that of its end.
+#include "memory/stream_ordered.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
@@ -7,11 +6,10 @@
 #include "engine/device.hpp"
 #include "engine/engine.hpp"
 #include "engine/graph_memory.hpp"
-#include "engine/node_work.hpp"
 #include "engine/pool.hpp"
 #include "engine/stream.hpp"
-#include "engine/virtual_memory.hpp"
 #include "engine/work.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <vector>
 
@@ -106,69 +104,6 @@ Range &new_memory(const std::shared_ptr<PoolState> &pool, std::size_t size) {
     return range;
 }
 
-CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, const char *what) {
-    if (size == 0) {
-        return 0; // which frees, too
-    }
-    if (stream.capture != nullptr) {
-        return capture_allocation(stream, pool.state->device, size);
-    }
-    potentially_unsafe_call(); // to other streams' captures
-    CUdeviceptr address = 0;
-    Work work = pool_alloc_work(&pool, size, &address, what);
-    try {
-        const Ticket ticket = submit(stream, std::move(work));
-        if (Range *range = AddressSpace::get().find_base(address)) {
-            pool_allocation(*range).made = ticket;
-        }
-    } catch (...) {
-        mark_freed(to_be_freed(address));
-        end_memory(address);
-        throw;
-    }
-    return address;
-}
-
-} // namespace
-
-PoolAllocation &pool_allocation(const Range &range) noexcept {
-    return *static_cast<PoolAllocation *>(range.owner.get());
-}
-
-Range &add_pool_memory(std::shared_ptr<Backing> backing,
-                       std::shared_ptr<PoolAllocation> allocation) {
-    Range &range = allocation->pool->imported ? add_imported(std::move(backing))
-                                              : allocate(Memory::pool, std::move(backing), nullptr);
-    range.owner = std::move(allocation);
-    range.check = check_pool_access;
-    return range;
-}
-
-void free_pool_memory(Range &range) {
-    const CUdeviceptr address = range.base;
-    wait_until_unused(address);
-    Range &same = to_be_freed(address); // another thread may have been faster
-    mark_freed(same);
-    if (const Ticket made = pool_allocation(same).made) {
-        wait(made);
-    }
-    end_memory(address);
-}
-
-void end_pool_memory_of(int device) {
-    std::vector<CUdeviceptr> addresses;
-    AddressSpace::get().for_each([&](const Range &range) {
-        if (range.memory == Memory::pool && range.device == device) {
-            addresses.push_back(range.base);
-        }
-    });
-    for (const CUdeviceptr address : addresses) {
-        if (Range *range = AddressSpace::get().find_base(address)) {
-            AddressSpace::get().remove(*range);
-        }
-    }
-}
-
 Work pool_alloc_work(CUmemoryPool pool, std::size_t size, CUdeviceptr *address, const char *what) {
     const std::shared_ptr<PoolState> state = pool_of(pool).state;
     const CUdeviceptr base = new_memory(state, size).base;
@@ -202,6 +137,65 @@ Work pool_free_work(CUdeviceptr address, const char *what) {
     work.run = [address](CUstream_st &) { end_memory(address); };
     work.otherwise = [address](CUstream_st &, CUresult) { end_memory(address); };
     return work;
+}
+
+CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, const char *what) {
+    if (size == 0) {
+        return 0; // which frees, too
+    }
+    if (stream.capture != nullptr) {
+        return capture_allocation(stream, pool.state->device, size);
+    }
+    potentially_unsafe_call(); // to other streams' captures
+    CUdeviceptr address = 0;
+    Work work = pool_alloc_work(&pool, size, &address, what);
+    try {
+        const Ticket ticket = submit(stream, std::move(work));
+        if (Range *range = AddressSpace::get().find_base(address)) {
+            pool_allocation(*range).made = ticket;
+        }
+    } catch (...) {
+        mark_freed(to_be_freed(address));
+        end_memory(address);
+        throw;
+    }
+    return address;
+}
+
+} // namespace
+
+Range &add_pool_memory(std::shared_ptr<Backing> backing,
+                       std::shared_ptr<PoolAllocation> allocation) {
+    Range &range = allocation->pool->imported ? add_imported(std::move(backing))
+                                              : allocate(Memory::pool, std::move(backing), nullptr);
+    range.owner = std::move(allocation);
+    range.check = check_pool_access;
+    return range;
+}
+
+void free_pool_memory(Range &range) {
+    const CUdeviceptr address = range.base;
+    wait_until_unused(address);
+    Range &same = to_be_freed(address); // another thread may have been faster
+    mark_freed(same);
+    if (const Ticket made = pool_allocation(same).made) {
+        wait(made);
+    }
+    end_memory(address);
+}
+
+void end_pool_memory_of(int device) {
+    std::vector<CUdeviceptr> addresses;
+    AddressSpace::get().for_each([&](const Range &range) {
+        if (range.memory == Memory::pool && range.device == device) {
+            addresses.push_back(range.base);
+        }
+    });
+    for (const CUdeviceptr address : addresses) {
+        if (Range *range = AddressSpace::get().find_base(address)) {
+            AddressSpace::get().remove(*range);
+        }
+    }
 }
 
 namespace driver {

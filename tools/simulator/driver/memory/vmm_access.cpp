@@ -4,7 +4,7 @@
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/engine.hpp"
-#include "engine/virtual_memory.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -3,7 +3,7 @@
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
-#include "engine/virtual_memory.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <cstring>
 
@@ -65,22 +65,11 @@ std::size_t vmm_granularity() noexcept {
     return size == 0 ? page : (size + page - 1) / page * page;
 }
 
-bool device_has(CUdevice ordinal, int attribute) noexcept try {
-    return device_attribute(ordinal, static_cast<CUdevice_attribute>(attribute)) != 0;
-} catch (const Refusal &) {
-    return false;
-}
-
 void check_handle_types(unsigned int types) {
     using namespace handle_type;
     // Bits that mean nothing are ignored, as the measured driver does.
     require((types & (posix_fd | win32 | win32_kmt) & ~native) == 0);
     require((types & handle_type::fabric) == 0, CUDA_ERROR_NOT_PERMITTED);
-}
-
-CUdevice visible_device(const CUmemLocation &where) {
-    require(where.id >= 0 && where.id < device_count());
-    return where.id;
 }
 
 PhysicalMemory::PhysicalMemory(const CUmemAllocationProp &what, std::shared_ptr<Backing> bytes)

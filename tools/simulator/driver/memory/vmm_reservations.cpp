@@ -1,6 +1,6 @@
 // Reservations of device addresses: cuMemAddressReserve, cuMemAddressFree.
 #include "driver_functions.hpp"
-#include "engine/virtual_memory.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <bit>

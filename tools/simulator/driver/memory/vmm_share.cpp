@@ -3,7 +3,7 @@
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
 #include "engine/open_calls.hpp"
-#include "engine/virtual_memory.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <cstring>
 #include <optional>

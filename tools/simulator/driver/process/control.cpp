@@ -1,5 +1,5 @@
 // cushim_sim_control(): what tests steer the simulator with.
-#include "call/control.hpp"
+#include "process/control.hpp"
 #include "base/export.hpp"
 #include "base/notes.hpp"
 #include "call/call.hpp"
@@ -7,16 +7,17 @@
 #include "call/faults.hpp"
 #include "call/kernel_files.hpp"
 #include "call/misuse.hpp"
-#include "call/restart.hpp"
 #include "call/settings.hpp"
-#include "engine/graph.hpp"
+#include "call/startup.hpp"
 #include "engine/memory.hpp"
 #include "engine/work.hpp"
+#include "graph/graph_nodes.hpp"
 #include "interop/external.hpp"
 #include "kernel/host_kernels.hpp"
 #include "memory/kernel_memory.hpp"
-#include "process/hooks.hpp"
 #include "process/report.hpp"
+#include "process/restart.hpp"
+#include "process/runtime_hooks.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -49,7 +50,7 @@ int control_configure(const char *text) {
         problem = apply_settings(text);
     }
     if (problem.empty()) {
-        problem = register_kernel_files();
+        problem = register_kernel_files(*control_table());
     }
     const Held held(Lock::mutex());
     if (!problem.empty()) {

@@ -3,6 +3,7 @@
 #include "call/lifecycle.hpp"
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
+#include "process/initialise.hpp"
 
 namespace sim::driver {
 

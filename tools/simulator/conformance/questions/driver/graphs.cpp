@@ -1,0 +1,522 @@
+// Stream capture and graphs.
+#include "../../record.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace record::QUESTIONS {
+
+namespace {
+
+void begin(CUstream s, CUstreamCaptureMode mode) {
+    ask("cuStreamBeginCapture", d.cuStreamBeginCapture(s, mode));
+}
+
+void status(CUstream s) {
+    CUstreamCaptureStatus told{};
+    ask("cuStreamIsCapturing", d.cuStreamIsCapturing(s, &told));
+    note("status", told);
+}
+
+void end(CUstream s) {
+    CUgraph graph = reinterpret_cast<CUgraph>(1);
+    ask("cuStreamEndCapture", d.cuStreamEndCapture(s, &graph));
+    note("graph", graph == nullptr                        ? "null"
+                  : graph == reinterpret_cast<CUgraph>(1) ? "untouched"
+                                                          : "set");
+    if (graph != nullptr && graph != reinterpret_cast<CUgraph>(1)) {
+        std::size_t nodes = 0;
+        d.cuGraphGetNodes(graph, nullptr, &nodes);
+        note("nodes", static_cast<long long>(nodes));
+        d.cuGraphDestroy(graph);
+    }
+}
+
+CUresult unsafe() {
+    CUdeviceptr p = 0;
+    const CUresult result = d.cuMemAlloc(&p, 64);
+    if (result == CUDA_SUCCESS) { // else the simulator has spoilt the address
+        d.cuMemFree(p);
+    }
+    return result;
+}
+
+} // namespace
+
+void capture() {
+    if (!start()) {
+        return;
+    }
+    CUstream s = nullptr, t = nullptr, free_stream = nullptr;
+    CUevent e = nullptr, f = nullptr;
+    d.cuStreamCreate(&s, 0);
+    d.cuStreamCreate(&t, 0);
+    d.cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING);
+    d.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING);
+    d.cuEventCreate(&f, CU_EVENT_DISABLE_TIMING);
+    CUdeviceptr p = 0;
+    d.cuMemAlloc(&p, 4096);
+    const auto modes = {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                        CU_STREAM_CAPTURE_MODE_RELAXED};
+    ask("begin, mode 7", d.cuStreamBeginCapture(s, static_cast<CUstreamCaptureMode>(7)));
+    ask("begin on the null stream",
+        d.cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_RELAXED));
+    ask("begin on the per-thread stream",
+        d.cuStreamBeginCapture(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED));
+    end(CU_STREAM_PER_THREAD);
+    ask("end without begin", d.cuStreamEndCapture(s, nullptr));
+    end(s);
+    for (const auto mode : modes) {
+        note("-- mode", mode);
+        begin(s, mode);
+        begin(s, mode);
+        status(s);
+        ask("cuMemAlloc meanwhile", unsafe());
+        status(s);
+        end(s);
+        begin(s, mode);
+        CUresult there = CUDA_SUCCESS;
+        std::thread([&] {
+            d.cuCtxSetCurrent(context());
+            there = unsafe();
+        }).join();
+        ask("cuMemAlloc in another thread", there);
+        status(s);
+        end(s);
+        begin(s, mode);
+        std::thread([&] {
+            CUgraph graph = nullptr;
+            there = d.cuStreamEndCapture(s, &graph);
+        }).join();
+        ask("end in another thread", there);
+        status(s);
+        end(s);
+    }
+    const auto relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const auto probe = [&](const char *what, auto call) {
+        begin(s, relaxed);
+        d.cuMemsetD8Async(p, 0, 16, s);
+        ask(what, call());
+        status(s);
+        end(s);
+    };
+    probe("cuStreamQuery of it", [&] { return d.cuStreamQuery(s); });
+    probe("cuStreamSynchronize of it", [&] { return d.cuStreamSynchronize(s); });
+    probe("cuCtxSynchronize", [&] { return d.cuCtxSynchronize(); });
+    probe("cuMemsetD8Async on the null stream",
+          [&] { return d.cuMemsetD8Async(p, 0, 16, nullptr); });
+    probe("cuMemcpyDtoD, synchronous", [&] { return d.cuMemcpyDtoD(p, p + 64, 16); });
+    probe("cuStreamQuery of another", [&] { return d.cuStreamQuery(t); });
+    probe("cuStreamQuery of the null stream", [&] { return d.cuStreamQuery(nullptr); });
+    probe("cuStreamCreate", [&] {
+        CUstream x = nullptr;
+        const auto r = d.cuStreamCreate(&x, 0);
+        d.cuStreamDestroy(x);
+        return r;
+    });
+    probe("cuEventCreate", [&] {
+        CUevent x = nullptr;
+        const auto r = d.cuEventCreate(&x, 0);
+        d.cuEventDestroy(x);
+        return r;
+    });
+    probe("cuStreamAddCallback", [&] {
+        return d.cuStreamAddCallback(
+            s, [](CUstream, CUresult, void *) {}, nullptr, 0);
+    });
+    probe("cuLaunchHostFunc", [&] {
+        return d.cuLaunchHostFunc(
+            s, [](void *) {}, nullptr);
+    });
+    probe("cuStreamWriteValue32", [&] { return d.cuStreamWriteValue32(s, p, 1, 0); });
+    probe("cuMemAllocAsync", [&] {
+        CUdeviceptr q = 0;
+        return d.cuMemAllocAsync(&q, 64, s);
+    });
+    probe("cuStreamWaitEvent of a plain event", [&] {
+        d.cuEventRecord(f, t);
+        return d.cuStreamWaitEvent(s, f, 0);
+    });
+    probe("cuStreamWaitEvent external",
+          [&] { return d.cuStreamWaitEvent(s, f, CU_EVENT_WAIT_EXTERNAL); });
+    probe("cuEventRecord", [&] { return d.cuEventRecord(e, s); });
+    probe("cuEventQuery of what it recorded", [&] {
+        d.cuEventRecord(e, s);
+        return d.cuEventQuery(e);
+    });
+    probe("cuEventSynchronize of what it recorded", [&] {
+        d.cuEventRecord(e, s);
+        return d.cuEventSynchronize(e);
+    });
+    probe("cuMemcpyHtoDAsync from pageable", [&] {
+        static int word;
+        return d.cuMemcpyHtoDAsync(p, &word, 4, s);
+    });
+    ask("cuEventQuery after the capture", d.cuEventQuery(e));
+    ask("cuStreamWaitEvent on it after the capture", d.cuStreamWaitEvent(t, e, 0));
+
+    note("-- fork and join", 0LL);
+    begin(s, relaxed);
+    d.cuEventRecord(e, s);
+    ask("wait on the forked stream", d.cuStreamWaitEvent(t, e, 0));
+    status(t);
+    d.cuMemsetD8Async(p, 0, 16, t);
+    d.cuEventRecord(f, t);
+    ask("join", d.cuStreamWaitEvent(s, f, 0));
+    end(s);
+    begin(s, relaxed);
+    d.cuEventRecord(e, s);
+    d.cuStreamWaitEvent(t, e, 0);
+    d.cuMemsetD8Async(p, 0, 16, t);
+    note("unjoined work", 1LL);
+    end(s);
+    status(t);
+    begin(s, relaxed);
+    d.cuEventRecord(e, s);
+    d.cuStreamWaitEvent(t, e, 0);
+    note("unjoined, no work", 1LL);
+    end(s);
+    begin(s, relaxed);
+    d.cuEventRecord(e, s);
+    d.cuStreamWaitEvent(t, e, 0);
+    note("end on the forked stream", 1LL);
+    end(t);
+    end(s);
+    begin(s, relaxed);
+    begin(t, relaxed);
+    d.cuEventRecord(e, s);
+    ask("wait for another capture's event (merge)", d.cuStreamWaitEvent(t, e, 0));
+    status(s);
+    status(t);
+    end(s);
+    end(t);
+    begin(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    ask("cuThreadExchangeStreamCaptureMode", d.cuThreadExchangeStreamCaptureMode(&mode));
+    note("the old mode", mode);
+    ask("cuMemAlloc in relaxed interaction", unsafe());
+    d.cuThreadExchangeStreamCaptureMode(&mode);
+    end(s);
+    CUgraph graph = nullptr;
+    d.cuGraphCreate(&graph, 0);
+    ask("cuStreamBeginCaptureToGraph",
+        d.cuStreamBeginCaptureToGraph(s, graph, nullptr, nullptr, 0, relaxed));
+    d.cuMemsetD8Async(p, 0, 16, s);
+    CUgraph same = nullptr;
+    ask("cuStreamEndCapture", d.cuStreamEndCapture(s, &same));
+    note("the same graph", same == graph);
+    d.cuGraphDestroy(graph);
+    begin(s, relaxed);
+    ask("cuStreamDestroy of the capturing stream", d.cuStreamDestroy(s));
+}
+
+void graphs() {
+    if (!start()) {
+        return;
+    }
+    CUgraph graph = nullptr, other = nullptr, clone = nullptr;
+    CUgraphNode a = nullptr, b = nullptr, c = nullptr, foreign = nullptr;
+    CUgraphExec exec = nullptr;
+    CUstream s = nullptr;
+    d.cuStreamCreate(&s, 0);
+    ask("cuGraphCreate(null)", d.cuGraphCreate(nullptr, 0));
+    ask("cuGraphCreate flags 1", d.cuGraphCreate(&graph, 1));
+    ask("cuGraphCreate", d.cuGraphCreate(&graph, 0));
+    d.cuGraphCreate(&other, 0);
+    ask("instantiate empty", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ask("launch empty", d.cuGraphLaunch(exec, s));
+    ask("destroy exec", d.cuGraphExecDestroy(exec));
+    ask("add empty a", d.cuGraphAddEmptyNode(&a, graph, nullptr, 0));
+    ask("add empty b after a", d.cuGraphAddEmptyNode(&b, graph, &a, 1));
+    ask("add empty c", d.cuGraphAddEmptyNode(&c, graph, nullptr, 0));
+    d.cuGraphAddEmptyNode(&foreign, other, nullptr, 0);
+    CUgraphNode x = nullptr;
+    ask("add with a dependency of another graph", d.cuGraphAddEmptyNode(&x, graph, &foreign, 1));
+    CUgraphNode twice[2] = {a, a};
+    ask("add with the same dependency twice", d.cuGraphAddEmptyNode(&x, graph, twice, 2));
+    ask("add with null dependencies, count 1", d.cuGraphAddEmptyNode(&x, graph, nullptr, 1));
+    ask("cuGraphAddDependencies b -> c", d.cuGraphAddDependencies_v1(graph, &b, &c, 1));
+    ask("the same again", d.cuGraphAddDependencies_v1(graph, &b, &c, 1));
+    ask("to itself", d.cuGraphAddDependencies_v1(graph, &a, &a, 1));
+    ask("from another graph", d.cuGraphAddDependencies_v1(graph, &foreign, &c, 1));
+    ask("remove one that is not there", d.cuGraphRemoveDependencies_v1(graph, &c, &a, 1));
+    ask("cycle c -> a", d.cuGraphAddDependencies_v1(graph, &c, &a, 1));
+    ask("instantiate with a cycle", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ask("remove it", d.cuGraphRemoveDependencies_v1(graph, &c, &a, 1));
+    std::size_t count = 77;
+    ask("cuGraphGetNodes(null, count)", d.cuGraphGetNodes(graph, nullptr, &count));
+    note("nodes", static_cast<long long>(count));
+    CUgraphNode nodes[8] = {};
+    count = 8;
+    ask("cuGraphGetNodes(8)", d.cuGraphGetNodes(graph, nodes, &count));
+    note("count", static_cast<long long>(count));
+    note("fourth is null", nodes[3] == nullptr);
+    count = 2;
+    ask("cuGraphGetNodes(2)", d.cuGraphGetNodes(graph, nodes, &count));
+    note("count", static_cast<long long>(count));
+    ask("cuGraphGetRootNodes", d.cuGraphGetRootNodes(graph, nullptr, &count));
+    note("roots", static_cast<long long>(count));
+    ask("cuGraphGetEdges", d.cuGraphGetEdges_v1(graph, nullptr, nullptr, &count));
+    note("edges", static_cast<long long>(count));
+    CUgraphNodeType type{};
+    ask("cuGraphNodeGetType", d.cuGraphNodeGetType(a, &type));
+    note("type", type);
+    ask("cuGraphNodeGetType(null)", d.cuGraphNodeGetType(nullptr, &type));
+    ask("cuGraphClone", d.cuGraphClone(&clone, graph));
+    ask("cuGraphNodeFindInClone", d.cuGraphNodeFindInClone(&x, a, clone));
+    ask("cuGraphNodeFindInClone of another graph", d.cuGraphNodeFindInClone(&x, foreign, clone));
+    ask("instantiate", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CUgraphExec refused = nullptr;
+    ask("instantiate flags 0x100", d.cuGraphInstantiateWithFlags(&refused, graph, 0x100));
+    ask("upload", d.cuGraphUpload(exec, s));
+    ask("launch", d.cuGraphLaunch(exec, s));
+    ask("launch in the null stream", d.cuGraphLaunch(exec, nullptr));
+    ask("launch null", d.cuGraphLaunch(nullptr, s));
+    ask("destroy the graph before the exec", d.cuGraphDestroy(graph));
+    ask("launch", d.cuGraphLaunch(exec, s));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    ask("destroy exec", d.cuGraphExecDestroy(exec));
+    d.cuGraphDestroy(clone);
+    d.cuGraphCreate(&graph, 0);
+
+    CUdeviceptr p = 0;
+    d.cuMemAlloc(&p, 4096);
+    CUDA_MEMSET_NODE_PARAMS set{};
+    set.dst = p;
+    set.elementSize = 1;
+    set.width = 16;
+    set.height = 1;
+    ask("add memset", d.cuGraphAddMemsetNode(&a, graph, nullptr, 0, &set, context()));
+    set.elementSize = 3;
+    ask("add memset, element size 3",
+        d.cuGraphAddMemsetNode(&b, graph, nullptr, 0, &set, context()));
+    set.elementSize = 1;
+    set.dst = 0x1234560;
+    ask("add memset of garbage", d.cuGraphAddMemsetNode(&b, graph, nullptr, 0, &set, context()));
+    set.dst = p;
+    ask("add memset, null context", d.cuGraphAddMemsetNode(&b, graph, nullptr, 0, &set, nullptr));
+    CUDA_HOST_NODE_PARAMS host{};
+    ask("add host, null function", d.cuGraphAddHostNode(&b, graph, nullptr, 0, &host));
+    host.fn = [](void *) {};
+    ask("add host", d.cuGraphAddHostNode(&b, graph, nullptr, 0, &host));
+    ask("get host params of a memset node", d.cuGraphHostNodeGetParams(a, &host));
+    ask("add child", d.cuGraphAddChildGraphNode(&c, graph, nullptr, 0, other));
+    CUevent e = nullptr;
+    d.cuEventCreate(&e, 0);
+    ask("add event record", d.cuGraphAddEventRecordNode(&c, graph, &b, 1, e));
+    ask("add event wait", d.cuGraphAddEventWaitNode(&c, graph, &b, 1, e));
+    ask("add event record(null)", d.cuGraphAddEventRecordNode(&c, graph, nullptr, 0, nullptr));
+    ask("instantiate", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ask("launch", d.cuGraphLaunch(exec, s));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    unsigned int enabled = 77;
+    ask("cuGraphNodeGetEnabled memset", d.cuGraphNodeGetEnabled(exec, a, &enabled));
+    note("enabled", enabled);
+    ask("cuGraphNodeSetEnabled memset 0", d.cuGraphNodeSetEnabled(exec, a, 0));
+    ask("cuGraphNodeSetEnabled host 0", d.cuGraphNodeSetEnabled(exec, b, 0));
+    ask("destroy node", d.cuGraphDestroyNode(a));
+    ask("launch after destroying the graph's node", d.cuGraphLaunch(exec, s));
+    d.cuStreamSynchronize(s);
+    d.cuGraphExecDestroy(exec);
+    d.cuGraphDestroy(graph);
+
+    note("-- memory nodes", 0LL);
+    d.cuGraphCreate(&graph, 0);
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc{};
+    alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    alloc.bytesize = 4096;
+    ask("add alloc", d.cuGraphAddMemAllocNode(&a, graph, nullptr, 0, &alloc));
+    note("address is set", alloc.dptr != 0);
+    ask("clone with it", d.cuGraphClone(&clone, graph));
+    d.cuGraphCreate(&clone, 0);
+    ask("child with it", d.cuGraphAddChildGraphNode(&b, clone, nullptr, 0, graph));
+    ask("instantiate, never freed", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ask("launch", d.cuGraphLaunch(exec, s));
+    ask("launch again, not freed", d.cuGraphLaunch(exec, s));
+    ask("cuMemFreeAsync of it", d.cuMemFreeAsync(alloc.dptr, s));
+    ask("launch then", d.cuGraphLaunch(exec, s));
+    ask("cuMemFree of it", d.cuMemFree(alloc.dptr));
+    d.cuStreamSynchronize(s);
+    ask("destroy exec", d.cuGraphExecDestroy(exec));
+    ask("auto free: instantiate",
+        d.cuGraphInstantiateWithFlags(&exec, graph,
+                                      CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    ask("launch", d.cuGraphLaunch(exec, s));
+    ask("launch again", d.cuGraphLaunch(exec, s));
+    d.cuStreamSynchronize(s);
+    d.cuGraphExecDestroy(exec);
+    ask("instantiate it twice: first", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CUgraphExec second = nullptr;
+    ask("second", d.cuGraphInstantiateWithFlags(&second, graph, 0));
+    d.cuGraphExecDestroy(exec);
+    ask("add free of what it allocates", d.cuGraphAddMemFreeNode(&b, graph, &a, 1, alloc.dptr));
+    ask("add a second free", d.cuGraphAddMemFreeNode(&c, graph, &a, 1, alloc.dptr));
+    ask("destroy the alloc node", d.cuGraphDestroyNode(a));
+    ask("add a dependency in it", d.cuGraphAddDependencies_v1(graph, &b, &a, 1));
+    ask("instantiate", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ask("launch", d.cuGraphLaunch(exec, s));
+    ask("launch again", d.cuGraphLaunch(exec, s));
+    d.cuStreamSynchronize(s);
+    d.cuGraphExecDestroy(exec);
+    d.cuGraphDestroy(graph);
+
+    note("-- user objects", 0LL);
+    static int destroyed = 0;
+    CUuserObject object = nullptr;
+    ask("cuUserObjectCreate flags 0", d.cuUserObjectCreate(
+                                          &object, nullptr, [](void *) {}, 1, 0));
+    ask("cuUserObjectCreate references 0", d.cuUserObjectCreate(
+                                               &object, nullptr, [](void *) {}, 0, 1));
+    ask("cuUserObjectCreate",
+        d.cuUserObjectCreate(
+            &object, nullptr, [](void *) { ++destroyed; }, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    d.cuGraphCreate(&graph, 0);
+    ask("retain 0", d.cuGraphRetainUserObject(graph, object, 0, 0));
+    ask("retain flags 2", d.cuGraphRetainUserObject(graph, object, 1, 2));
+    ask("retain move", d.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    d.cuGraphAddEmptyNode(&a, graph, nullptr, 0);
+    d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    d.cuGraphDestroy(graph);
+    note("destroyed with the graph", destroyed);
+    d.cuGraphExecDestroy(exec);
+    d.cuCtxSynchronize();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    note("destroyed with the exec", destroyed);
+
+    note("-- conditional nodes", 0LL);
+    d.cuGraphCreate(&graph, 0);
+    CUgraphConditionalHandle handle = 0;
+    ask("cuGraphConditionalHandleCreate flags 2",
+        d.cuGraphConditionalHandleCreate(&handle, graph, context(), 0, 2));
+    ask("cuGraphConditionalHandleCreate",
+        d.cuGraphConditionalHandleCreate(&handle, graph, context(), 1,
+                                         CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams params{};
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = handle;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 3;
+    params.conditional.ctx = context();
+    ask("if with 3 bodies", d.cuGraphAddNode(&a, graph, nullptr, nullptr, 0, &params));
+    params.conditional.size = 2;
+    ask("if with 2 bodies", d.cuGraphAddNode(&a, graph, nullptr, nullptr, 0, &params));
+    ask("the same handle again", d.cuGraphAddNode(&b, graph, nullptr, nullptr, 0, &params));
+    note("bodies are given", params.conditional.phGraph_out != nullptr);
+    ask("instantiate with empty bodies", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ask("launch", d.cuGraphLaunch(exec, s));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    d.cuGraphExecDestroy(exec);
+    d.cuGraphDestroy(graph);
+    params.type = static_cast<CUgraphNodeType>(77);
+    d.cuGraphCreate(&graph, 0);
+    ask("cuGraphAddNode type 77", d.cuGraphAddNode(&a, graph, nullptr, nullptr, 0, &params));
+    CUgraphNodeParams reserved{};
+    reserved.type = CU_GRAPH_NODE_TYPE_EMPTY;
+    reserved.reserved1[0] = 1;
+    ask("cuGraphAddNode with reserved bytes",
+        d.cuGraphAddNode(&a, graph, nullptr, nullptr, 0, &reserved));
+    d.cuGraphDestroy(graph);
+    d.cuMemFree(p);
+}
+
+void graph_updates() {
+    if (!start()) {
+        return;
+    }
+    CUdeviceptr p = 0;
+    d.cuMemAlloc(&p, 4096);
+    CUDA_MEMSET_NODE_PARAMS set{};
+    set.dst = p;
+    set.elementSize = 1;
+    set.width = 16;
+    set.height = 1;
+    CUmodule module = nullptr;
+    CUfunction empty = nullptr, add = nullptr;
+    d.cuModuleLoadData(&module, ptx);
+    d.cuModuleGetFunction(&empty, module, "empty");
+    d.cuModuleGetFunction(&add, module, "add");
+    const auto with = [&](auto build) {
+        CUgraph graph = nullptr;
+        d.cuGraphCreate(&graph, 0);
+        build(graph);
+        return graph;
+    };
+    const auto compare = [&](const char *what, CUgraph from, CUgraph to) {
+        CUgraphExec exec = nullptr;
+        ask("instantiate", d.cuGraphInstantiateWithFlags(&exec, from, 0));
+        CUgraphExecUpdateResultInfo info{};
+        ask(what, d.cuGraphExecUpdate(exec, to, &info));
+        note("result", info.result);
+        note("node is told", info.errorNode != nullptr);
+        d.cuGraphExecDestroy(exec);
+        d.cuGraphDestroy(from);
+        d.cuGraphDestroy(to);
+    };
+    CUgraphNode n = nullptr, m = nullptr;
+    const auto one_set = [&](CUgraph g) {
+        d.cuGraphAddMemsetNode(&n, g, nullptr, 0, &set, context());
+    };
+    const auto two_sets = [&](CUgraph g) {
+        d.cuGraphAddMemsetNode(&n, g, nullptr, 0, &set, context());
+        d.cuGraphAddMemsetNode(&m, g, &n, 1, &set, context());
+    };
+    const auto two_apart = [&](CUgraph g) {
+        d.cuGraphAddMemsetNode(&n, g, nullptr, 0, &set, context());
+        d.cuGraphAddMemsetNode(&m, g, nullptr, 0, &set, context());
+    };
+    const auto one_empty = [&](CUgraph g) { d.cuGraphAddEmptyNode(&n, g, nullptr, 0); };
+    const auto nothing = [&](CUgraph) {};
+    CUDA_KERNEL_NODE_PARAMS kernel{};
+    kernel.func = empty;
+    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
+    kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+    const auto one_kernel = [&](CUgraph g) { d.cuGraphAddKernelNode(&n, g, nullptr, 0, &kernel); };
+    compare("the same", with(one_set), with(one_set));
+    compare("one node more", with(one_set), with(two_sets));
+    compare("one node less", with(two_sets), with(one_set));
+    compare("an edge less", with(two_sets), with(two_apart));
+    compare("an edge more", with(two_apart), with(two_sets));
+    compare("another type", with(one_set), with(one_empty));
+    compare("empty to nothing", with(one_empty), with(nothing));
+    const CUgraph wider = with([&](CUgraph g) {
+        auto w = set;
+        w.width = 32;
+        d.cuGraphAddMemsetNode(&n, g, nullptr, 0, &w, context());
+    });
+    compare("another width", with(one_set), wider);
+    const CUgraph rows = with([&](CUgraph g) {
+        auto w = set;
+        w.height = 2;
+        w.pitch = 64;
+        d.cuGraphAddMemsetNode(&n, g, nullptr, 0, &w, context());
+    });
+    compare("two rows", with(one_set), rows);
+    const CUgraph first = with(one_kernel);
+    kernel.gridDimX = 7;
+    compare("another grid", first, with(one_kernel));
+    const CUgraph before = with(one_kernel);
+    kernel.func = add;
+    unsigned int count = 1;
+    void *parameters[] = {&p, &count};
+    kernel.kernelParams = parameters;
+    compare("another function", before, with(one_kernel));
+    CUgraph graph = with(one_set);
+    CUgraphExec exec = nullptr;
+    d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    set.width = 64;
+    ask("cuGraphExecMemsetNodeSetParams",
+        d.cuGraphExecMemsetNodeSetParams(exec, n, &set, context()));
+    set.height = 2;
+    set.pitch = 64;
+    ask("cuGraphExecMemsetNodeSetParams to two rows",
+        d.cuGraphExecMemsetNodeSetParams(exec, n, &set, context()));
+    CUDA_HOST_NODE_PARAMS host{};
+    host.fn = [](void *) {};
+    ask("cuGraphExecHostNodeSetParams of a memset", d.cuGraphExecHostNodeSetParams(exec, n, &host));
+    d.cuGraphExecDestroy(exec);
+    d.cuGraphDestroy(graph);
+    d.cuMemFree(p);
+}
+
+} // namespace record::QUESTIONS

@@ -1,0 +1,222 @@
+// What becomes of stream-ordered memory: where its stream, or another one, is captured when it is freed, and where the
+// device's primary context is reset. Each in a process of its own.
+#include "../../record.hpp"
+#include "../other_process.hpp"
+
+#include <string>
+#include <thread>
+
+namespace record::QUESTIONS {
+
+namespace {
+
+constexpr std::size_t size = 1 << 16;
+
+std::string title;
+
+void ask_here(const char *what, CUresult status) {
+    ask((title + ": " + what).c_str(), status);
+}
+
+void apart(const std::string &name, void (*body)(const Other &)) {
+    title = name;
+    const Other other = fork_off(body);
+    int status = 0;
+    waitpid(other.process, &status, 0);
+    note((name + ": the process's end").c_str(), status);
+}
+
+// --- captured streams
+
+CUdeviceptr ordered(CUstream stream) {
+    CUdeviceptr p = 0;
+    d.cuMemAllocAsync(&p, size, stream);
+    d.cuStreamSynchronize(stream);
+    return p;
+}
+
+void end_of(CUstream captured) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    ask_here("cuStreamIsCapturing", d.cuStreamIsCapturing(captured, &status));
+    note((title + ": the capture's status").c_str(), static_cast<long long>(status));
+    CUgraph graph = nullptr;
+    ask_here("cuStreamEndCapture", d.cuStreamEndCapture(captured, &graph));
+}
+
+CUresult free_relaxed(CUdeviceptr p, CUstream stream) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    d.cuThreadExchangeStreamCaptureMode(&mode);
+    const CUresult status = d.cuMemFreeAsync(p, stream);
+    d.cuThreadExchangeStreamCaptureMode(&mode);
+    return status;
+}
+
+// The memory is of the stream that is captured.
+template <CUstreamCaptureMode mode>
+void in_captured(const Other &) {
+    start();
+    CUstream s = nullptr;
+    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    const CUdeviceptr p = ordered(s);
+    d.cuStreamBeginCapture(s, mode);
+    ask_here("cuMemFreeAsync", free_relaxed(p, s));
+    end_of(s);
+    ask_here("cuMemFreeAsync afterwards", d.cuMemFreeAsync(p, s));
+    ask_here("cuStreamSynchronize", d.cuStreamSynchronize(s));
+}
+
+template <CUstreamCaptureMode mode>
+void in_captured_by_another_thread(const Other &) {
+    start();
+    CUstream s = nullptr;
+    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    const CUdeviceptr p = ordered(s);
+    d.cuStreamBeginCapture(s, mode);
+    CUresult freed = CUDA_SUCCESS;
+    std::thread([&] {
+        d.cuCtxSetCurrent(context());
+        freed = free_relaxed(p, s);
+    }).join();
+    ask_here("cuMemFreeAsync", freed);
+    end_of(s);
+    ask_here("cuMemFreeAsync afterwards", d.cuMemFreeAsync(p, s));
+    ask_here("cuStreamSynchronize", d.cuStreamSynchronize(s));
+}
+
+// Freed at once instead, which waits for what uses it.
+void by_plain_free(const Other &) {
+    start();
+    CUstream s = nullptr;
+    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    const CUdeviceptr p = ordered(s);
+    d.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    d.cuThreadExchangeStreamCaptureMode(&mode);
+    ask_here("cuMemFree", d.cuMemFree(p));
+    end_of(s);
+}
+
+// --- resets
+
+CUmemoryPool own_pool() {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemoryPool pool = nullptr;
+    d.cuMemPoolCreate(&pool, &properties);
+    return pool;
+}
+
+void used_of(CUmemoryPool pool, const char *when) {
+    cuuint64_t used = 0;
+    ask_here(when, d.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    note((title + ": bytes in use").c_str(), static_cast<long long>(used));
+}
+
+enum class Made { in_primary, in_created };
+
+// Memory of a pool, in a stream of the primary context or of another one, which is current at the reset.
+template <Made made, bool own>
+void reset_under(const Other &) {
+    start();
+    const CUcontext primary = context();
+    CUcontext other = nullptr;
+    d.cuCtxCreate_v2(&other, 0, 0);
+    CUstream s = nullptr;
+    d.cuCtxSetCurrent(made == Made::in_primary ? primary : other);
+    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    CUmemoryPool pool = nullptr;
+    if (own) {
+        pool = own_pool();
+    } else {
+        d.cuDeviceGetDefaultMemPool(&pool, 0);
+    }
+    CUdeviceptr p = 0;
+    ask_here("cuMemAllocFromPoolAsync", d.cuMemAllocFromPoolAsync(&p, size, pool, s));
+    d.cuStreamSynchronize(s);
+    used_of(pool, "cuMemPoolGetAttribute before the reset");
+    d.cuCtxSetCurrent(other);
+    ask_here("cuDevicePrimaryCtxReset", d.cuDevicePrimaryCtxReset(0));
+    used_of(pool, "cuMemPoolGetAttribute after the reset");
+    unsigned int type = 0;
+    ask_here("cuPointerGetAttribute of the memory's type",
+             d.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
+    char byte = 0;
+    ask_here("cuMemcpyDtoH", d.cuMemcpyDtoH(&byte, p, 1));
+    CUstream late = nullptr;
+    d.cuStreamCreate(&late, CU_STREAM_NON_BLOCKING);
+    ask_here("cuMemFreeAsync in a stream of the created context", d.cuMemFreeAsync(p, late));
+    ask_here("cuStreamSynchronize", d.cuStreamSynchronize(late));
+    used_of(pool, "cuMemPoolGetAttribute after the free");
+    if (own) {
+        ask_here("cuMemPoolDestroy", d.cuMemPoolDestroy(pool));
+    }
+    ask_here("cuCtxSynchronize", d.cuCtxSynchronize());
+}
+
+// --- IPC memory, opened twice in a process
+
+void export_memory(const Other &parent) {
+    start();
+    CUdeviceptr p = 0;
+    CUipcMemHandle handle{};
+    d.cuMemAlloc(&p, size);
+    d.cuIpcGetMemHandle(&handle, p);
+    parent.send(handle);
+    parent.receive<char>();
+}
+
+void open_twice(const Other &parent) {
+    const auto handle = parent.receive<CUipcMemHandle>();
+    start();
+    const CUcontext primary = context();
+    CUcontext other = nullptr;
+    CUdeviceptr p = 0, q = 0;
+    constexpr unsigned int flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
+    ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handle, flags));
+    d.cuCtxCreate_v2(&other, 0, 0);
+    ask("cuIpcOpenMemHandle in another context of the device",
+        d.cuIpcOpenMemHandle(&q, handle, flags));
+    note("the same address", static_cast<long long>(p == q));
+    char byte = 0;
+    ask("cuMemcpyDtoH in that context, of the first address", d.cuMemcpyDtoH(&byte, p, 1));
+    ask("cuIpcCloseMemHandle in that context, of the first address", d.cuIpcCloseMemHandle(p));
+    d.cuCtxSetCurrent(primary);
+    ask("cuIpcCloseMemHandle", d.cuIpcCloseMemHandle(p));
+    d.cuCtxSetCurrent(other);
+    ask("cuIpcOpenMemHandle in the other context, when the first is closed",
+        d.cuIpcOpenMemHandle(&q, handle, flags));
+    ask("cuIpcCloseMemHandle in it", d.cuIpcCloseMemHandle(q));
+}
+
+} // namespace
+
+void ordered_memory_and_captures() {
+    apart("in its stream, thread-local", in_captured<CU_STREAM_CAPTURE_MODE_THREAD_LOCAL>);
+    apart("in its stream, global", in_captured<CU_STREAM_CAPTURE_MODE_GLOBAL>);
+    apart("in its stream, relaxed", in_captured<CU_STREAM_CAPTURE_MODE_RELAXED>);
+    apart("by another thread, thread-local",
+          in_captured_by_another_thread<CU_STREAM_CAPTURE_MODE_THREAD_LOCAL>);
+    apart("by another thread, global",
+          in_captured_by_another_thread<CU_STREAM_CAPTURE_MODE_GLOBAL>);
+    apart("freed at once", by_plain_free);
+}
+
+void ordered_memory_and_resets() {
+    apart("the default pool's, of the primary context", reset_under<Made::in_primary, false>);
+    apart("the default pool's, of a created context", reset_under<Made::in_created, false>);
+    apart("an own pool's, of the primary context", reset_under<Made::in_primary, true>);
+    apart("an own pool's, of a created context", reset_under<Made::in_created, true>);
+}
+
+void ipc_memory_in_two_contexts() {
+    const Other user = fork_off(open_twice), maker = fork_off(export_memory);
+    user.send(maker.receive<CUipcMemHandle>());
+    int status = 0;
+    waitpid(user.process, &status, 0);
+    note("the process's end", status);
+    maker.send('!');
+    waitpid(maker.process, nullptr, 0);
+}
+
+} // namespace record::QUESTIONS

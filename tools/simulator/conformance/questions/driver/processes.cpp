@@ -1,0 +1,125 @@
+// What takes a second process: IPC of memory and events, pools and physical memory by descriptors.
+#include "../../record.hpp"
+#include "../other_process.hpp"
+
+#include <cstdlib>
+#include <string>
+
+namespace record::QUESTIONS {
+
+namespace {
+
+struct Handles {
+    CUipcMemHandle memory;
+    CUipcEventHandle event;
+};
+
+void ask_at_exit(const std::string &when) {
+    CUcontext current = nullptr;
+    CUdeviceptr p = 0;
+    int count = 0;
+    const auto ask_then = [&](const char *what, CUresult status) {
+        ask((when + what).c_str(), status);
+    };
+    ask_then("cuDriverGetVersion", d.cuDriverGetVersion(&count));
+    ask_then("cuInit", d.cuInit(0));
+    ask_then("cuDeviceGetCount", d.cuDeviceGetCount(&count));
+    ask_then("cuCtxGetCurrent", d.cuCtxGetCurrent(&current));
+    ask_then("cuCtxSynchronize", d.cuCtxSynchronize());
+    ask_then("cuMemAlloc", d.cuMemAlloc(&p, 16));
+    ask_then("cuMemFree(0)", d.cuMemFree(0));
+}
+
+// The driver's own functions: the table has names for what the driver does not know.
+using Text = CUresult (*)(CUresult, const char **);
+Text name_of = nullptr, words_of = nullptr;
+
+Text text_function(const char *name) {
+    void *found = nullptr;
+    d.cuGetProcAddress_v1(name, &found, 11030, 0);
+    return reinterpret_cast<Text>(found);
+}
+
+void ask_names_at_exit(const std::string &when) {
+    const char *name = nullptr, *words = nullptr;
+    if (name_of != nullptr && words_of != nullptr) {
+        ask((when + "cuGetErrorName(4)").c_str(), name_of(CUDA_ERROR_DEINITIALIZED, &name));
+        note((when + "a name").c_str(), name != nullptr);
+        ask((when + "cuGetErrorString(4)").c_str(), words_of(CUDA_ERROR_DEINITIALIZED, &words));
+        note((when + "words").c_str(), words != nullptr);
+    }
+}
+
+} // namespace
+
+// Handlers run last-in first-out, and the driver has one of its own since cuInit.
+void at_exit() {
+    std::atexit([] { ask_at_exit("behind the driver's handler: "); });
+    if (start()) {
+        std::atexit([] { ask_at_exit("before the driver's handler: "); });
+    }
+}
+
+void names_at_exit() {
+    std::atexit([] { ask_names_at_exit("behind the driver's handler: "); });
+    if (start()) {
+        name_of = text_function("cuGetErrorName");
+        words_of = text_function("cuGetErrorString");
+        std::atexit([] { ask_names_at_exit("before the driver's handler: "); });
+    }
+}
+
+// The parent opens what the child made: the calls of this process are the ones that are traced.
+void ipc_processes() {
+    const Other maker = fork_off([](const Other &user) {
+        if (!start()) {
+            return;
+        }
+        Handles handles{};
+        CUdeviceptr p = 0;
+        CUevent event = nullptr;
+        d.cuMemAlloc(&p, 1 << 20);
+        d.cuMemsetD8(p, 7, 1 << 20);
+        d.cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+        d.cuEventRecord(event, nullptr);
+        d.cuCtxSynchronize();
+        d.cuIpcGetMemHandle(&handles.memory, p);
+        d.cuIpcGetEventHandle(&handles.event, event);
+        user.send(handles);
+        user.receive<char>();
+        unsigned char first = 0;
+        ask("maker: cuMemcpyDtoH", d.cuMemcpyDtoH(&first, p, 1));
+        note("maker: what the user wrote", first);
+        ask("maker: cuMemFree", d.cuMemFree(p));
+        ask("maker: cuEventDestroy", d.cuEventDestroy(event));
+    });
+    const auto handles = maker.receive<Handles>();
+    if (!start()) {
+        return;
+    }
+    CUdeviceptr p = 0, again = 0;
+    CUevent event = nullptr;
+    unsigned char first = 0;
+    constexpr unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
+    ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handles.memory, lazy));
+    ask("cuIpcOpenMemHandle again", d.cuIpcOpenMemHandle(&again, handles.memory, lazy));
+    note("the same address", p == again);
+    ask("cuIpcCloseMemHandle of the second", d.cuIpcCloseMemHandle(again));
+    ask("cuMemcpyDtoH", d.cuMemcpyDtoH(&first, p, 1));
+    note("what the maker wrote", first);
+    ask("cuMemsetD8", d.cuMemsetD8(p, 9, 16));
+    ask("cuCtxSynchronize", d.cuCtxSynchronize());
+    ask("cuMemFree of opened memory", d.cuMemFree(p));
+    ask("cuIpcCloseMemHandle", d.cuIpcCloseMemHandle(p));
+    ask("cuIpcCloseMemHandle again", d.cuIpcCloseMemHandle(p));
+    ask("cuIpcOpenMemHandle_v1", d.cuIpcOpenMemHandle_v1(&p, handles.memory, lazy));
+    ask("cuIpcCloseMemHandle", d.cuIpcCloseMemHandle(p));
+    ask("cuIpcOpenEventHandle", d.cuIpcOpenEventHandle(&event, handles.event));
+    ask("cuEventQuery", d.cuEventQuery(event));
+    ask("cuStreamWaitEvent", d.cuStreamWaitEvent(nullptr, event, 0));
+    ask("cuEventDestroy", d.cuEventDestroy(event));
+    maker.send('!');
+    waitpid(maker.process, nullptr, 0);
+}
+
+} // namespace record::QUESTIONS

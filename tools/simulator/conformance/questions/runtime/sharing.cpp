@@ -1,0 +1,218 @@
+// What the runtime shares: memory and events between processes, external memory and semaphores.
+#include "../../runtime_questions.hpp"
+#include "../../trace.hpp"
+
+#include <cstdio>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+namespace record::QUESTIONS::runtime {
+namespace {
+
+struct Handles {
+    cudaIpcMemHandle_t memory;
+    cudaIpcEventHandle_t event;
+};
+
+// The other process: waits for handles, opens them, says that it is done.
+void open_handles(int from, int to) {
+    Handles given{};
+    if (read(from, &given, sizeof given) != static_cast<ssize_t>(sizeof given) || !begin()) {
+        return;
+    }
+    void *p = nullptr;
+    cudaEvent_t event = nullptr;
+    ask("other process: cudaIpcOpenMemHandle(flags 0)",
+        r.cudaIpcOpenMemHandle(&p, given.memory, 0));
+    ask("other process: cudaIpcOpenMemHandle",
+        r.cudaIpcOpenMemHandle(&p, given.memory, cudaIpcMemLazyEnablePeerAccess));
+    int value = 0;
+    ask("other process: cudaMemcpy of it",
+        r.cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+    note("other process: what was written", value);
+    ask("other process: cudaIpcOpenEventHandle", r.cudaIpcOpenEventHandle(&event, given.event));
+    ask("other process: cudaEventSynchronize", r.cudaEventSynchronize(event));
+    ask("other process: cudaEventDestroy", r.cudaEventDestroy(event));
+    ask("other process: cudaIpcCloseMemHandle", r.cudaIpcCloseMemHandle(p));
+    ask("other process: cudaIpcCloseMemHandle again", r.cudaIpcCloseMemHandle(p));
+    (void)!write(to, "", 1);
+}
+
+void own_handles(Handles &handles, void *p, cudaEvent_t event) {
+    void *opened = nullptr, *pinned = nullptr;
+    cudaEvent_t other = nullptr, plain = nullptr;
+    Handles zeros{};
+    ask("cudaIpcGetMemHandle", r.cudaIpcGetMemHandle(&handles.memory, p));
+    ask("cudaIpcGetMemHandle of null", r.cudaIpcGetMemHandle(&zeros.memory, nullptr));
+    r.cudaMallocHost(&pinned, 4096);
+    ask("cudaIpcGetMemHandle of pinned memory", r.cudaIpcGetMemHandle(&zeros.memory, pinned));
+    r.cudaFreeHost(pinned);
+    zeros = {};
+    ask("cudaIpcOpenMemHandle in the same process",
+        r.cudaIpcOpenMemHandle(&opened, handles.memory, cudaIpcMemLazyEnablePeerAccess));
+    ask("cudaIpcOpenMemHandle of zeros",
+        r.cudaIpcOpenMemHandle(&opened, zeros.memory, cudaIpcMemLazyEnablePeerAccess));
+    ask("cudaIpcCloseMemHandle of own memory", r.cudaIpcCloseMemHandle(p));
+    ask("cudaIpcGetEventHandle", r.cudaIpcGetEventHandle(&handles.event, event));
+    r.cudaEventCreateWithFlags(&plain, cudaEventDisableTiming);
+    ask("cudaIpcGetEventHandle of a plain event", r.cudaIpcGetEventHandle(&zeros.event, plain));
+    r.cudaEventDestroy(plain);
+    zeros = {};
+    ask("cudaIpcOpenEventHandle in the same process",
+        r.cudaIpcOpenEventHandle(&other, handles.event));
+    ask("cudaIpcOpenEventHandle of zeros", r.cudaIpcOpenEventHandle(&other, zeros.event));
+}
+
+} // namespace
+
+// The other process is a child from before the first call: both use the device.
+void ipc() {
+    int to_child[2], to_parent[2];
+    if (pipe(to_child) != 0 || pipe(to_parent) != 0) {
+        return;
+    }
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(to_child[1]);
+        alarm(60);
+        open_handles(to_child[0], to_parent[1]);
+        trace::print();
+        _exit(0);
+    }
+    close(to_child[0]);
+    close(to_parent[1]);
+    void *p = nullptr;
+    cudaEvent_t event = nullptr;
+    if (begin()) {
+        const int value = 4711;
+        r.cudaMalloc(&p, 1 << 20);
+        r.cudaMemcpy(p, &value, sizeof value, cudaMemcpyHostToDevice);
+        r.cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming);
+        r.cudaEventRecord(event, nullptr);
+        r.cudaDeviceSynchronize();
+        Handles handles{};
+        own_handles(handles, p, event);
+        (void)!write(to_child[1], &handles, sizeof handles);
+    }
+    close(to_child[1]);
+    char done = 0;
+    (void)!read(to_parent[0], &done, 1);
+    close(to_parent[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    note("the other process's end", status);
+    ask("cudaEventDestroy", r.cudaEventDestroy(event));
+    ask("cudaFree", r.cudaFree(p));
+}
+
+namespace {
+
+void external_buffers(cudaExternalMemory_t memory, std::size_t size) {
+    cudaExternalMemoryBufferDesc buffer{};
+    void *p = nullptr, *none = nullptr;
+    buffer.size = size;
+    ask("cudaExternalMemoryGetMappedBuffer",
+        r.cudaExternalMemoryGetMappedBuffer(&p, memory, &buffer));
+    buffer.offset = size / 2;
+    ask("cudaExternalMemoryGetMappedBuffer past the end",
+        r.cudaExternalMemoryGetMappedBuffer(&none, memory, &buffer));
+    buffer.offset = 0;
+    buffer.flags = 1;
+    ask("cudaExternalMemoryGetMappedBuffer(flags 1)",
+        r.cudaExternalMemoryGetMappedBuffer(&none, memory, &buffer));
+    ask("cudaMemset of the buffer", r.cudaMemset(p, 1, size));
+    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
+    ask("cudaFree of the buffer", r.cudaFree(p));
+}
+
+} // namespace
+
+// Memory of the driver's own, which imports as another API's.
+void external() {
+    if (!begin()) {
+        return;
+    }
+    std::size_t size = 0;
+    cudaExternalMemoryHandleDesc handle{};
+    cudaExternalMemory_t memory = nullptr, none = nullptr;
+    handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
+    handle.handle.fd = open("/dev/null", O_RDWR);
+    handle.size = 1 << 16;
+    ask("cudaImportExternalMemory of /dev/null", r.cudaImportExternalMemory(&none, &handle));
+    handle.handle.fd = shared_descriptor(size);
+    handle.size = size;
+    handle.type = static_cast<cudaExternalMemoryHandleType>(77);
+    ask("cudaImportExternalMemory of type 77", r.cudaImportExternalMemory(&none, &handle));
+    handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
+    ask("cudaImportExternalMemory", r.cudaImportExternalMemory(&memory, &handle));
+    external_buffers(memory, size);
+    ask("cudaDestroyExternalMemory(null)", r.cudaDestroyExternalMemory(nullptr));
+    ask("cudaDestroyExternalMemory", r.cudaDestroyExternalMemory(memory));
+    cudaExternalSemaphoreHandleDesc semaphore{};
+    cudaExternalSemaphore_t imported = nullptr;
+    semaphore.type = cudaExternalSemaphoreHandleTypeOpaqueFd;
+    semaphore.handle.fd = open("/dev/null", O_RDWR);
+    ask("cudaImportExternalSemaphore of /dev/null",
+        r.cudaImportExternalSemaphore(&imported, &semaphore));
+    semaphore.handle.fd = shared_descriptor(size);
+    ask("cudaImportExternalSemaphore of memory",
+        r.cudaImportExternalSemaphore(&imported, &semaphore));
+    ask("cudaDestroyExternalSemaphore(null)", r.cudaDestroyExternalSemaphore(nullptr));
+    ask("cudaDestroyExternalSemaphore", r.cudaDestroyExternalSemaphore(imported));
+}
+
+// In memory that has no layout of an image's: the section's own process, since no driver was asked before.
+void external_arrays() {
+    if (!begin()) {
+        return;
+    }
+    std::size_t size = 0;
+    cudaExternalMemoryHandleDesc handle{};
+    cudaExternalMemory_t memory = nullptr;
+    handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
+    handle.handle.fd = shared_descriptor(size);
+    handle.size = size;
+    ask("cudaImportExternalMemory", r.cudaImportExternalMemory(&memory, &handle));
+    cudaExternalMemoryMipmappedArrayDesc description{};
+    description.formatDesc = {8, 8, 8, 8, cudaChannelFormatKindUnsigned};
+    description.extent = {64, 64, 0};
+    description.numLevels = 1;
+    cudaMipmappedArray_t array = nullptr;
+    description.flags = 0x1000;
+    ask("cudaExternalMemoryGetMappedMipmappedArray(flags 0x1000)",
+        r.cudaExternalMemoryGetMappedMipmappedArray(&array, memory, &description));
+    description.flags = 0;
+    const cudaError_t mapped =
+        r.cudaExternalMemoryGetMappedMipmappedArray(&array, memory, &description);
+    ask("cudaExternalMemoryGetMappedMipmappedArray", mapped);
+    if (mapped == cudaSuccess) {
+        ask("cudaFreeMipmappedArray", r.cudaFreeMipmappedArray(array));
+    }
+    ask("cudaDestroyExternalMemory", r.cudaDestroyExternalMemory(memory));
+}
+
+// None is signalled or waited for: only another API makes one that can be.
+void semaphores() {
+    if (!begin()) {
+        return;
+    }
+    cudaExternalSemaphore_t none = nullptr;
+    cudaExternalSemaphoreSignalParams signal{};
+    cudaExternalSemaphoreWaitParams wait{};
+#if CUDART_VERSION >= 13000
+    ask("cudaSignalExternalSemaphoresAsync of none",
+        r.cudaSignalExternalSemaphoresAsync(&none, &signal, 0, nullptr));
+    ask("cudaWaitExternalSemaphoresAsync of none",
+        r.cudaWaitExternalSemaphoresAsync(&none, &wait, 0, nullptr));
+#else
+    ask("cudaSignalExternalSemaphoresAsync of none",
+        r.cudaSignalExternalSemaphoresAsync_v2(&none, &signal, 0, nullptr));
+    ask("cudaWaitExternalSemaphoresAsync of none",
+        r.cudaWaitExternalSemaphoresAsync_v2(&none, &wait, 0, nullptr));
+#endif
+}
+
+} // namespace record::QUESTIONS::runtime

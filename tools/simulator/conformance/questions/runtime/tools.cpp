@@ -1,0 +1,68 @@
+// What the questions about the runtime API share.
+#include "../../runtime_questions.hpp"
+#include "../../trace.hpp"
+
+#include <cstdio>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+namespace record {
+
+#ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
+void ask(const char *question, cudaError_t status) {
+    ask(question, static_cast<CUresult>(status));
+}
+#endif
+
+namespace QUESTIONS::runtime {
+
+bool begin() {
+    return r.cudaSetDevice(0) == cudaSuccess && r.cudaFree(nullptr) == cudaSuccess;
+}
+
+void *kernel([[maybe_unused]] const char *name) {
+#if CUDART_VERSION >= 12000
+    static CUlibrary library = nullptr;
+    CUkernel found = nullptr;
+    if (library == nullptr) {
+        d.cuLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    }
+    d.cuLibraryGetKernel(&found, library, name);
+    return found;
+#else
+    return nullptr;
+#endif
+}
+
+void in_child(void (*body)()) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(30); // its parent's does not count for it
+        body();
+        trace::print(); // its calls are unknown to the parent
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    note("the child's end", status);
+}
+
+int shared_descriptor(std::size_t &size) {
+    CUmemAllocationProp property{};
+    property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    property.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    property.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle handle = 0;
+    int fd = -1;
+    d.cuMemGetAllocationGranularity(&size, &property, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    if (d.cuMemCreate(&handle, size, &property, 0) == CUDA_SUCCESS) {
+        d.cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+        d.cuMemRelease(handle);
+    }
+    return fd;
+}
+
+} // namespace QUESTIONS::runtime
+} // namespace record

@@ -1,0 +1,177 @@
+// The contexts, memory and processes that the questions about two devices use.
+#include "two_devices.hpp"
+#include "../../trace.hpp"
+
+#include <cstdio>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+namespace record::QUESTIONS::two_devices {
+
+namespace {
+
+// What each question of a process begins with.
+std::string title;
+
+bool make(Side &side, CUdevice device) {
+    side.device = device;
+    return d.cuDevicePrimaryCtxRetain(&side.context, device) == CUDA_SUCCESS &&
+           d.cuCtxSetCurrent(side.context) == CUDA_SUCCESS &&
+           d.cuStreamCreate(&side.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
+           d.cuEventCreate(&side.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+           d.cuMemAlloc(&side.memory, Side::size) == CUDA_SUCCESS;
+}
+
+} // namespace
+
+void ask(const char *question, CUresult status) {
+    record::ask((title + question).c_str(), status);
+}
+
+void ask(const char *question, cudaError_t status) {
+    ask(question, static_cast<CUresult>(status));
+}
+
+void note(const char *what, long long value) {
+    record::note((title + what).c_str(), value);
+}
+
+void Side::enter() const {
+    d.cuCtxSetCurrent(context);
+}
+
+void Side::fill(unsigned char value) const {
+    CUcontext before = nullptr;
+    d.cuCtxGetCurrent(&before);
+    enter();
+    d.cuMemsetD8(memory, value, size);
+    d.cuCtxSynchronize();
+    d.cuCtxSetCurrent(before);
+}
+
+bool Side::holds(unsigned char value) const {
+    CUcontext before = nullptr;
+    unsigned char first[4] = "";
+    d.cuCtxGetCurrent(&before);
+    enter();
+    const CUresult status = d.cuMemcpyDtoH(first, memory, sizeof first);
+    d.cuCtxSetCurrent(before);
+    return status == CUDA_SUCCESS && first[0] == value && first[3] == value;
+}
+
+void Sides::synchronize() const {
+    CUcontext before = nullptr;
+    d.cuCtxGetCurrent(&before);
+    for (const Side *side : {&zero, &one}) {
+        side->enter();
+        d.cuCtxSynchronize();
+    }
+    d.cuCtxSetCurrent(before);
+}
+
+void Sides::enable() const {
+    one.enter();
+    ask("cuCtxEnablePeerAccess of 0", d.cuCtxEnablePeerAccess(zero.context, 0));
+    zero.enter();
+    ask("cuCtxEnablePeerAccess of 1", d.cuCtxEnablePeerAccess(one.context, 0));
+}
+
+void Sides::disable() const {
+    one.enter();
+    ask("cuCtxDisablePeerAccess of 0", d.cuCtxDisablePeerAccess(zero.context));
+    zero.enter();
+    ask("cuCtxDisablePeerAccess of 1", d.cuCtxDisablePeerAccess(one.context));
+}
+
+bool begin(Sides &sides) {
+    int count = 0;
+    if (d.cuInit(0) != CUDA_SUCCESS || d.cuDeviceGetCount(&count) != CUDA_SUCCESS || count < 2) {
+        record::note((title + "two devices").c_str(), "not asked here");
+        return false;
+    }
+    const bool made = make(sides.one, 1) && make(sides.zero, 0);
+    note("contexts and memory", made);
+    if (made) {
+        sides.one.fill(1);
+        sides.zero.fill(1);
+    }
+    return made;
+}
+
+void apart(const std::string &name, const std::function<void(const Sides &)> &body) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(30); // its parent's does not count for it
+        title = name + ": ";
+        Sides sides;
+        if (begin(sides)) {
+            body(sides);
+        }
+        trace::print(); // its calls are unknown to the parent
+        _exit(0);
+    }
+    alarm(60); // the section's own time starts anew: some have many processes
+    int status = 0;
+    waitpid(child, &status, 0);
+    record::note((name + ": the process's end").c_str(), status);
+}
+
+namespace {
+
+void read_bytes(CUdeviceptr p, const Side &) {
+    unsigned char first = 0;
+    ask("cuMemcpyDtoH", d.cuMemcpyDtoH(&first, p, 1));
+}
+
+void write_bytes(CUdeviceptr p, const Side &) {
+    const unsigned char first = 3;
+    ask("cuMemcpyHtoD", d.cuMemcpyHtoD(p, &first, 1));
+}
+
+void copy_from(CUdeviceptr p, const Side &side) {
+    ask("cuMemcpyDtoD from it", d.cuMemcpyDtoD(side.memory, p, 16));
+    ask("synchronized", d.cuCtxSynchronize());
+}
+
+void copy_to(CUdeviceptr p, const Side &side) {
+    ask("cuMemcpyDtoD to it", d.cuMemcpyDtoD(p, side.memory, 16));
+    ask("synchronized", d.cuCtxSynchronize());
+}
+
+void set_bytes(CUdeviceptr p, const Side &side) {
+    ask("cuMemsetD8Async", d.cuMemsetD8Async(p, 7, 16, side.stream));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(side.stream));
+}
+
+constexpr struct {
+    const char *name;
+    void (*go)(CUdeviceptr, const Side &);
+} uses[] = {
+    {"read", read_bytes},   {"written", write_bytes}, {"copied", copy_from},
+    {"copied to", copy_to}, {"set", set_bytes},
+};
+
+} // namespace
+
+void use(CUdeviceptr p, const Side &side) {
+    side.enter();
+    note("used by", side.device);
+    for (const auto &each : uses) {
+        each.go(p, side);
+    }
+}
+
+void use_apart(const std::string &name, Side Sides::*side,
+               const std::function<CUdeviceptr(const Sides &)> &prepare) {
+    for (const auto &each : uses) {
+        apart(name + ", " + each.name, [&](const Sides &of) {
+            const CUdeviceptr p = prepare(of);
+            (of.*side).enter();
+            each.go(p, of.*side);
+        });
+    }
+}
+
+} // namespace record::QUESTIONS::two_devices

@@ -1,0 +1,53 @@
+#include "call/lifecycle.hpp"
+
+#include <atomic>
+
+namespace sim {
+namespace {
+
+std::atomic<bool> initialised{false};
+std::atomic<bool> exiting{false};
+std::atomic<bool> forked{false};
+
+} // namespace
+
+CUresult process_state() noexcept {
+    if (exiting.load(std::memory_order_relaxed)) {
+        return CUDA_ERROR_DEINITIALIZED;
+    }
+    if (forked.load(std::memory_order_relaxed) || !initialised.load(std::memory_order_relaxed)) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    return CUDA_SUCCESS;
+}
+
+bool is_initialised() noexcept {
+    return initialised;
+}
+
+bool is_forked() noexcept {
+    return forked.load(std::memory_order_relaxed);
+}
+
+bool is_exiting() noexcept {
+    return exiting;
+}
+
+void set_initialised() noexcept {
+    initialised = true;
+}
+
+void set_forked() noexcept {
+    forked = initialised.load();
+}
+
+void set_exiting() noexcept {
+    exiting = true;
+}
+
+void restart_process() noexcept {
+    initialised = false;
+    forked = false;
+}
+
+} // namespace sim

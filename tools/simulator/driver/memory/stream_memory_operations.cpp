@@ -1,0 +1,313 @@
+#include "memory/stream_memory_operations.hpp"
+#include "call/misuse.hpp"
+#include "driver_functions.hpp"
+#include "engine/context.hpp"
+#include "engine/device.hpp"
+#include "engine/memory.hpp"
+#include "engine/stream.hpp"
+#include "memory/kernel_memory.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+namespace sim {
+namespace {
+
+using MemoryOperation = CUstreamBatchMemOpParams;
+using Operations = std::vector<MemoryOperation>;
+
+constexpr unsigned int flush = CU_STREAM_WAIT_VALUE_FLUSH;
+constexpr unsigned int most_operations = 256;
+
+bool is_wait(const MemoryOperation &operation) {
+    return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+           operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+}
+
+bool is_write(const MemoryOperation &operation) {
+    return operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
+           operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+}
+
+// Width of its value in bytes.
+std::size_t width_of(const MemoryOperation &operation) {
+    return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+                   operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64
+               ? 8
+               : 4;
+}
+
+template <class T>
+bool holds(T found, T wanted, unsigned int flags) {
+    switch (flags & ~flush) {
+    case CU_STREAM_WAIT_VALUE_EQ:
+        return found == wanted;
+    case CU_STREAM_WAIT_VALUE_AND:
+        return (found & wanted) != 0;
+    case CU_STREAM_WAIT_VALUE_NOR:
+        return static_cast<T>(~(found | wanted)) != 0;
+    default: // cyclic greater or equal
+        return static_cast<std::make_signed_t<T>>(static_cast<T>(found - wanted)) >= 0;
+    }
+}
+
+// Host threads and other processes write there at the same time.
+template <class T>
+T load(const std::byte *where) {
+    return __atomic_load_n(reinterpret_cast<const T *>(where), __ATOMIC_ACQUIRE);
+}
+template <class T>
+void store(std::byte *where, T value) {
+    __atomic_store_n(reinterpret_cast<T *>(where), value, __ATOMIC_RELEASE);
+}
+
+// Memory that is gone holds up nobody: the operation fails when it runs.
+bool is_satisfied(const MemoryOperation &operation) {
+    const auto &wait = operation.waitValue;
+    const std::byte *view = view_or_null(wait.address, width_of(operation));
+    if (view == nullptr) {
+        return true;
+    }
+    return width_of(operation) == 8
+               ? holds<std::uint64_t>(load<std::uint64_t>(view), wait.value64, wait.flags)
+               : holds<std::uint32_t>(load<std::uint32_t>(view), wait.value, wait.flags);
+}
+
+void write(const MemoryOperation &operation) {
+    const auto &parameters = operation.writeValue;
+    std::byte *view = device_view(parameters.address, width_of(operation), true);
+    if (width_of(operation) == 8) {
+        store<std::uint64_t>(view, parameters.value64);
+    } else {
+        store<std::uint32_t>(view, parameters.value);
+    }
+}
+
+void require_flush(CUdevice device) {
+    require(device_attribute(device, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+            CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// The stream's device has to reach the memory, as for memsets.
+void check_value(const Context &context, CUdeviceptr address, std::size_t width, bool written) {
+    require(address % width == 0);
+    const Range &range = device_range(address, width, written);
+    require(range.memory != Memory::managed);
+    check_access_by(context.device, address, width, written);
+    require(in_reach(context, range));
+}
+
+enum class Abi { first, second };
+
+// The first ABI is off unless the kernel module was told otherwise; what it adds is a weaker write.
+void require_first_abi(CUdevice device, std::size_t width) {
+    const auto attribute = static_cast<CUdevice_attribute>(width == 8 ? 93 : 92);
+    require(device_attribute(device, attribute) != 0, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+void check_abi(Abi abi, const MemoryOperation &operation, CUdevice device) {
+    if (abi == Abi::first) {
+        require_first_abi(device, width_of(operation));
+        require(operation.operation != CU_STREAM_MEM_OP_BARRIER);
+    }
+}
+
+void check_operation(Abi abi, const MemoryOperation &operation, const Context &context) {
+    const CUdevice device = context.device;
+    check_abi(abi, operation, device);
+    switch (static_cast<int>(operation.operation)) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        require((operation.waitValue.flags & ~flush) <= CU_STREAM_WAIT_VALUE_NOR);
+        if ((operation.waitValue.flags & flush) != 0) {
+            require_flush(device);
+        }
+        check_value(context, operation.waitValue.address, width_of(operation), false);
+        break;
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+        require(operation.writeValue.flags == CU_STREAM_WRITE_VALUE_DEFAULT ||
+                (abi == Abi::first &&
+                 operation.writeValue.flags == CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
+        check_value(context, operation.writeValue.address, width_of(operation), true);
+        break;
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+        require(operation.flushRemoteWrites.flags == 0);
+        require_flush(device);
+        break;
+    case CU_STREAM_MEM_OP_BARRIER:
+        require(operation.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
+        break;
+    case 8: // atomic reduction, CUDA 13.1
+        refuse(CUDA_ERROR_NOT_SUPPORTED);
+    default:
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+// How far one execution of a batch has come.
+struct Progress {
+    Operations operations;
+    std::size_t next = 0;
+
+    bool ready() const {
+        return next == operations.size() || !is_wait(operations[next]) ||
+               is_satisfied(operations[next]);
+    }
+    void run() {
+        for (; next != operations.size(); ++next) {
+            const MemoryOperation &operation = operations[next];
+            if (is_wait(operation)) {
+                device_view(operation.waitValue.address, width_of(operation), false);
+                if (!is_satisfied(operation)) {
+                    throw Again();
+                }
+            } else if (is_write(operation)) {
+                write(operation);
+            } // barriers and flushes: all is visible at once here
+        }
+    }
+};
+
+} // namespace
+
+Work batch_memory_work(std::vector<CUstreamBatchMemOpParams> operations, unsigned int flags,
+                       const char *what) {
+    require(flags == 0 && !operations.empty() && operations.size() <= most_operations);
+    Work work;
+#if CUDA_VERSION >= 11070
+    work.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+#endif
+    work.what = what;
+    work.parameters = operations;
+    for (const MemoryOperation &operation : operations) {
+        if (is_wait(operation) || is_write(operation)) {
+            work.uses.push_back(
+                {is_wait(operation) ? operation.waitValue.address : operation.writeValue.address,
+                 width_of(operation)});
+        }
+    }
+    // A graph runs it again and again: each time from the beginning.
+    work.enqueued = [operations = std::move(operations)](const Ticket &operation) {
+        const auto progress = std::make_shared<Progress>(Progress{operations});
+        operation->work.ready = [progress] { return progress->ready(); };
+        operation->work.run = [progress](Stream &) { progress->run(); };
+    };
+    return work;
+}
+
+} // namespace sim
+
+namespace sim::driver {
+namespace {
+
+CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *operations,
+                      unsigned int count, unsigned int flags, const char *what) {
+    require(count <= most_operations);
+    Stream &stream = stream_of(handle);
+    if (count == 0) {
+        if (abi == Abi::first) {
+            require_first_abi(stream.context->device, 4);
+        }
+        return CUDA_SUCCESS;
+    }
+    if (operations == nullptr) {
+        refuse_fatal(std::string(what) + " of a null list");
+    }
+    for (unsigned int i = 0; i < count; ++i) {
+        check_operation(abi, operations[i], *stream.context);
+    }
+    submit(stream, batch_memory_work({operations, operations + count}, flags, what));
+    return CUDA_SUCCESS;
+}
+
+CUresult wait_value(Abi abi, CUstream stream, CUstreamBatchMemOpType type, CUdeviceptr address,
+                    cuuint64_t value, unsigned int flags, const char *what) {
+    CUstreamBatchMemOpParams parameters{};
+    parameters.waitValue.operation = type;
+    parameters.waitValue.address = address;
+    if (type == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
+        parameters.waitValue.value64 = value;
+    } else {
+        parameters.waitValue.value = static_cast<cuuint32_t>(value);
+    }
+    parameters.waitValue.flags = flags;
+    return submit_batch(abi, stream, &parameters, 1, 0, what);
+}
+
+CUresult write_value(Abi abi, CUstream stream, CUstreamBatchMemOpType type, CUdeviceptr address,
+                     cuuint64_t value, unsigned int flags, const char *what) {
+    CUstreamBatchMemOpParams parameters{};
+    parameters.writeValue.operation = type;
+    parameters.writeValue.address = address;
+    if (type == CU_STREAM_MEM_OP_WRITE_VALUE_64) {
+        parameters.writeValue.value64 = value;
+    } else {
+        parameters.writeValue.value = static_cast<cuuint32_t>(value);
+    }
+    parameters.writeValue.flags = flags;
+    return submit_batch(abi, stream, &parameters, 1, 0, what);
+}
+
+} // namespace
+
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                unsigned int flags) {
+    return wait_value(Abi::second, stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags,
+                      "cuStreamWaitValue32");
+}
+
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                unsigned int flags) {
+    return wait_value(Abi::second, stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags,
+                      "cuStreamWaitValue64");
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                 unsigned int flags) {
+    return write_value(Abi::second, stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags,
+                       "cuStreamWriteValue32");
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                 unsigned int flags) {
+    return write_value(Abi::second, stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags,
+                       "cuStreamWriteValue64");
+}
+
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
+                               CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+    return submit_batch(Abi::second, stream, paramArray, count, flags, "cuStreamBatchMemOp");
+}
+
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                             unsigned int flags) {
+    return wait_value(Abi::first, stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags,
+                      "cuStreamWaitValue32");
+}
+
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                             unsigned int flags) {
+    return wait_value(Abi::first, stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags,
+                      "cuStreamWaitValue64");
+}
+
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                              unsigned int flags) {
+    return write_value(Abi::first, stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags,
+                       "cuStreamWriteValue32");
+}
+
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                              unsigned int flags) {
+    return write_value(Abi::first, stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags,
+                       "cuStreamWriteValue64");
+}
+
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
+                            CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+    return submit_batch(Abi::first, stream, paramArray, count, flags, "cuStreamBatchMemOp");
+}
+
+} // namespace sim::driver

@@ -1,0 +1,26 @@
+#include "runtime/base/failure.hpp"
+
+namespace sim::runtime {
+namespace {
+
+// Where the runtime's number for the same thing is another one, or none.
+struct Difference {
+    int driver;
+    int runtime;
+};
+constexpr Difference differences[] = {
+    {202, cudaErrorUnknown}, // CONTEXT_ALREADY_CURRENT: the runtime knows no such error
+};
+
+} // namespace
+
+cudaError_t answer(CUresult status) noexcept {
+    for (const Difference &difference : differences) {
+        if (difference.driver == static_cast<int>(status)) {
+            return static_cast<cudaError_t>(difference.runtime);
+        }
+    }
+    return static_cast<cudaError_t>(status);
+}
+
+} // namespace sim::runtime

@@ -1,0 +1,455 @@
+// What nvcc-built host code calls: __cudaRegisterFatBinary and its kin. An image of real device code loads
+// as the driver decides, which runs none; one in the simulator's own text format works.
+#include "runtime/base/registration.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/locks.hpp"
+
+#include "driver/base/immortal.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sim::runtime {
+namespace {
+
+// What nvcc puts around an image.
+struct FatBinary {
+    int magic;
+    int version;
+    const void *data;
+    void *more;
+};
+constexpr int fat_binary_magic = 0x466243b1;
+
+#if CUDART_VERSION >= 12000
+using Loaded = CUlibrary;
+#else
+using Loaded = CUmodule;
+#endif
+
+struct Image {
+    const void *data = nullptr;
+    std::uint64_t epoch = 0;
+    // Libraries serve all contexts, modules one each.
+    std::unordered_map<CUcontext, Loaded> loaded;
+    // Of those, the one whose managed variables the host uses: it has one pointer for all devices.
+    std::optional<CUcontext> host_copy;
+    void *handle = nullptr; // what the program knows it by: the address of this member
+};
+
+struct Named {
+    Image *image;
+    std::string name;
+};
+
+// By Locks::registrations.
+struct Registrations {
+    std::vector<std::unique_ptr<Image>> images;
+    std::unordered_map<const void *, Named> functions, variables; // by host address
+    std::unordered_map<const void *, Named> managed; // by the address of the host's pointer to it
+};
+
+Registrations &registrations() {
+    static Immortal<Registrations> all;
+    return *all;
+}
+
+struct Place {
+    CUdeviceptr address = 0;
+    size_t size = 0; // bytes
+};
+
+cudaError_t find_managed(Place &place, Loaded in, const std::string &name) {
+#if CUDART_VERSION >= 12000
+    return CU(cuLibraryGetManaged)(&place.address, &place.size, in, name.c_str());
+#else
+    return CU(cuModuleGetGlobal_v2)(&place.address, &place.size, in, name.c_str());
+#endif
+}
+
+// The host uses them through its pointers. One that the image does not have stays null.
+void point_at_managed(const Image &image, Loaded in) {
+    for (const auto &[host, named] : registrations().managed) {
+        Place place;
+        if (named.image == &image && find_managed(place, in, named.name) == cudaSuccess) {
+            *static_cast<void **>(const_cast<void *>(host)) = pointer(place.address);
+        }
+    }
+}
+
+Loaded load_data(const void *data) {
+    Loaded made{};
+#if CUDART_VERSION >= 12000
+    demand(CU(cuLibraryLoadData)(&made, data, nullptr, nullptr, 0, nullptr, nullptr, 0));
+#else
+    demand(CU(cuModuleLoadData)(&made, data));
+#endif
+    driver_hooks()->keep_for_runtime(made);
+    return made;
+}
+
+// With the lock held. The driver is called with it, too; it calls nothing of this library.
+Loaded load(Image &image) {
+    if (const std::uint64_t now = epoch(); image.epoch != now) {
+        image.loaded.clear();
+        image.host_copy.reset();
+        image.epoch = now;
+    }
+#if CUDART_VERSION >= 12000
+    CUcontext owner = nullptr;
+#else
+    CUcontext owner = current_context();
+#endif
+    auto found = image.loaded.find(owner);
+    if (found == image.loaded.end()) {
+        found = image.loaded.emplace(owner, load_data(image.data)).first;
+    }
+    if (!image.host_copy) {
+        point_at_managed(image, found->second);
+        image.host_copy = owner;
+    }
+    return found->second;
+}
+
+// Where the managed variables of the image are, on all devices.
+Loaded load_managed(Image &image) {
+    load(image);
+    return image.loaded.at(*image.host_copy);
+}
+
+// Without the lock: the driver takes the calls for the client's, and may tell it of one that fails.
+void unload(Image &image) {
+    if (image.epoch != epoch()) {
+        return;
+    }
+    for (const auto &[context, loaded] : image.loaded) {
+#if CUDART_VERSION >= 12000
+        (void)CU_ANY(cuLibraryUnload)(loaded);
+#else
+        (void)CU_ANY(cuModuleUnload)(loaded);
+#endif
+    }
+}
+
+const Named *find(const std::unordered_map<const void *, Named> &in, const void *host) {
+    const auto found = in.find(host);
+    return found == in.end() ? nullptr : &found->second;
+}
+
+Image *image_of(void **handle) {
+    for (const auto &image : registrations().images) {
+        if (&image->handle == handle) {
+            return image.get();
+        }
+    }
+    return nullptr;
+}
+
+// The symbol of a managed variable is what the host's pointer points at; before there is that, the pointer.
+const Named *managed_symbol(const void *symbol) {
+    for (const auto &[host, named] : registrations().managed) {
+        if (host == symbol || *static_cast<void *const *>(host) == symbol) {
+            return &named;
+        }
+    }
+    return nullptr;
+}
+
+// The host's pointer to one of the image's managed variables, or null.
+const void *managed_of(void **handle) {
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    const Image *image = image_of(handle);
+    for (const auto &[host, named] : registrations().managed) {
+        if (named.image == image) {
+            return host;
+        }
+    }
+    return nullptr;
+}
+
+template <class Map>
+void forget(Map &map, const Image *image) {
+    std::erase_if(map, [image](const auto &entry) { return entry.second.image == image; });
+}
+
+// Forgets all that is known of it.
+std::unique_ptr<Image> take_image(void **handle) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    const auto found =
+        std::find_if(all.images.begin(), all.images.end(),
+                     [handle](const auto &image) { return &image->handle == handle; });
+    if (found == all.images.end()) {
+        return nullptr;
+    }
+    std::unique_ptr<Image> image = std::move(*found);
+    all.images.erase(found);
+    forget(all.functions, image.get());
+    forget(all.variables, image.get());
+    forget(all.managed, image.get());
+    return image;
+}
+
+// The configuration of a launch, between <<<…>>> and the stub that launches, and those of launches further out.
+// Nothing that ends with the thread: a destructor of its other objects may launch.
+struct Configuration {
+    dim3 grid, block;
+    size_t shared;
+    void *stream;
+    Configuration *outer;
+};
+constinit thread_local Configuration *innermost = nullptr;
+
+} // namespace
+
+#if CUDART_VERSION >= 12000
+CUkernel registered_kernel(const void *host) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    const Named *named = find(all.functions, host);
+    CUkernel kernel = nullptr;
+    if (named != nullptr) {
+        demand(CU(cuLibraryGetKernel)(&kernel, load(*named->image), named->name.c_str()));
+    }
+    return kernel;
+}
+
+CUfunction registered_function(const void *host) {
+    const CUkernel kernel = registered_kernel(host);
+    CUfunction function = nullptr;
+    if (kernel != nullptr) {
+        demand(CU(cuKernelGetFunction)(&function, kernel));
+    }
+    return function;
+}
+#else
+CUfunction registered_function(const void *host) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    const Named *named = find(all.functions, host);
+    CUfunction function = nullptr;
+    if (named != nullptr) {
+        demand(CU(cuModuleGetFunction)(&function, load(*named->image), named->name.c_str()));
+    }
+    return function;
+}
+#endif
+
+bool is_registered_function(const void *host) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    return find(all.functions, host) != nullptr;
+}
+
+const void *registered_host(CUfunction function) {
+    std::vector<const void *> hosts;
+    {
+        const std::lock_guard<std::mutex> held(locks().registrations);
+        for (const auto &[host, named] : registrations().functions) {
+            hosts.push_back(host);
+        }
+    }
+    for (const void *host : hosts) {
+        try {
+            if (registered_function(host) == function) {
+                return host;
+            }
+        } catch (const Failure &) {
+            // Its image has no such kernel.
+        }
+    }
+    return nullptr;
+}
+
+bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    if (const Named *managed = managed_symbol(host)) {
+        Place place;
+        demand(find_managed(place, load_managed(*managed->image), managed->name));
+        address = place.address;
+        size = place.size;
+        return true;
+    }
+    const Named *named = find(all.variables, host);
+    if (named == nullptr) {
+        return false;
+    }
+#if CUDART_VERSION >= 12000
+    demand(CU(cuLibraryGetGlobal)(&address, &size, load(*named->image), named->name.c_str()));
+#else
+    demand(CU(cuModuleGetGlobal_v2)(&address, &size, load(*named->image), named->name.c_str()));
+#endif
+    return true;
+}
+
+// Libraries do not end with a context.
+void forget_loaded([[maybe_unused]] CUcontext context) {
+#if CUDART_VERSION < 12000
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    for (const auto &image : registrations().images) {
+        image->loaded.erase(context);
+        if (image->host_copy == context) {
+            image->host_copy.reset();
+        }
+    }
+#endif
+}
+
+} // namespace sim::runtime
+
+// --- what the compiler's code calls: no header declares it
+
+#ifdef _WIN32
+#define SIM_REGISTRATION extern "C" __declspec(dllexport)
+#else
+#define SIM_REGISTRATION extern "C" __attribute__((visibility("default")))
+#endif
+
+using namespace sim::runtime;
+
+SIM_REGISTRATION void **__cudaRegisterFatBinary(void *fatCubin);
+SIM_REGISTRATION void __cudaRegisterFatBinaryEnd(void **fatCubinHandle);
+SIM_REGISTRATION void __cudaUnregisterFatBinary(void **fatCubinHandle);
+SIM_REGISTRATION void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun,
+                                             char *deviceFun, const char *deviceName,
+                                             int thread_limit, uint3 *tid, uint3 *bid, dim3 *bDim,
+                                             dim3 *gDim, int *wSize);
+SIM_REGISTRATION void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *deviceAddress,
+                                        const char *deviceName, int ext, size_t size, int constant,
+                                        int global);
+SIM_REGISTRATION void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress,
+                                               char *deviceAddress, const char *deviceName, int ext,
+                                               size_t size, int constant, int global);
+SIM_REGISTRATION void __cudaRegisterHostVar(void **fatCubinHandle, const char *deviceName,
+                                            void *hostVar, size_t size);
+#if CUDART_VERSION >= 12000
+SIM_REGISTRATION void __cudaRegisterUnifiedTable(void **fatCubinHandle, void *first, void *second,
+                                                 void *third, void *fourth);
+#else
+SIM_REGISTRATION void __cudaRegisterTexture(void **fatCubinHandle, const textureReference *hostVar,
+                                            const void **deviceAddress, const char *deviceName,
+                                            int dim, int norm, int ext);
+SIM_REGISTRATION void __cudaRegisterSurface(void **fatCubinHandle, const surfaceReference *hostVar,
+                                            const void **deviceAddress, const char *deviceName,
+                                            int dim, int ext);
+#endif
+SIM_REGISTRATION unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
+                                                      void *stream);
+SIM_REGISTRATION cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
+                                                        size_t *sharedMem, void *stream);
+SIM_REGISTRATION char __cudaInitModule(void **fatCubinHandle);
+#if CUDART_VERSION >= 12010
+SIM_REGISTRATION cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostFun);
+SIM_REGISTRATION cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim,
+                                                void **args, size_t sharedMem, cudaStream_t stream);
+SIM_REGISTRATION cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim,
+                                                     dim3 blockDim, void **args, size_t sharedMem,
+                                                     cudaStream_t stream);
+#endif
+
+void **__cudaRegisterFatBinary(void *fatCubin) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    auto image = std::make_unique<Image>();
+    const auto *wrapper = static_cast<const FatBinary *>(fatCubin);
+    image->data = wrapper && wrapper->magic == fat_binary_magic ? wrapper->data
+                                                                : static_cast<void *>(fatCubin);
+    all.images.push_back(std::move(image));
+    return &all.images.back()->handle;
+}
+
+void __cudaRegisterFatBinaryEnd(void **) {}
+
+void __cudaUnregisterFatBinary(void **fatCubinHandle) {
+    if (const std::unique_ptr<Image> image = take_image(fatCubinHandle)) {
+        unload(*image);
+    }
+}
+
+void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *,
+                            const char *deviceName, int, uint3 *, uint3 *, dim3 *, dim3 *, int *) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    if (Image *image = image_of(fatCubinHandle)) {
+        all.functions[hostFun] = {image, deviceName};
+    }
+}
+
+void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *, const char *deviceName, int,
+                       size_t, int, int) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    if (Image *image = image_of(fatCubinHandle)) {
+        all.variables[hostVar] = {image, deviceName};
+    }
+}
+
+void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, char *,
+                              const char *deviceName, int, size_t, int, int) {
+    Registrations &all = registrations();
+    const std::lock_guard<std::mutex> held(locks().registrations);
+    if (Image *image = image_of(fatCubinHandle)) {
+        all.managed[hostVarPtrAddress] = {image, deviceName};
+    }
+}
+
+// What device code finds by these, host functions that stand for kernels do not look for.
+void __cudaRegisterHostVar(void **, const char *, void *, size_t) {}
+#if CUDART_VERSION >= 12000
+void __cudaRegisterUnifiedTable(void **, void *, void *, void *, void *) {}
+#else
+void __cudaRegisterTexture(void **, const textureReference *, const void **, const char *, int, int,
+                           int) {}
+void __cudaRegisterSurface(void **, const surfaceReference *, const void **, const char *, int,
+                           int) {}
+#endif
+
+unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem, void *stream) {
+    innermost = new Configuration{gridDim, blockDim, sharedMem, stream, innermost};
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sharedMem,
+                                       void *stream) {
+    const std::unique_ptr<const Configuration> last(innermost);
+    if (last == nullptr) {
+        return cudaErrorMissingConfiguration;
+    }
+    innermost = last->outer;
+    *gridDim = last->grid;
+    *blockDim = last->block;
+    *sharedMem = last->shared;
+    *static_cast<void **>(stream) = last->stream;
+    return cudaSuccess;
+}
+
+// Before the host's first use of a managed variable: asking for one loads its image, and so makes all of them.
+char __cudaInitModule(void **fatCubinHandle) {
+    void *address = nullptr;
+    const void *managed = managed_of(fatCubinHandle);
+    return managed == nullptr || ::cudaGetSymbolAddress(&address, managed) == cudaSuccess ? 1 : 0;
+}
+
+#if CUDART_VERSION >= 12010
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostFun) {
+    return ::cudaGetKernel(kernel, hostFun);
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
+                               size_t sharedMem, cudaStream_t stream) {
+    return ::cudaLaunchKernel(kernel, gridDim, blockDim, args, sharedMem, stream);
+}
+
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
+                                    size_t sharedMem, cudaStream_t stream) {
+    return ::cudaLaunchKernel(kernel, gridDim, blockDim, args, sharedMem,
+                              stream != nullptr ? stream : cudaStreamPerThread);
+}
+#endif

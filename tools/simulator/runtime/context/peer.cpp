@@ -1,0 +1,21 @@
+// Access of devices to each other's memory.
+#include "runtime/base/driver_api.hpp"
+
+namespace sim::runtime {
+
+cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice) {
+    return CU_ANY(cuDeviceCanAccessPeer)(canAccessPeer, checked_device(device),
+                                         checked_device(peerDevice));
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
+    // Measured: of itself a device is out of reach, which is the driver's answer.
+    return CU(cuCtxEnablePeerAccess)(primary_context(checked_device(peerDevice)), flags);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) {
+    checked_device(peerDevice);
+    return CU(cuCtxDisablePeerAccess)(primary_context(peerDevice));
+}
+
+} // namespace sim::runtime

@@ -1,0 +1,22 @@
+// Versions of the driver and of this runtime.
+#include "runtime/base/driver_api.hpp"
+
+namespace sim::runtime {
+
+// Answers without a driver, too: 0 then.
+cudaError_t cudaDriverGetVersion(int *version) {
+    require(version != nullptr);
+    *version = driver_version();
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version) {
+#if CUDART_VERSION < 12000
+    demand(ready()); // CUDA 11's tells nothing where it cannot work
+#endif
+    require(version != nullptr);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+} // namespace sim::runtime

@@ -1,0 +1,197 @@
+// Copies to, from and between arrays.
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
+#include "runtime/memory/channel_format.hpp"
+#include "runtime/memory/copy_parameters.hpp"
+#include "runtime/memory/copy_submit.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace sim::runtime {
+namespace {
+
+cudaError_t run(const CUDA_MEMCPY3D &copy, const std::optional<cudaStream_t> &stream) {
+    return stream ? run_copy(copy, *stream) : run_copy(copy);
+}
+
+// Such a copy is done, whatever the rest says.
+constexpr bool nothing(size_t width, size_t height) {
+    return width == 0 || height == 0;
+}
+
+CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t pitch,
+                       size_t width, size_t height, cudaMemcpyKind kind) {
+    if (nothing(width, height)) {
+        return {};
+    }
+    check_pitch(pitch, width);
+    const Ends ends = ends_of(kind);
+    require(array != nullptr, cudaErrorInvalidResourceHandle);
+    return copy_between(in_array(array, x, y), linear(ends.source, source, pitch, height), width,
+                        height);
+}
+
+CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t array, size_t x,
+                         size_t y, size_t width, size_t height, cudaMemcpyKind kind) {
+    if (nothing(width, height)) {
+        return {};
+    }
+    check_pitch(pitch, width);
+    const Ends ends = ends_of(kind);
+    require(array != nullptr, cudaErrorInvalidResourceHandle);
+    return copy_between(linear(ends.destination, destination, pitch, height), in_array(array, x, y),
+                        width, height);
+}
+
+CUDA_MEMCPY3D between_arrays(const End &to, const End &from, size_t width, size_t height,
+                             cudaMemcpyKind kind) {
+    if (nothing(width, height)) {
+        return {};
+    }
+    require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+            cudaErrorInvalidMemcpyDirection);
+    require(to.array != nullptr && from.array != nullptr, cudaErrorInvalidResourceHandle);
+    return copy_between(to, from, width, height);
+}
+
+// A place in an array that bytes are counted on from, row after row. Measured: behind the end of a row
+// it goes on with the next.
+struct Cursor {
+    cudaArray_const_t array;
+    size_t x, y, row;
+
+    Cursor(cudaArray_const_t in, size_t at_x, size_t at_y) : array(in), x(at_x), y(at_y), row(0) {
+        require(array != nullptr, cudaErrorInvalidResourceHandle);
+        const CUDA_ARRAY3D_DESCRIPTOR shape = descriptor_of(array_of(array));
+        row = shape.Width * element_size(Format{shape.Format, shape.NumChannels});
+        require(row != 0 && !__builtin_add_overflow(y, x / row, &y));
+        x %= row;
+    }
+    size_t left_in_row() const { return row - x; }
+    void advance(size_t count) {
+        x += count;
+        if (x == row) {
+            x = 0;
+            ++y;
+        }
+    }
+};
+
+// Measured: of bytes in a row, what is no kind is the default.
+cudaMemcpyKind known_kind(cudaMemcpyKind kind) {
+    return static_cast<unsigned int>(kind) <= cudaMemcpyDefault ? kind : cudaMemcpyDefault;
+}
+
+cudaError_t bytes_to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t count,
+                           cudaMemcpyKind kind, const std::optional<cudaStream_t> &stream) {
+    need_context();
+    if (count == 0) {
+        return cudaSuccess;
+    }
+    Cursor at(array, x, y);
+    for (size_t done = 0; done < count;) {
+        const size_t part = std::min(count - done, at.left_in_row());
+        const auto *from = static_cast<const std::byte *>(source) + done;
+        demand(run(to_array(array, at.x, at.y, from, part, part, 1, known_kind(kind)), stream));
+        at.advance(part);
+        done += part;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t bytes_from_array(void *destination, cudaArray_const_t array, size_t x, size_t y,
+                             size_t count, cudaMemcpyKind kind,
+                             const std::optional<cudaStream_t> &stream) {
+    need_context();
+    if (count == 0) {
+        return cudaSuccess;
+    }
+    Cursor at(array, x, y);
+    for (size_t done = 0; done < count;) {
+        const size_t part = std::min(count - done, at.left_in_row());
+        auto *to = static_cast<std::byte *>(destination) + done;
+        demand(run(from_array(to, part, array, at.x, at.y, part, 1, known_kind(kind)), stream));
+        at.advance(part);
+        done += part;
+    }
+    return cudaSuccess;
+}
+
+} // namespace
+
+cudaError_t cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
+                                size_t spitch, size_t width, size_t height, cudaMemcpyKind kind) {
+    return run_copy(to_array(dst, wOffset, hOffset, src, spitch, width, height, kind));
+}
+
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                     const void *src, size_t spitch, size_t width, size_t height,
+                                     cudaMemcpyKind kind, cudaStream_t stream) {
+    return run_copy(to_array(dst, wOffset, hOffset, src, spitch, width, height, kind), stream);
+}
+
+cudaError_t cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset,
+                                  size_t hOffset, size_t width, size_t height,
+                                  cudaMemcpyKind kind) {
+    return run_copy(from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind));
+}
+
+cudaError_t cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
+                                       size_t wOffset, size_t hOffset, size_t width, size_t height,
+                                       cudaMemcpyKind kind, cudaStream_t stream) {
+    return run_copy(from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind), stream);
+}
+
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                     cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
+                                     size_t width, size_t height, cudaMemcpyKind kind) {
+    return run_copy(between_arrays(in_array(dst, wOffsetDst, hOffsetDst),
+                                   in_array(src, wOffsetSrc, hOffsetSrc), width, height, kind));
+}
+
+// --- bytes in a row, over the end of rows
+
+cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
+                              size_t count, cudaMemcpyKind kind) {
+    return bytes_to_array(dst, wOffset, hOffset, src, count, kind, {});
+}
+
+cudaError_t cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
+                                   size_t count, cudaMemcpyKind kind, cudaStream_t stream) {
+    return bytes_to_array(dst, wOffset, hOffset, src, count, kind, stream);
+}
+
+cudaError_t cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset,
+                                size_t count, cudaMemcpyKind kind) {
+    return bytes_from_array(dst, src, wOffset, hOffset, count, kind, {});
+}
+
+cudaError_t cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
+                                     size_t hOffset, size_t count, cudaMemcpyKind kind,
+                                     cudaStream_t stream) {
+    return bytes_from_array(dst, src, wOffset, hOffset, count, kind, stream);
+}
+
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                   cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
+                                   size_t count, cudaMemcpyKind kind) {
+    need_context();
+    if (count == 0) {
+        return cudaSuccess;
+    }
+    require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+            cudaErrorInvalidMemcpyDirection);
+    Cursor to(dst, wOffsetDst, hOffsetDst), from(src, wOffsetSrc, hOffsetSrc);
+    for (size_t done = 0; done < count;) {
+        const size_t part = std::min({count - done, to.left_in_row(), from.left_in_row()});
+        demand(run_copy(
+            copy_between(in_array(dst, to.x, to.y), in_array(src, from.x, from.y), part, 1)));
+        to.advance(part);
+        from.advance(part);
+        done += part;
+    }
+    return cudaSuccess;
+}
+
+} // namespace sim::runtime

@@ -1,0 +1,61 @@
+// Filling memory with a byte.
+#include "runtime/base/driver_api.hpp"
+
+#include <optional>
+
+namespace sim::runtime {
+namespace {
+
+// The byte is the low one of the value, as memset takes it.
+unsigned char byte_of(int value) noexcept {
+    return static_cast<unsigned char>(value);
+}
+
+// A plane at a time: rows of a plane follow each other by the pitch, planes by ysize rows.
+cudaError_t fill(const cudaPitchedPtr &memory, int value, const cudaExtent &extent,
+                 const std::optional<cudaStream_t> &stream) {
+    need_context();
+    if (extent.width == 0 || extent.height == 0 || extent.depth == 0) {
+        return cudaSuccess;
+    }
+    // The pitch is the driver's to judge: a row alone needs none.
+    require(extent.depth == 1 || extent.height <= memory.ysize);
+    for (size_t plane = 0; plane < extent.depth; ++plane) {
+        const CUdeviceptr at = address(memory.ptr) + plane * memory.pitch * memory.ysize;
+        demand(stream ? CU(cuMemsetD2D8Async)(at, memory.pitch, byte_of(value), extent.width,
+                                              extent.height, stream_of(*stream))
+                      : CU_SYNC(cuMemsetD2D8_v2)(at, memory.pitch, byte_of(value), extent.width,
+                                                 extent.height));
+    }
+    return cudaSuccess;
+}
+
+} // namespace
+
+cudaError_t cudaMemset(void *devPtr, int value, size_t count) {
+    return CU_SYNC(cuMemsetD8_v2)(address(devPtr), byte_of(value), count);
+}
+
+cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
+    return CU(cuMemsetD8Async)(address(devPtr), byte_of(value), count, stream_of(stream));
+}
+
+cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height) {
+    return fill({devPtr, pitch, width, height}, value, {width, height, 1}, {});
+}
+
+cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
+    return fill({devPtr, pitch, width, height}, value, {width, height, 1}, stream);
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent) {
+    return fill(pitchedDevPtr, value, extent, {});
+}
+
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent,
+                              cudaStream_t stream) {
+    return fill(pitchedDevPtr, value, extent, stream);
+}
+
+} // namespace sim::runtime
