@@ -23,16 +23,18 @@ using detail::state_of_graph;
 Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
                              const NodeParameters &parameters,
                              const detail::NodeUses &uses) const noexcept {
+    if (detail::is_of_nothing(parameters)) {
+        return add(dependencies, detail::EmptyNode(), uses);
+    }
     // First, as it takes over a closure.
     NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    const detail::EmptyNode empty;
-    const NodeParameters told = detail::is_of_nothing(parameters) ? empty : parameters;
-    CUSHIM_TRY_VOID(state->api().check(told));
+    const detail::GraphApi &api = state->api();
+    CUSHIM_TRY_VOID(api.check(parameters));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return detail::add_keeping(
         *state, dependencies, std::move(kept),
-        [&](const NodePlace &place) noexcept { return state->api().add(place, told); });
+        [&](const NodePlace &place) noexcept { return api.add(place, parameters); });
 }
 
 Result<GraphNode> Graph::add_host_closure(const GraphDependencies &dependencies,

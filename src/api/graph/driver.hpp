@@ -244,13 +244,13 @@ Result<void> require_headers([[maybe_unused]] const InstantiateOptions &options)
     return {};
 }
 
-// The newer call says why it fails; and only it uploads.
+// The newer call reports why it fails, and is the only one that uploads.
 [[maybe_unused]] bool instantiates_with_params(const InstantiateOptions &options) noexcept {
     return options.upload != nullptr ||
            supports(driver_version(), Feature::graph_instantiate_params);
 }
 
-// As CUDA 11 has it: one function has flags, the other tells the node.
+// As CUDA 11 has it: one function has flags, the other reports the node.
 Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long long flags,
                                  NativeInstantiateFailure *failure) noexcept {
     if (flags != 0) {
@@ -259,7 +259,7 @@ Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long
     return CUSHIM_DRIVER(cuGraphInstantiate_v2, exec, graph, &failure->node, nullptr, 0);
 }
 
-// CUDA answers a refusal with CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and the result.
+// CUDA refuses with CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and the result.
 Result<void> refused_or(CUresult status, const char *entry_point, int introduced,
                         GraphUpdateResult result) noexcept {
     if (status == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && result != GraphUpdateResult::success) {

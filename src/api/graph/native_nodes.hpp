@@ -1,5 +1,4 @@
-// Kinds of nodes: what is checked of each, and what CUDA is told. Compiled for each API:
-// native_graph.hpp.
+// Kinds of nodes: the checks, structs and calls of each. Compiled for each API: native_graph.hpp.
 #pragma once
 
 #include <bit>
@@ -33,7 +32,7 @@ struct AnyKind {
     }
 };
 
-// Kinds that an API, or its headers, have not: Lacking::error() says so.
+// Kinds that an API or its headers lack: each call fails with Lacking::error().
 template <class Lacking>
 struct LackingKind : AnyKind {
     static Result<void> add(const NodePlace &, const auto &) noexcept { return Lacking::error(); }
@@ -80,7 +79,7 @@ struct Kind<EmptyNode> : AnyKind {
     }
 };
 
-// --- kernels: what CUDA is told of one is in the API's own header
+// --- kernels: their structs and calls are in the API's own header
 
 #ifdef CUSHIM_GRAPH_LACKS_KERNELS
 struct LackingKernels {

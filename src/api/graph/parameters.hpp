@@ -12,11 +12,11 @@ namespace cushim::detail {
 
 // A copy or a fill of no elements, which CUDA refuses.
 inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
-    if (const auto *const copy = std::get_if<const PitchedCopy *>(&parameters.kind())) {
-        return (*copy)->to.extent.empty() && (*copy)->from.extent.empty();
+    if (const auto *const fill = std::get_if<const PitchedFill *>(&parameters.kind())) {
+        return (*fill)->to.extent.empty();
     }
-    const auto *const fill = std::get_if<const PitchedFill *>(&parameters.kind());
-    return fill != nullptr && (*fill)->to.extent.empty();
+    const auto *const copy = std::get_if<const PitchedCopy *>(&parameters.kind());
+    return copy != nullptr && (*copy)->to.extent.empty() && (*copy)->from.extent.empty();
 }
 
 // For a node that is there, and cannot become one that does nothing: invalid_argument, with the

@@ -262,7 +262,7 @@ bool instantiates_with_params(const InstantiateOptions &) noexcept {
     return true;
 }
 #else
-// What libcudart of CUDA 11 has not, whatever the driver has.
+// What libcudart of CUDA 11 lacks, whatever the driver has.
 Result<void> require_headers(const InstantiateOptions &options) noexcept {
     if (options.upload != nullptr) {
         return Error::requires_newer_headers("cudaGraphInstantiateWithParams", Version::of(12, 0));
@@ -277,7 +277,7 @@ Result<void> require_headers(const InstantiateOptions &options) noexcept {
 }
 #endif
 
-// One function has flags, the other tells the node, in CUDA 11.
+// In CUDA 11 one function has flags, the other reports the node.
 Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long long flags,
                                  [[maybe_unused]] NativeInstantiateFailure *failure) noexcept {
 #if CUDART_VERSION < 12000
@@ -311,7 +311,7 @@ Result<void> forget_refusal() noexcept {
                                                    : checked(last, entry::cudaGetLastError::name);
 }
 
-// CUDA answers a refusal with cudaErrorGraphExecUpdateFailure and the result.
+// CUDA refuses with cudaErrorGraphExecUpdateFailure and the result.
 Result<void> update(CUgraphExec exec, CUgraph graph, NativeUpdate *update) noexcept {
     const cudaError_t status = call_update(exec, graph, update);
     if (status == cudaErrorGraphExecUpdateFailure && update->result != GraphUpdateResult::success) {

@@ -25,6 +25,11 @@ bool fits(const Dim3 &sizes) noexcept {
     return fits(sizes.x) && fits(sizes.y) && fits(sizes.z);
 }
 
+bool to_native(const Dim3 &from, Dimensions &to) noexcept {
+    to = native_sizes(from);
+    return fits(from);
+}
+
 Error unfit(const char *what, const Dim3 &of) noexcept {
     return invalid_argument("a %s of %lld x %lld x %lld", what, of.x, of.y, of.z);
 }
@@ -38,8 +43,9 @@ bool sizes_fit(const LaunchConfig &config) noexcept {
 }
 
 bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept {
-    sizes = native_sizes(config);
-    return sizes_fit(config);
+    sizes.shared_bytes = static_cast<unsigned int>(config.shared_bytes);
+    return to_native(config.grid, sizes.grid) && to_native(config.block, sizes.block) &&
+           config.shared_bytes <= largest;
 }
 
 Error unfit_sizes(const LaunchConfig &config) noexcept {
@@ -99,10 +105,10 @@ CUlaunchAttribute &NativeLaunch::add(CUlaunchAttributeID id) noexcept {
 }
 
 Result<void> NativeLaunch::add_cluster(const Dim3 &cluster) noexcept {
-    if (!fits(cluster)) {
+    Dimensions blocks;
+    if (!to_native(cluster, blocks)) {
         return unfit("cluster", cluster);
     }
-    const Dimensions blocks = native_sizes(cluster);
     auto &value = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim;
     value.x = blocks.x;
     value.y = blocks.y;
