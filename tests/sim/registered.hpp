@@ -2,9 +2,6 @@
 #pragma once
 
 #include "images.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
 
 #include <cstdlib>
 

@@ -1,9 +1,5 @@
 // Names and words of status codes.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-
-#include <string>
+#include "handles.hpp"
 
 using namespace sim_test;
 
@@ -15,8 +11,8 @@ struct Known {
     const char *name;
 };
 constexpr Known known[] = {
-    {CUDA_SUCCESS, "CUDA_SUCCESS"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+    {good, "CUDA_SUCCESS"},
+    {invalid, "CUDA_ERROR_INVALID_VALUE"},
     {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
     {CUDA_ERROR_STUB_LIBRARY, "CUDA_ERROR_STUB_LIBRARY"},
     {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
@@ -28,51 +24,48 @@ constexpr Known known[] = {
 
 } // namespace
 
-TEST_CASE("every code has its name, before cuInit too", "[errors]") {
+TEST_CASE("every code has its name, before cuInit too") {
     for (const Known &one : known) {
         const char *name = nullptr;
-        CHECK(cushim::driver().cuGetErrorName(one.code, &name) == CUDA_SUCCESS);
+        CHECK(d.cuGetErrorName(one.code, &name) == good);
         REQUIRE(name != nullptr);
         CHECK(std::string(name) == one.name);
     }
 }
 
-TEST_CASE("every code has words, which are not its name", "[errors]") {
+TEST_CASE("every code has words, which are not its name") {
     for (const Known &one : known) {
         const char *words = nullptr;
-        CHECK(cushim::driver().cuGetErrorString(one.code, &words) == CUDA_SUCCESS);
+        CHECK(d.cuGetErrorString(one.code, &words) == good);
         REQUIRE(words != nullptr);
         CHECK(std::string(words) != "");
         CHECK(std::string(words) != one.name);
     }
 }
 
-TEST_CASE("the words are those of the runtime, where it knows the code", "[errors]") {
+TEST_CASE("the words are those of the runtime, where it knows the code") {
     const auto words = [](int code) {
         const char *text = nullptr;
-        CHECK(cushim::driver().cuGetErrorString(static_cast<CUresult>(code), &text) ==
-              CUDA_SUCCESS);
+        CHECK(d.cuGetErrorString(static_cast<CUresult>(code), &text) == good);
         return std::string(text != nullptr ? text : "");
     };
-    CHECK(words(CUDA_ERROR_INVALID_VALUE) == "invalid argument");
+    CHECK(words(invalid) == "invalid argument");
     CHECK(words(CUDA_ERROR_CONTEXT_IS_DESTROYED) == "context is destroyed");
     CHECK(words(CUDA_ERROR_CONTEXT_ALREADY_CURRENT) == "context already current");
 }
 
-TEST_CASE("unknown codes are refused, with a null string", "[errors]") {
+TEST_CASE("unknown codes are refused, with a null string") {
     for (const int code : {999999, -1, 9999, 35}) {
         const char *text = "before";
-        CHECK(cushim::driver().cuGetErrorName(static_cast<CUresult>(code), &text) ==
-              CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuGetErrorName(static_cast<CUresult>(code), &text) == invalid);
         CHECK(text == nullptr);
         text = "before";
-        CHECK(cushim::driver().cuGetErrorString(static_cast<CUresult>(code), &text) ==
-              CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuGetErrorString(static_cast<CUresult>(code), &text) == invalid);
         CHECK(text == nullptr);
     }
 }
 
-TEST_CASE("a null place for the text is refused", "[errors]") {
-    CHECK(cushim::driver().cuGetErrorName(CUDA_SUCCESS, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(cushim::driver().cuGetErrorString(CUDA_SUCCESS, nullptr) == CUDA_ERROR_INVALID_VALUE);
+TEST_CASE("a null place for the text is refused") {
+    CHECK(d.cuGetErrorName(good, nullptr) == invalid);
+    CHECK(d.cuGetErrorString(good, nullptr) == invalid);
 }

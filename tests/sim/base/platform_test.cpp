@@ -53,7 +53,7 @@ TEST_CASE("allocations keep their bytes, whatever is allocated and freed around 
     CHECK(free_memory() == 8 * GiB);
 }
 
-TEST_CASE("more memory than one file of the simulator holds", "[platform]") {
+TEST_CASE("more memory than one file of the simulator holds") {
     start();
     std::vector<Piece> living;
     for (unsigned int i = 0; i < 12; ++i) {
@@ -64,7 +64,7 @@ TEST_CASE("more memory than one file of the simulator holds", "[platform]") {
     }
 }
 
-TEST_CASE("sizes around the borders of pages and slices", "[platform]") {
+TEST_CASE("sizes around the borders of pages and slices") {
     start();
     for (const std::size_t border : {512 * std::size_t(1), 4 * KiB, 16 * KiB, 64 * KiB, 2 * MiB}) {
         std::vector<Piece> living;
@@ -78,7 +78,7 @@ TEST_CASE("sizes around the borders of pages and slices", "[platform]") {
 }
 
 #ifndef _WIN32
-TEST_CASE("descriptors go with the memory", "[platform]") {
+TEST_CASE("descriptors go with the memory") {
     start("devices=4");
     sim_control().reset();
     const std::size_t before = open_descriptors();

@@ -1,18 +1,12 @@
 // The list of calls: every call of the client, in order, with its arguments and its status.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto d = cushim::driver();
 
 std::vector<std::string> calls() {
     std::vector<std::string> all;
@@ -33,7 +27,7 @@ std::string hex(std::uint64_t value) {
 
 } // namespace
 
-TEST_CASE("calls are listed exactly: order, arguments, status", "[log]") {
+TEST_CASE("calls are listed exactly: order, arguments, status") {
     start();
     sim_control().log_calls(1);
     CUdeviceptr p = 0;
@@ -55,7 +49,7 @@ TEST_CASE("calls are listed exactly: order, arguments, status", "[log]") {
     CHECK(calls().empty());
 }
 
-TEST_CASE("numbers grow, threads are told apart", "[log]") {
+TEST_CASE("numbers grow, threads are told apart") {
     start();
     sim_control().log_calls(1);
     int count = 0;
@@ -74,7 +68,7 @@ TEST_CASE("numbers grow, threads are told apart", "[log]") {
     CHECK(sim_control().call_at(0, nullptr) == 0);
 }
 
-TEST_CASE("the per-thread variants are listed by their own names, structures as {}", "[log]") {
+TEST_CASE("the per-thread variants are listed by their own names, structures as {}") {
     start();
     sim_control().log_calls(1);
     CUipcMemHandle handle{};
@@ -91,7 +85,7 @@ TEST_CASE("the per-thread variants are listed by their own names, structures as 
     }
 }
 
-TEST_CASE("what fails by a planned fault is listed with its code", "[log]") {
+TEST_CASE("what fails by a planned fault is listed with its code") {
     start("log=1;fault=cuDeviceGetCount:1:999");
     sim_control().clear_calls();
     int count = 0;
@@ -100,7 +94,7 @@ TEST_CASE("what fails by a planned fault is listed with its code", "[log]") {
     CHECK(calls()[0].find(") = 999") != std::string::npos);
 }
 
-TEST_CASE("text that a call reads is listed as text", "[log]") {
+TEST_CASE("text that a call reads is listed as text") {
     start();
     sim_control().log_calls(1);
     CUdevice device = 0;
@@ -120,7 +114,7 @@ TEST_CASE("text that a call reads is listed as text", "[log]") {
     CHECK(listed.size() < 200);
 }
 
-TEST_CASE("each thread has a number of its own, even when it comes after another", "[log]") {
+TEST_CASE("each thread has a number of its own, even when it comes after another") {
     start();
     sim_control().log_calls(1);
     std::set<std::uint64_t> threads;
@@ -137,10 +131,9 @@ TEST_CASE("each thread has a number of its own, even when it comes after another
     CHECK(threads == std::set<std::uint64_t>{1, 2, 3, 4});
 }
 
-TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver", "[log]") {
+TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver") {
     start();
     sim_control().log_calls(1);
-    const auto r = cushim::runtime();
     void *memory = nullptr;
     int count = 0;
     int version = 0;
@@ -171,15 +164,15 @@ TEST_CASE("calls of a host function are the client's, whatever call of the runti
     start();
     static CUevent event;
     static CUresult answered;
-    REQUIRE(d.cuEventCreate(&event, 0) == CUDA_SUCCESS);
-    answered = CUDA_ERROR_INVALID_VALUE;
+    REQUIRE(d.cuEventCreate(&event, 0) == good);
+    answered = invalid;
     configure("fault=cuEventQuery:2:999");
     sim_control().log_calls(1);
     const auto ask_twice = [](void *) {
         d.cuEventQuery(event);
         answered = d.cuEventQuery(event);
     };
-    CHECK(cushim::runtime().cudaLaunchHostFunc(nullptr, ask_twice, nullptr) == cudaSuccess);
+    CHECK(r.cudaLaunchHostFunc(nullptr, ask_twice, nullptr) == cudaSuccess);
     sim_control().log_calls(0);
     CHECK(answered == CUDA_ERROR_UNKNOWN);
     REQUIRE(calls().size() == 3); // in the order in which they ended
@@ -192,5 +185,5 @@ TEST_CASE("calls of a host function are the client's, whatever call of the runti
         numbers.insert(call.number);
     }
     CHECK(numbers.size() == 3);
-    CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(event) == good);
 }

@@ -10,9 +10,7 @@
 #include <future>
 #include <iterator>
 #include <regex>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
@@ -20,7 +18,7 @@ namespace {
 
 void fail(int times = 1) {
     for (int i = 0; i < times; ++i) {
-        CHECK(cu.cuMemFree(12345) == invalid);
+        CHECK(d.cuMemFree(12345) == invalid);
     }
 }
 
@@ -33,7 +31,7 @@ struct Dumped {
 Dumped dump(CUlogIterator *iterator, std::size_t room = 65536) {
     std::vector<char> buffer(room + 1, 'x');
     std::size_t size = room;
-    const CUresult status = cu.cuLogsDumpToMemory(iterator, buffer.data(), &size, 0);
+    const CUresult status = d.cuLogsDumpToMemory(iterator, buffer.data(), &size, 0);
     CHECK(buffer[room] == 'x');
     return {status, status == good ? std::string(buffer.data()) : "", size};
 }
@@ -71,13 +69,13 @@ constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree"
 
 } // namespace
 
-TEST_CASE("a call that fails is one line of the log", "[error_log]") {
+TEST_CASE("a call that fails is one line of the log") {
     start();
     CUlogIterator iterator = 0;
-    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
     CHECK(dump(&iterator).text.empty());
     release(allocate(16));
-    CHECK(cu.cuStreamQuery(nullptr) == good);
+    CHECK(d.cuStreamQuery(nullptr) == good);
     fail();
     const Dumped one = dump(&iterator);
     CHECK(one.size == one.text.size());
@@ -90,23 +88,22 @@ TEST_CASE("a call that fails is one line of the log", "[error_log]") {
     CHECK(lines_of(dump(&iterator).text) == 2);
 }
 
-TEST_CASE("what is not ready is no line", "[error_log]") {
+TEST_CASE("what is not ready is no line") {
     start("mode=adversarial;seed=1");
-    const CUdeviceptr memory = allocate(64);
+    const DeviceMemory memory(64);
     CUlogIterator iterator = 0;
-    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
-    REQUIRE(cu.cuMemsetD8Async(memory, 0, 64, nullptr) == good);
-    CHECK(cu.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY);
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    REQUIRE(d.cuMemsetD8Async(memory, 0, 64, nullptr) == good);
+    CHECK(d.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY);
     CHECK(dump(&iterator).size == 0);
-    REQUIRE(cu.cuCtxSynchronize() == good);
-    release(memory);
+    REQUIRE(d.cuCtxSynchronize() == good);
 }
 
 TEST_CASE("a buffer takes the newest lines that fit, and says that there were others",
           "[error_log]") {
     start();
     CUlogIterator begin = 0;
-    CHECK(cu.cuLogsCurrent(&begin, 0) == good);
+    CHECK(d.cuLogsCurrent(&begin, 0) == good);
     fail(5);
     CUlogIterator iterator = begin;
     const Dumped all = dump(&iterator);
@@ -126,10 +123,10 @@ TEST_CASE("a buffer takes the newest lines that fit, and says that there were ot
     CHECK(iterator == begin);
 }
 
-TEST_CASE("the log keeps the newest 25600 bytes", "[error_log]") {
+TEST_CASE("the log keeps the newest 25600 bytes") {
     start();
     CUlogIterator iterator = 0;
-    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
     fail(2000);
     const Dumped kept = dump(&iterator);
     CHECK(kept.text.find("older messages are left out") != std::string::npos);
@@ -140,13 +137,13 @@ TEST_CASE("the log keeps the newest 25600 bytes", "[error_log]") {
     CHECK(lines_of(all.text) < 2000);
 }
 
-TEST_CASE("a file takes the log", "[error_log]") {
+TEST_CASE("a file takes the log") {
     start();
     CUlogIterator iterator = 0;
-    CHECK(cu.cuLogsCurrent(&iterator, 0) == good);
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
     fail();
     const std::string path = "error_log_test.txt";
-    CHECK(cu.cuLogsDumpToFile(&iterator, path.c_str(), 0) == good);
+    CHECK(d.cuLogsDumpToFile(&iterator, path.c_str(), 0) == good);
     std::ifstream file(path);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     file.close();
@@ -154,63 +151,63 @@ TEST_CASE("a file takes the log", "[error_log]") {
     CHECK(lines_of(text) == 1);
     CHECK(text.find(freed) != std::string::npos);
     CHECK(dump(&iterator).size == 0);
-    CHECK(cu.cuLogsDumpToFile(&iterator, "/no/such/folder/file", 0) == invalid);
+    CHECK(d.cuLogsDumpToFile(&iterator, "/no/such/folder/file", 0) == invalid);
 }
 
-TEST_CASE("callbacks are told until they are taken back", "[error_log]") {
+TEST_CASE("callbacks are told until they are taken back") {
     start();
     Told first, second;
     CUlogsCallbackHandle handle = nullptr;
-    REQUIRE(cu.cuLogsRegisterCallback(tell, &first, &handle) == good);
-    CHECK(cu.cuLogsRegisterCallback(tell, &second, nullptr) == good);
+    REQUIRE(d.cuLogsRegisterCallback(tell, &first, &handle) == good);
+    CHECK(d.cuLogsRegisterCallback(tell, &second, nullptr) == good);
     fail();
     CHECK(first.texts == std::vector<std::string>{freed});
     CHECK(second.texts == first.texts);
     second.calls_again = true; // without end, were it told of that, too
-    CHECK(cu.cuLogsUnregisterCallback(handle) == good);
+    CHECK(d.cuLogsUnregisterCallback(handle) == good);
     fail();
     CHECK(first.texts.size() == 1);
     CHECK(second.texts.size() == 2);
     second.calls_again = false;
-    CHECK(cu.cuLogsUnregisterCallback(handle) == invalid);
-    CHECK(cu.cuLogsUnregisterCallback(nullptr) == invalid);
+    CHECK(d.cuLogsUnregisterCallback(handle) == invalid);
+    CHECK(d.cuLogsUnregisterCallback(nullptr) == invalid);
     start(); // which forgets all
     fail();
     CHECK(second.texts.size() == 4);
 }
 
-TEST_CASE("a callback that was taken back is called no more", "[error_log]") {
+TEST_CASE("a callback that was taken back is called no more") {
     start();
     Hold hold;
     Told told;
     CUlogsCallbackHandle holding = nullptr, telling = nullptr;
-    REQUIRE(cu.cuLogsRegisterCallback(wait_in, &hold, &holding) == good);
-    REQUIRE(cu.cuLogsRegisterCallback(tell, &told, &telling) == good);
-    std::thread failing([] { (void)cu.cuMemFree(12345); }); // of which both are to be told
+    REQUIRE(d.cuLogsRegisterCallback(wait_in, &hold, &holding) == good);
+    REQUIRE(d.cuLogsRegisterCallback(tell, &told, &telling) == good);
+    std::thread failing([] { (void)d.cuMemFree(12345); }); // of which both are to be told
     hold.entered.get_future().wait();
-    CHECK(cu.cuLogsUnregisterCallback(telling) == good);
+    CHECK(d.cuLogsUnregisterCallback(telling) == good);
     hold.released.set_value();
     failing.join();
     CHECK(told.texts.empty());
-    CHECK(cu.cuLogsUnregisterCallback(holding) == good);
+    CHECK(d.cuLogsUnregisterCallback(holding) == good);
 }
 
-TEST_CASE("who takes a callback back waits for the thread that is in it", "[error_log]") {
+TEST_CASE("who takes a callback back waits for the thread that is in it") {
     start();
     Hold hold;
     CUlogsCallbackHandle handle = nullptr;
-    REQUIRE(cu.cuLogsRegisterCallback(wait_in, &hold, &handle) == good);
-    std::thread failing([] { (void)cu.cuMemFree(12345); });
+    REQUIRE(d.cuLogsRegisterCallback(wait_in, &hold, &handle) == good);
+    std::thread failing([] { (void)d.cuMemFree(12345); });
     hold.entered.get_future().wait();
     auto taken_back =
-        std::async(std::launch::async, [handle] { return cu.cuLogsUnregisterCallback(handle); });
+        std::async(std::launch::async, [handle] { return d.cuLogsUnregisterCallback(handle); });
     CHECK(taken_back.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout);
     hold.released.set_value();
     CHECK(taken_back.get() == good);
     failing.join();
 }
 
-TEST_CASE("a callback may take itself back", "[error_log]") {
+TEST_CASE("a callback may take itself back") {
     start();
     struct Once {
         CUlogsCallbackHandle handle = nullptr;
@@ -219,27 +216,27 @@ TEST_CASE("a callback may take itself back", "[error_log]") {
     const CUlogsCallback take_back = [](void *user, CUlogLevel, char *, std::size_t) {
         auto &self = *static_cast<Once *>(user);
         ++self.calls;
-        CHECK(cu.cuLogsUnregisterCallback(self.handle) == good);
+        CHECK(d.cuLogsUnregisterCallback(self.handle) == good);
     };
-    REQUIRE(cu.cuLogsRegisterCallback(take_back, &once, &once.handle) == good);
+    REQUIRE(d.cuLogsRegisterCallback(take_back, &once, &once.handle) == good);
     fail(2);
     CHECK(once.calls == 1);
 }
 
-TEST_CASE("arguments of the log's functions are checked", "[error_log]") {
+TEST_CASE("arguments of the log's functions are checked") {
     start();
     CUlogIterator iterator = 0;
     char buffer[4096];
     std::size_t size = sizeof buffer;
-    CHECK(cu.cuLogsCurrent(nullptr, 0) == invalid);
-    CHECK(cu.cuLogsCurrent(&iterator, 1) == good); // flags are no matter
-    CHECK(cu.cuLogsRegisterCallback(nullptr, nullptr, nullptr) == invalid);
-    CHECK(cu.cuLogsDumpToMemory(nullptr, nullptr, &size, 0) == invalid);
-    CHECK(cu.cuLogsDumpToMemory(nullptr, buffer, nullptr, 0) == invalid);
-    CHECK(cu.cuLogsDumpToMemory(nullptr, buffer, &size, 1) == good);
+    CHECK(d.cuLogsCurrent(nullptr, 0) == invalid);
+    CHECK(d.cuLogsCurrent(&iterator, 1) == good); // flags are no matter
+    CHECK(d.cuLogsRegisterCallback(nullptr, nullptr, nullptr) == invalid);
+    CHECK(d.cuLogsDumpToMemory(nullptr, nullptr, &size, 0) == invalid);
+    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, nullptr, 0) == invalid);
+    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, &size, 1) == good);
     size = 0;
-    CHECK(cu.cuLogsDumpToMemory(nullptr, buffer, &size, 0) == invalid);
-    CHECK(cu.cuLogsDumpToFile(nullptr, nullptr, 0) == invalid);
+    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, &size, 0) == invalid);
+    CHECK(d.cuLogsDumpToFile(nullptr, nullptr, 0) == invalid);
     // One from before a reset, or from nowhere.
     iterator = 0x7fffffff;
     CHECK(dump(&iterator).size == 0);

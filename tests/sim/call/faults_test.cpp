@@ -1,20 +1,14 @@
 // Planned faults: which call fails, when, how often, with what.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto d = cushim::driver();
 
 cushim_sim_fault fault(const char *entry, int code) {
     cushim_sim_fault planned{};
@@ -36,7 +30,7 @@ std::vector<std::string> notes() {
 CUresult allocate_and_free() {
     CUdeviceptr p = 0;
     const CUresult status = d.cuMemAlloc(&p, 64);
-    if (status == CUDA_SUCCESS) {
+    if (status == good) {
         d.cuMemFree(p);
     }
     return status;
@@ -44,35 +38,35 @@ CUresult allocate_and_free() {
 
 } // namespace
 
-TEST_CASE("a fault fires once, at the Nth call from its planning on", "[faults]") {
+TEST_CASE("a fault fires once, at the Nth call from its planning on") {
     start();
     auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
     planned.nth = 3;
     const auto number = sim_control().plan_fault(&planned);
     REQUIRE(number != 0);
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == good);
+    CHECK(allocate_and_free() == good);
     CHECK(sim_control().fault_fired(number) == 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == good);
     CHECK(sim_control().fault_fired(number) == 1);
 }
 
-TEST_CASE("a sticky fault fires from then on", "[faults]") {
+TEST_CASE("a sticky fault fires from then on") {
     start();
     auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_ECC_UNCORRECTABLE);
     planned.nth = 2;
     planned.sticky = 1;
     const auto number = sim_control().plan_fault(&planned);
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == good);
     CHECK(allocate_and_free() == CUDA_ERROR_ECC_UNCORRECTABLE);
     CHECK(allocate_and_free() == CUDA_ERROR_ECC_UNCORRECTABLE);
     CHECK(sim_control().fault_fired(number) == 2);
     sim_control().clear_faults();
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == good);
 }
 
-TEST_CASE("a fault instead of the call poisons its outputs and does nothing", "[faults]") {
+TEST_CASE("a fault instead of the call poisons its outputs and does nothing") {
     start();
     auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
     sim_control().plan_fault(&planned);
@@ -82,10 +76,9 @@ TEST_CASE("a fault instead of the call poisons its outputs and does nothing", "[
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a fault after the effect has done the work", "[faults]") {
+TEST_CASE("a fault after the effect has done the work") {
     start();
-    CUdeviceptr p = 0;
-    REQUIRE(d.cuMemAlloc(&p, 64) == CUDA_SUCCESS);
+    const CUdeviceptr p = allocate(64);
     auto planned = fault("cuMemFree_v2", CUDA_ERROR_UNKNOWN);
     planned.kind = CUSHIM_SIM_FAULT_AFTER;
     sim_control().plan_fault(&planned);
@@ -105,7 +98,7 @@ TEST_CASE("a seeded probability gives the same calls each time, and other seeds 
             sim_control().clear_faults();
             planned.seed = seed * 1000 + static_cast<std::uint64_t>(i);
             sim_control().plan_fault(&planned);
-            calls += allocate_and_free() == CUDA_SUCCESS ? '.' : 'x';
+            calls += allocate_and_free() == good ? '.' : 'x';
         }
         return calls;
     };
@@ -116,12 +109,12 @@ TEST_CASE("a seeded probability gives the same calls each time, and other seeds 
     CHECK(first.find('.') != std::string::npos);
 }
 
-TEST_CASE("one seed draws the same beyond the first call", "[faults]") {
+TEST_CASE("one seed draws the same beyond the first call") {
     const auto pattern = [](std::uint64_t seed) {
         start("fault=cuMemAlloc:0:2:p=0.3:sticky:seed=" + std::to_string(seed));
         std::string calls;
         for (int i = 0; i < 20; ++i) {
-            calls += allocate_and_free() == CUDA_SUCCESS ? '.' : 'x';
+            calls += allocate_and_free() == good ? '.' : 'x';
         }
         return calls;
     };
@@ -138,7 +131,7 @@ TEST_CASE("one seed draws the same beyond the first call", "[faults]") {
     CHECK(first_failures.size() > 3); // not only the first draw counts
 }
 
-TEST_CASE("a probability that is not sticky fires once", "[faults]") {
+TEST_CASE("a probability that is not sticky fires once") {
     start();
     auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
     planned.probability = 0.5;
@@ -146,13 +139,13 @@ TEST_CASE("a probability that is not sticky fires once", "[faults]") {
     const auto number = sim_control().plan_fault(&planned);
     int failed = 0;
     for (int i = 0; i < 100; ++i) {
-        failed += allocate_and_free() == CUDA_SUCCESS ? 0 : 1;
+        failed += allocate_and_free() == good ? 0 : 1;
     }
     CHECK(failed == 1);
     CHECK(sim_control().fault_fired(number) == 1);
 }
 
-TEST_CASE("a base name stands for all versions, and for the per-thread twins", "[faults]") {
+TEST_CASE("a base name stands for all versions, and for the per-thread twins") {
     start();
     auto planned = fault("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(sim_control().plan_fault(&planned) != 0);
@@ -167,11 +160,11 @@ TEST_CASE("a base name stands for all versions, and for the per-thread twins", "
     sim_control().clear_faults();
     planned = fault("cuStreamQuery_ptsz", CUDA_ERROR_UNKNOWN);
     CHECK(sim_control().plan_fault(&planned) != 0);
-    CHECK(d.cuStreamQuery(nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuStreamQuery(nullptr) == good);
     CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
 }
 
-TEST_CASE("names of the runtime are known before it is loaded", "[faults]") {
+TEST_CASE("names of the runtime are known before it is loaded") {
     start();
     for (const char *known : {"cudaMalloc", "cudaMemcpyAsync", "cudaMemcpyAsync_ptsz"}) {
         auto planned = fault(known, 2);
@@ -181,7 +174,7 @@ TEST_CASE("names of the runtime are known before it is loaded", "[faults]") {
     CHECK(sim_control().configure("fault=cuda:1:2") == -1);
 }
 
-TEST_CASE("'*' stands for every entry point, and an unknown name is refused", "[faults]") {
+TEST_CASE("'*' stands for every entry point, and an unknown name is refused") {
     start();
     auto planned = fault("cuNoSuchThing", 1);
     CHECK(sim_control().plan_fault(&planned) == 0);
@@ -190,10 +183,10 @@ TEST_CASE("'*' stands for every entry point, and an unknown name is refused", "[
     CHECK(sim_control().plan_fault(&planned) != 0);
     int count = 0;
     CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_DEVICE_UNAVAILABLE);
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&count) == good);
 }
 
-TEST_CASE("a delayed call takes its time and lets others pass", "[faults]") {
+TEST_CASE("a delayed call takes its time and lets others pass") {
     start();
     auto planned = fault("cuDeviceGetCount", 0);
     planned.kind = CUSHIM_SIM_FAULT_DELAY;
@@ -201,12 +194,12 @@ TEST_CASE("a delayed call takes its time and lets others pass", "[faults]") {
     sim_control().plan_fault(&planned);
     const auto begin = std::chrono::steady_clock::now();
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&count) == good);
     CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(50));
     CHECK(count == 1);
 }
 
-TEST_CASE("others go on while a call is delayed", "[faults]") {
+TEST_CASE("others go on while a call is delayed") {
     start("fault=cuDeviceGetCount:1:0:delay=300000");
     std::atomic<bool> back{false};
     std::thread caller([&] {
@@ -216,14 +209,14 @@ TEST_CASE("others go on while a call is delayed", "[faults]") {
     });
     int passed = 0;
     while (!back) {
-        CHECK(allocate_and_free() == CUDA_SUCCESS);
+        CHECK(allocate_and_free() == good);
         ++passed;
     }
     caller.join();
     CHECK(passed > 10);
 }
 
-TEST_CASE("a hanging call waits to be released while others go on", "[faults]") {
+TEST_CASE("a hanging call waits to be released while others go on") {
     start();
     auto planned = fault("cuDeviceGetCount", 0);
     planned.kind = CUSHIM_SIM_FAULT_HANG;
@@ -237,7 +230,7 @@ TEST_CASE("a hanging call waits to be released while others go on", "[faults]") 
     while (sim_control().fault_fired(number) == 0) {
         std::this_thread::yield();
     }
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == good);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     CHECK_FALSE(back);
     sim_control().release_hangs();
@@ -250,7 +243,7 @@ TEST_CASE("a hang that nobody releases ends after ten times the patience, and is
     start("patience=20;fault=cuDeviceGetCount:1:0:hang");
     const auto begin = std::chrono::steady_clock::now();
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&count) == good);
     CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(200));
     CHECK(count == 1); // it does its work then
     REQUIRE(notes().size() == 1);
@@ -258,58 +251,58 @@ TEST_CASE("a hang that nobody releases ends after ten times the patience, and is
     CHECK(misuses().empty());
 }
 
-TEST_CASE("calls that the runtime makes of the driver are none of its client's", "[faults]") {
+TEST_CASE("calls that the runtime makes of the driver are none of its client's") {
     start();
     auto planned = fault("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY);
     planned.nth = 2;
     const auto number = sim_control().plan_fault(&planned);
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == good);
     for (int i = 0; i < 3; ++i) {
         void *memory = nullptr;
-        CHECK(cushim::runtime().cudaMalloc(&memory, 64) == cudaSuccess);
-        CHECK(cushim::runtime().cudaFree(memory) == cudaSuccess);
+        CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+        CHECK(r.cudaFree(memory) == cudaSuccess);
     }
     CHECK(sim_control().fault_fired(number) == 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(sim_control().fault_fired(number) == 1);
 }
 
-TEST_CASE("every call of the client counts for '*', each once", "[faults]") {
+TEST_CASE("every call of the client counts for '*', each once") {
     start();
     auto planned = fault("*", 999);
     planned.nth = 3;
     sim_control().plan_fault(&planned);
     void *memory = nullptr;
-    CHECK(cushim::runtime().cudaMalloc(&memory, 64) == cudaSuccess);
-    CHECK(cushim::runtime().cudaMemset(memory, 0, 64) == cudaSuccess);
-    CHECK(cushim::runtime().cudaFree(memory) == cudaErrorUnknown);
-    CHECK(cushim::runtime().cudaFree(memory) == cudaSuccess);
+    CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaErrorUnknown);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
-TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays", "[faults]") {
+TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays") {
     for (const auto &mode : all_modes()) {
         INFO(mode);
         start(mode);
         CUstream stream = nullptr;
         CUdeviceptr p = 0;
-        REQUIRE(d.cuStreamCreate(&stream, 0) == CUDA_SUCCESS);
-        REQUIRE(d.cuMemAlloc(&p, 64) == CUDA_SUCCESS);
+        REQUIRE(d.cuStreamCreate(&stream, 0) == good);
+        REQUIRE(d.cuMemAlloc(&p, 64) == good);
         auto planned = fault("cuMemsetD8Async", CUDA_ERROR_ILLEGAL_ADDRESS);
         planned.kind = CUSHIM_SIM_FAULT_ASYNC;
         const auto number = sim_control().plan_fault(&planned);
-        CHECK(d.cuMemsetD8Async(p, 0, 64, stream) == CUDA_SUCCESS);
+        CHECK(d.cuMemsetD8Async(p, 0, 64, stream) == good);
         CHECK(sim_control().fault_fired(number) == 1);
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
         CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
-        CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS); // which ends the memory and the stream
+        CHECK(d.cuDevicePrimaryCtxReset(0) == good); // which ends the memory and the stream
     }
 }
 
-TEST_CASE("faults can be planned by a setting, for child processes", "[faults]") {
+TEST_CASE("faults can be planned by a setting, for child processes") {
     start();
     configure("fault=cuMemAlloc_v2:2:2;fault=cuMemFree_v2:1:999:after");
     CUdeviceptr p = 0, q = 0;
-    CHECK(d.cuMemAlloc(&p, 64) == CUDA_SUCCESS);
+    CHECK(d.cuMemAlloc(&p, 64) == good);
     CHECK(d.cuMemAlloc(&q, 64) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuMemFree(p) == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());
@@ -324,10 +317,10 @@ TEST_CASE("faults can be planned by a setting, for child processes", "[faults]")
     }
 }
 
-TEST_CASE("the text of a fault says all that a plan can", "[faults]") {
+TEST_CASE("the text of a fault says all that a plan can") {
     start("fault=cuMemAlloc:2:2:sticky;fault=cuDeviceGetCount:1:999:p=1;"
           "fault=cuMemsetD8:1:0:delay=20000:sticky");
-    CHECK(allocate_and_free() == CUDA_SUCCESS);
+    CHECK(allocate_and_free() == good);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     int count = 0;
@@ -349,22 +342,20 @@ TEST_CASE("an asynchronous fault of a call that queues no work is noted, once fo
           "[faults]") {
     start("fault=cuDeviceGetCount:1:700:async:sticky;fault=cuMemsetD8Async:2:999:async");
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&count) == good);
+    CHECK(d.cuDeviceGetCount(&count) == good);
     REQUIRE(notes().size() == 1);
     CHECK(notes()[0].find("the fault that is planned for the work of cuDeviceGetCount failed "
                           "nothing: cuDeviceGetCount in call ") == 0);
-    CUdeviceptr memory = 0;
-    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
-    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == CUDA_SUCCESS);
-    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == CUDA_SUCCESS);
+    const DeviceMemory memory(64);
+    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == good);
+    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(notes().size() == 1);
     auto planned = fault("cudaGetDeviceCount", 700);
     planned.kind = CUSHIM_SIM_FAULT_ASYNC;
     REQUIRE(sim_control().plan_fault(&planned) != 0);
-    CHECK(cushim::runtime().cudaGetDeviceCount(&count) == cudaSuccess);
+    CHECK(r.cudaGetDeviceCount(&count) == cudaSuccess);
     REQUIRE(notes().size() == 2);
     CHECK(notes()[1].find("cudaGetDeviceCount in call ") != std::string::npos);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
 }

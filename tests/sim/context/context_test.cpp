@@ -1,7 +1,5 @@
 // Contexts: the stack of each thread, primary contexts, what goes with them.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <thread>
 
@@ -9,22 +7,14 @@ using namespace sim_test;
 
 namespace {
 
-const auto d = cushim::driver();
-
-CUcontext current() {
-    CUcontext context = nullptr;
-    CHECK(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    return context;
-}
-
 void initialise() {
     sim_control().reset();
-    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuInit(0) == good);
 }
 
 } // namespace
 
-TEST_CASE("before cuInit calls answer 3, but for those that need no driver", "[context]") {
+TEST_CASE("before cuInit calls answer 3, but for those that need no driver") {
     sim_control().reset();
     CUcontext context = nullptr;
     int value = 0;
@@ -33,93 +23,91 @@ TEST_CASE("before cuInit calls answer 3, but for those that need no driver", "[c
     CHECK(d.cuDeviceGetCount(&value) == CUDA_ERROR_NOT_INITIALIZED);
     CHECK(d.cuProfilerStart() == CUDA_ERROR_NOT_INITIALIZED);
     CHECK(d.cuProfilerStop() == CUDA_ERROR_NOT_INITIALIZED);
-    CHECK(d.cuDriverGetVersion(&value) == CUDA_SUCCESS);
-    CHECK(d.cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text) == CUDA_SUCCESS);
-    CHECK(d.cuInit(1) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d.cuInit(0) == CUDA_SUCCESS);
-    CHECK(d.cuInit(0) == CUDA_SUCCESS);
+    CHECK(d.cuDriverGetVersion(&value) == good);
+    CHECK(d.cuGetErrorName(invalid, &text) == good);
+    CHECK(d.cuInit(1) == invalid);
+    CHECK(d.cuInit(0) == good);
+    CHECK(d.cuInit(0) == good);
 }
 
-TEST_CASE("each thread has a stack of its own", "[context]") {
+TEST_CASE("each thread has a stack of its own") {
     initialise();
     CUcontext a = nullptr, b = nullptr, popped = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&a, 0, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxCreate_v2(&b, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate_v2(&a, 0, 0) == good);
+    REQUIRE(d.cuCtxCreate_v2(&b, 0, 0) == good);
     CHECK(current() == b);
     std::thread([] {
         CHECK(current() == nullptr);
         CUcontext none = nullptr;
         CHECK(d.cuCtxPopCurrent(&none) == CUDA_ERROR_INVALID_CONTEXT);
     }).join();
-    CHECK(d.cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+    CHECK(d.cuCtxPopCurrent(&popped) == good);
     CHECK(popped == b);
     CHECK(current() == a);
-    CHECK(d.cuCtxSetCurrent(b) == CUDA_SUCCESS); // in place of a
-    CHECK(d.cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSetCurrent(b) == good); // in place of a
+    CHECK(d.cuCtxPopCurrent(&popped) == good);
     CHECK(popped == b);
     CHECK(current() == nullptr);
-    CHECK(d.cuCtxDestroy(a) == CUDA_SUCCESS);
-    CHECK(d.cuCtxDestroy(b) == CUDA_SUCCESS);
+    CHECK(d.cuCtxDestroy(a) == good);
+    CHECK(d.cuCtxDestroy(b) == good);
 }
 
-TEST_CASE("a context that is destroyed while it is current in another thread", "[context]") {
+TEST_CASE("a context that is destroyed while it is current in another thread") {
     initialise();
     CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
-    std::thread([&] { CHECK(d.cuCtxDestroy(context) == CUDA_SUCCESS); }).join();
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    std::thread([&] { CHECK(d.cuCtxDestroy(context) == good); }).join();
     CHECK(current() == context);
     CUdeviceptr p = 0;
     CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuCtxPopCurrent(nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuCtxPopCurrent(nullptr) == good);
 }
 
-TEST_CASE("stale and wrong handles are refused and reported", "[context]") {
+TEST_CASE("stale and wrong handles are refused and reported") {
     initialise();
     CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
-    CUevent event = nullptr;
-    REQUIRE(d.cuEventCreate(&event, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    const CUevent event = make_event();
     CHECK(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(event)) == CUDA_ERROR_INVALID_CONTEXT);
     expect_misuse("a context was expected, this is event");
     CHECK(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(0x1230)) == CUDA_ERROR_INVALID_CONTEXT);
     expect_misuse("is no handle of a context");
-    REQUIRE(d.cuEventDestroy(event) == CUDA_SUCCESS);
-    CHECK(d.cuEventQuery(event) != CUDA_SUCCESS);
+    REQUIRE(d.cuEventDestroy(event) == good);
+    CHECK(d.cuEventQuery(event) != good);
     expect_misuse("use of a destroyed event");
-    REQUIRE(d.cuCtxDestroy(context) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxDestroy(context) == good);
     CHECK(d.cuCtxPushCurrent(context) == CUDA_ERROR_INVALID_CONTEXT);
     expect_misuse("use of a destroyed context");
 }
 
-TEST_CASE("the primary context is counted, and survives its reset", "[context]") {
+TEST_CASE("the primary context is counted, and survives its reset") {
     initialise();
     CUcontext first = nullptr, second = nullptr;
     unsigned int flags = 0;
     int active = 1;
     CUdeviceptr p = 0;
-    CHECK(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == good);
     CHECK(active == 0);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&first, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&first, 0) == good);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 0) == good);
     CHECK(first == second);
     CHECK(current() == nullptr);
-    REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemAlloc(&p, 16) == CUDA_SUCCESS);
-    CUevent event = nullptr;
-    REQUIRE(d.cuEventCreate(&event, 0) == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    REQUIRE(d.cuMemAlloc(&p, 16) == good);
+    const CUevent event = make_event();
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
     CHECK(d.cuMemFree(p) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuDevicePrimaryCtxRetain(&second, 0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRetain(&second, 0) == good);
     CHECK(first == second);
-    CHECK(d.cuMemAlloc(&p, 16) == CUDA_SUCCESS);
-    CHECK(d.cuMemFree(p) == CUDA_SUCCESS);
+    CHECK(d.cuMemAlloc(&p, 16) == good);
+    CHECK(d.cuMemFree(p) == good);
     for (int i = 0; i < 3; ++i) {
-        CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+        CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
     }
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -127,43 +115,43 @@ TEST_CASE("the primary context is counted, and survives its reset", "[context]")
     CHECK(d.cuCtxDestroy(first) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("what is left of a primary context after its reset", "[context]") {
+TEST_CASE("what is left of a primary context after its reset") {
     start();
     CUcontext before = nullptr, after = nullptr;
     CUevent event = nullptr;
     CUdeviceptr memory = 0;
     void *pinned = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&before) == CUDA_SUCCESS);
-    REQUIRE(d.cuEventCreate(&event, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemAllocHost(&pinned, 64) == CUDA_SUCCESS);
-    REQUIRE(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxGetCurrent(&before) == good);
+    REQUIRE(d.cuEventCreate(&event, 0) == good);
+    REQUIRE(d.cuMemAlloc(&memory, 64) == good);
+    REQUIRE(d.cuMemAllocHost(&pinned, 64) == good);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(d.cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuCtxPushCurrent(before) == CUDA_SUCCESS);
-    CHECK(d.cuCtxPopCurrent(&after) == CUDA_SUCCESS);
+    CHECK(d.cuCtxPushCurrent(before) == good);
+    CHECK(d.cuCtxPopCurrent(&after) == good);
     CHECK(after == before);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
     after = nullptr;
-    CHECK(d.cuDevicePrimaryCtxRetain(&after, 0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRetain(&after, 0) == good);
     CHECK(after == before);
-    CHECK(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(d.cuMemAlloc(&memory, 64) == good);
+    CHECK(d.cuMemFree(memory) == good);
     CHECK(misuses().empty());
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
-TEST_CASE("limits keep what they are given", "[context]") {
+TEST_CASE("limits keep what they are given") {
     start();
     std::size_t value = 0;
-    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS);
+    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == good);
     CHECK(value == 1024);
-    CHECK(d.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1000) == CUDA_SUCCESS);
-    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1000) == good);
+    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == good);
     CHECK(value == 1008);
     CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH) == CUDA_ERROR_UNSUPPORTED_LIMIT);
-    CHECK(d.cuCtxSetLimit(static_cast<CUlimit>(99), 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuCtxSetLimit(static_cast<CUlimit>(99), 1) == invalid);
 }

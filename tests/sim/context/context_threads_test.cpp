@@ -1,22 +1,14 @@
 // Contexts, streams and events that end in one thread while others are in calls that use them: nothing crashes, and
 // every call answers.
 #include "run_order.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include <atomic>
 #include <chrono>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto d = cushim::driver();
 
 // A host function that lasts until it is opened.
 struct Gate {
@@ -38,14 +30,14 @@ struct Gate {
 
 CUcontext make_context() {
     CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
     return context;
 }
 
 // Until another thread has begun to end the current context: from then on it takes no work.
 void wait_for_end() {
     unsigned int flags = 0;
-    while (d.cuCtxGetFlags(&flags) == CUDA_SUCCESS) {
+    while (d.cuCtxGetFlags(&flags) == good) {
         std::this_thread::yield();
     }
 }
@@ -54,7 +46,7 @@ void wait_for_end() {
 template <class Body>
 std::thread thread_in(CUcontext context, Body body) {
     return std::thread([context, body] {
-        if (d.cuCtxSetCurrent(context) == CUDA_SUCCESS) {
+        if (d.cuCtxSetCurrent(context) == good) {
             body();
         }
     });
@@ -62,14 +54,14 @@ std::thread thread_in(CUcontext context, Body body) {
 
 } // namespace
 
-TEST_CASE("what a context that ended elsewhere took with it answers 709", "[context]") {
+TEST_CASE("what a context that ended elsewhere took with it answers 709") {
     start();
     const CUcontext context = make_context();
     CUdeviceptr memory = 0;
     void *pinned = nullptr;
-    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemHostAlloc(&pinned, 64, 0) == CUDA_SUCCESS);
-    std::thread([&] { CHECK(d.cuCtxDestroy(context) == CUDA_SUCCESS); }).join();
+    REQUIRE(d.cuMemAlloc(&memory, 64) == good);
+    REQUIRE(d.cuMemHostAlloc(&pinned, 64, 0) == good);
+    std::thread([&] { CHECK(d.cuCtxDestroy(context) == good); }).join();
     CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CUDA_ARRAY_DESCRIPTOR description{};
@@ -77,14 +69,14 @@ TEST_CASE("what a context that ended elsewhere took with it answers 709", "[cont
     CHECK(d.cuArrayGetDescriptor(&description, reinterpret_cast<CUarray>(pinned)) ==
           CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuArrayCreate(&array, &description) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuCtxPopCurrent(nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuCtxPopCurrent(nullptr) == good);
 }
 
-TEST_CASE("two threads destroy one context", "[context]") {
+TEST_CASE("two threads destroy one context") {
     start("mode=threaded");
     const CUcontext context = make_context();
     Gate gate;
-    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
     gate.wait();
     CUresult destroyed = CUDA_ERROR_UNKNOWN;
     std::thread first([&] { destroyed = d.cuCtxDestroy(context); });
@@ -95,11 +87,11 @@ TEST_CASE("two threads destroy one context", "[context]") {
     CHECK(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     gate.open = true;
     first.join();
-    CHECK(destroyed == CUDA_SUCCESS);
-    CHECK(d.cuCtxPopCurrent(nullptr) == CUDA_SUCCESS);
+    CHECK(destroyed == good);
+    CHECK(d.cuCtxPopCurrent(nullptr) == good);
 }
 
-TEST_CASE("threads wait in every way for a context that ends", "[context]") {
+TEST_CASE("threads wait in every way for a context that ends") {
     start(GENERATE("mode=threaded", "mode=adversarial;seed=1", "mode=adversarial;seed=7"));
     for (int round = 0; round < 20; ++round) {
         const CUcontext context = make_context();
@@ -107,13 +99,13 @@ TEST_CASE("threads wait in every way for a context that ends", "[context]") {
         const CUevent event = make_event();
         RunOrder order;
         for (int i = 0; i < 20; ++i) {
-            REQUIRE(order.launch(stream, i) == CUDA_SUCCESS);
-            REQUIRE(order.launch(nullptr, i) == CUDA_SUCCESS);
+            REQUIRE(order.launch(stream, i) == good);
+            REQUIRE(order.launch(nullptr, i) == good);
         }
-        REQUIRE(d.cuEventRecord(event, stream) == CUDA_SUCCESS);
+        REQUIRE(d.cuEventRecord(event, stream) == good);
         std::atomic<int> strange{0};
         const auto check = [&strange](CUresult status) {
-            const bool known = status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY ||
+            const bool known = status == good || status == CUDA_ERROR_NOT_READY ||
                                status == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
                                status == CUDA_ERROR_INVALID_CONTEXT;
             strange += known ? 0 : 1;
@@ -134,7 +126,7 @@ TEST_CASE("threads wait in every way for a context that ends", "[context]") {
             for (int i = 0; i < 10; ++i) {
                 const CUresult allocated = d.cuMemAlloc(&memory, sizeof bytes);
                 check(allocated);
-                if (allocated == CUDA_SUCCESS) {
+                if (allocated == good) {
                     check(d.cuMemcpyHtoD(memory, bytes, sizeof bytes));
                     check(d.cuMemFree(memory));
                 }
@@ -155,12 +147,11 @@ TEST_CASE("threads wait in every way for a context that ends", "[context]") {
     }
 }
 
-TEST_CASE("a primary context is retained and reset while it is being reset", "[context]") {
+TEST_CASE("a primary context is retained and reset while it is being reset") {
     start("mode=threaded");
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    CUcontext context = current();
     Gate gate;
-    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
     gate.wait();
     CUresult results[] = {CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN};
     CUcontext same = nullptr;
@@ -175,50 +166,49 @@ TEST_CASE("a primary context is retained and reset while it is being reset", "[c
     second.join();
     third.join();
     for (const CUresult result : results) {
-        CHECK(result == CUDA_SUCCESS);
+        CHECK(result == good);
     }
     CHECK(same == context);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
-TEST_CASE("a stream is destroyed while its graph is being launched", "[context]") {
+TEST_CASE("a stream is destroyed while its graph is being launched") {
     start(); // immediate: the launch runs the nodes
     const CUstream stream = make_stream();
     Gate gate;
     RunOrder order;
     CUgraph graph = nullptr;
     CUgraphNode first = nullptr, second = nullptr;
-    REQUIRE(d.cuGraphCreate(&graph, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphCreate(&graph, 0) == good);
     CUDA_HOST_NODE_PARAMS waits{}, notes{};
     waits.fn = Gate::pass;
     waits.userData = &gate;
     notes.fn = RunOrder::note;
     notes.userData = order.entry(1);
-    REQUIRE(d.cuGraphAddHostNode(&first, graph, nullptr, 0, &waits) == CUDA_SUCCESS);
-    REQUIRE(d.cuGraphAddHostNode(&second, graph, &first, 1, &notes) == CUDA_SUCCESS);
-    CUgraphExec exec = nullptr;
-    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddHostNode(&first, graph, nullptr, 0, &waits) == good);
+    REQUIRE(d.cuGraphAddHostNode(&second, graph, &first, 1, &notes) == good);
+    const CUgraphExec exec = instantiate(graph);
     CUresult launched = CUDA_ERROR_UNKNOWN;
     std::thread launcher([&] { launched = d.cuGraphLaunch(exec, stream); });
     gate.wait();
     destroy(stream);
-    CHECK(d.cuGraphExecDestroy(exec) == CUDA_SUCCESS);
-    CHECK(d.cuGraphDestroy(graph) == CUDA_SUCCESS);
+    CHECK(d.cuGraphExecDestroy(exec) == good);
+    CHECK(d.cuGraphDestroy(graph) == good);
     gate.open = true;
     launcher.join();
-    CHECK(launched == CUDA_SUCCESS);
+    CHECK(launched == good);
     CHECK(order.ran() == std::vector{1});
 }
 
-TEST_CASE("an event is destroyed while a thread waits for it", "[context]") {
+TEST_CASE("an event is destroyed while a thread waits for it") {
     start("mode=threaded");
     Gate gate;
     const CUevent event = make_event();
-    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == CUDA_SUCCESS);
-    REQUIRE(d.cuEventRecord(event, nullptr) == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
+    REQUIRE(d.cuEventRecord(event, nullptr) == good);
     gate.wait();
     CUresult waited = CUDA_ERROR_UNKNOWN;
     std::thread waiter([&] { waited = d.cuEventSynchronize(event); });
@@ -226,8 +216,8 @@ TEST_CASE("an event is destroyed while a thread waits for it", "[context]") {
     destroy(event);
     gate.open = true;
     waiter.join();
-    CHECK((waited == CUDA_SUCCESS || waited == CUDA_ERROR_INVALID_HANDLE));
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK((waited == good || waited == CUDA_ERROR_INVALID_HANDLE));
+    CHECK(d.cuCtxSynchronize() == good);
     if (!misuses().empty()) {
         expect_misuse("use of a destroyed event"); // it came too late
     }

@@ -1,46 +1,39 @@
 // Devices that differ from each other, peers by pairs, and which of them a process sees.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
 
-const auto d = cushim::driver();
-
 std::string name_of(CUdevice device) {
     char name[64] = "";
-    CHECK(d.cuDeviceGetName(name, sizeof name, device) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetName(name, sizeof name, device) == good);
     return name;
 }
 
 std::size_t memory_of(CUdevice device) {
     std::size_t bytes = 0;
-    CHECK(d.cuDeviceTotalMem(&bytes, device) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceTotalMem(&bytes, device) == good);
     return bytes;
 }
 
 std::string uuid_of(CUdevice device) {
     CUuuid uuid{};
-    CHECK(d.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetUuid(&uuid, device) == good);
     return {uuid.bytes, sizeof uuid.bytes};
 }
 
 int attribute(int which, CUdevice device) {
     int value = -1;
-    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(which), device) ==
-          CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(which), device) == good);
     return value;
 }
 
 bool can_access(CUdevice from, CUdevice to) {
     int value = -1;
-    CHECK(d.cuDeviceCanAccessPeer(&value, from, to) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceCanAccessPeer(&value, from, to) == good);
     return value == 1;
 }
 
@@ -48,14 +41,13 @@ bool can_access(CUdevice from, CUdevice to) {
 class OnDevice {
   public:
     explicit OnDevice(CUdevice device) : device_(device) {
-        REQUIRE(d.cuCtxGetCurrent(&before_) == CUDA_SUCCESS);
-        CUcontext context = nullptr;
-        REQUIRE(d.cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS);
-        REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
+        REQUIRE(d.cuCtxGetCurrent(&before_) == good);
+        const CUcontext context = retain_primary(device);
+        REQUIRE(d.cuCtxSetCurrent(context) == good);
     }
     ~OnDevice() {
-        CHECK(d.cuDevicePrimaryCtxRelease(device_) == CUDA_SUCCESS);
-        CHECK(d.cuCtxSetCurrent(before_) == CUDA_SUCCESS);
+        CHECK(d.cuDevicePrimaryCtxRelease(device_) == good);
+        CHECK(d.cuCtxSetCurrent(before_) == good);
     }
     OnDevice(const OnDevice &) = delete;
     OnDevice &operator=(const OnDevice &) = delete;
@@ -97,12 +89,12 @@ std::vector<int> visible(const std::string &value, int devices) {
     }
     configure(settings);
     std::vector<int> places;
-    if (const CUresult status = d.cuInit(0); status != CUDA_SUCCESS) {
+    if (const CUresult status = d.cuInit(0); status != good) {
         CHECK(status == CUDA_ERROR_NO_DEVICE);
         return places;
     }
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&count) == good);
     for (CUdevice i = 0; i < count; ++i) {
         places.push_back(std::stoi(name_of(i)));
     }
@@ -111,7 +103,7 @@ std::vector<int> visible(const std::string &value, int devices) {
 
 } // namespace
 
-TEST_CASE("a device may differ from the others", "[devices]") {
+TEST_CASE("a device may differ from the others") {
     start("devices=3; name.1=Odd One; name=Usual; memory.2=2GiB; memory=1GiB; cc.1=8.6; "
           "attribute.16=7; attribute.1.16=9; attribute.2.102=unknown");
     CHECK(name_of(0) == "Usual");
@@ -126,30 +118,29 @@ TEST_CASE("a device may differ from the others", "[devices]") {
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1) == 9);
     CHECK(attribute(102, 1) == 1);
     int value = 0;
-    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 2) ==
-          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 2) == invalid);
 }
 
-TEST_CASE("the budget of one device is its own", "[devices]") {
+TEST_CASE("the budget of one device is its own") {
     start("devices=2; budget.0=64KiB");
     CUdeviceptr address = 0;
     CHECK(d.cuMemAlloc(&address, 128 << 10) == CUDA_ERROR_OUT_OF_MEMORY);
     const OnDevice other(1);
-    CHECK(d.cuMemAlloc(&address, 128 << 10) == CUDA_SUCCESS);
-    CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
+    CHECK(d.cuMemAlloc(&address, 128 << 10) == good);
+    CHECK(d.cuMemFree(address) == good);
 }
 
-TEST_CASE("an image for one device is none for the others", "[devices]") {
+TEST_CASE("an image for one device is none for the others") {
     start("devices=2; cc.1=8.6");
     const char *image = "cushim-sim-image 1\nkernel add params=8\ntarget cc=8.6\n";
     CUmodule module = nullptr;
     CHECK(d.cuModuleLoadData(&module, image) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     const OnDevice other(1);
-    CHECK(d.cuModuleLoadData(&module, image) == CUDA_SUCCESS);
-    CHECK(d.cuModuleUnload(module) == CUDA_SUCCESS);
+    CHECK(d.cuModuleLoadData(&module, image) == good);
+    CHECK(d.cuModuleUnload(module) == good);
 }
 
-TEST_CASE("peers by pairs, both ways round", "[devices]") {
+TEST_CASE("peers by pairs, both ways round") {
     start("devices=4; peers=1-0,2-3");
     for (CUdevice from = 0; from < 4; ++from) {
         for (CUdevice to = 0; to < 4; ++to) {
@@ -159,7 +150,7 @@ TEST_CASE("peers by pairs, both ways round", "[devices]") {
     }
 }
 
-TEST_CASE("CUDA_VISIBLE_DEVICES says which devices there are, in which order", "[devices]") {
+TEST_CASE("CUDA_VISIBLE_DEVICES says which devices there are, in which order") {
     CHECK(visible("2,0", 3) == std::vector{2, 0});
     CHECK(visible(" 1 , 2 ", 3) == std::vector{1, 2});
     CHECK(visible("0,2,-1,1", 3) == std::vector{0, 2});
@@ -174,11 +165,11 @@ TEST_CASE("CUDA_VISIBLE_DEVICES says which devices there are, in which order", "
 #endif
     start("devices=3");
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&count) == good);
     CHECK(count == 3);
 }
 
-TEST_CASE("CUDA_VISIBLE_DEVICES takes UUIDs, as short as they are unmistakable", "[devices]") {
+TEST_CASE("CUDA_VISIBLE_DEVICES takes UUIDs, as short as they are unmistakable") {
     const std::string all = "GPU-63757368-696d-2d73-696d-2d6770752d0";
     CHECK(visible(all + "2," + all + "0", 3) == std::vector{2, 0});
     CHECK(visible("GPU-6375", 1) == std::vector{0});
@@ -189,11 +180,11 @@ TEST_CASE("CUDA_VISIBLE_DEVICES takes UUIDs, as short as they are unmistakable",
     CHECK(visible("MIG-63757368", 3).empty());
 }
 
-TEST_CASE("a device keeps what it is wherever it is seen", "[devices]") {
+TEST_CASE("a device keeps what it is wherever it is seen") {
     start("devices=3");
     const std::string first = uuid_of(0), third = uuid_of(2);
     char bus[16] = "";
-    REQUIRE(d.cuDeviceGetPCIBusId(bus, sizeof bus, 2) == CUDA_SUCCESS);
+    REQUIRE(d.cuDeviceGetPCIBusId(bus, sizeof bus, 2) == good);
     const VisibleDevices variable("2,0");
     start("devices=3; peers=0-1; memory.2=3GiB");
     CHECK(uuid_of(0) == third);
@@ -201,7 +192,7 @@ TEST_CASE("a device keeps what it is wherever it is seen", "[devices]") {
     CHECK(memory_of(0) == std::size_t(3) << 30);
     CHECK_FALSE(can_access(0, 1));
     CUdevice device = -1;
-    CHECK(d.cuDeviceGetByPCIBusId(&device, bus) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetByPCIBusId(&device, bus) == good);
     CHECK(device == 0);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0) == 2);
     CHECK(d.cuDeviceGetByPCIBusId(&device, "0000:01:06.0") == CUDA_ERROR_INVALID_DEVICE);

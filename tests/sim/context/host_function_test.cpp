@@ -1,22 +1,12 @@
 // Host functions and callbacks: when they run, what they may do, what they learn of errors.
 #include "plan_fault.hpp"
 #include "run_order.hpp"
-#include "sim.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-cushim::DriverTable d() {
-    return cushim::driver();
-}
 
 struct Called {
     CUstream stream = nullptr;
@@ -42,18 +32,18 @@ struct Answers {
 void CUDA_CB call_back_in(void *user) {
     auto &answers = *static_cast<Answers *>(user);
     CUdeviceptr memory = 0;
-    answers.refused = {d().cuMemAlloc(&memory, 4), d().cuStreamSynchronize(answers.stream),
-                       d().cuEventSynchronize(answers.event), d().cuCtxSynchronize(),
+    answers.refused = {d.cuMemAlloc(&memory, 4), d.cuStreamSynchronize(answers.stream),
+                       d.cuEventSynchronize(answers.event), d.cuCtxSynchronize(),
                        // These streams are of a current context.
-                       d().cuStreamQuery(nullptr), d().cuStreamQuery(CU_STREAM_PER_THREAD),
-                       d().cuEventRecord(answers.event, CU_STREAM_LEGACY)};
+                       d.cuStreamQuery(nullptr), d.cuStreamQuery(CU_STREAM_PER_THREAD),
+                       d.cuEventRecord(answers.event, CU_STREAM_LEGACY)};
     int version = 0;
-    answers.answered = {d().cuStreamQuery(answers.stream),
-                        d().cuEventRecord(answers.event, answers.stream),
-                        d().cuDriverGetVersion(&version)};
+    answers.answered = {d.cuStreamQuery(answers.stream),
+                        d.cuEventRecord(answers.event, answers.stream),
+                        d.cuDriverGetVersion(&version)};
     CUresult recorded = CUDA_ERROR_NOT_READY;
     while (recorded == CUDA_ERROR_NOT_READY) {
-        recorded = d().cuEventQuery(answers.event);
+        recorded = d.cuEventQuery(answers.event);
         std::this_thread::yield();
     }
     answers.answered.push_back(recorded);
@@ -62,7 +52,7 @@ void CUDA_CB call_back_in(void *user) {
 // What the stream that it runs in answers.
 void CUDA_CB call_back_in_own(void *user) {
     auto &answers = *static_cast<Answers *>(user);
-    answers.own_stream = d().cuStreamQuery(answers.stream);
+    answers.own_stream = d.cuStreamQuery(answers.stream);
 }
 
 void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
@@ -71,141 +61,139 @@ void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
 
 } // namespace
 
-TEST_CASE("a host function may ask and record, and make no other call of the API", "[host]") {
+TEST_CASE("a host function may ask and record, and make no other call of the API") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUstream runs_in = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUstream runs_in = make_stream(non_blocking);
     Answers answers{make_stream(), make_event(), {}, {}};
     if (GENERATE(false, true)) {
-        REQUIRE(d().cuLaunchHostFunc(runs_in, call_back_in, &answers) == CUDA_SUCCESS);
+        REQUIRE(d.cuLaunchHostFunc(runs_in, call_back_in, &answers) == good);
     } else {
-        REQUIRE(d().cuStreamAddCallback(runs_in, call_back_in_status, &answers, 0) == CUDA_SUCCESS);
+        REQUIRE(d.cuStreamAddCallback(runs_in, call_back_in_status, &answers, 0) == good);
     }
-    REQUIRE(d().cuStreamSynchronize(runs_in) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamSynchronize(runs_in) == good);
     CHECK(answers.refused == std::vector<CUresult>(7, CUDA_ERROR_NOT_PERMITTED));
-    CHECK(answers.answered == std::vector<CUresult>(4, CUDA_SUCCESS));
+    CHECK(answers.answered == std::vector<CUresult>(4, good));
     // The thread may again.
-    CHECK(d().cuStreamSynchronize(answers.stream) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(answers.stream) == good);
     destroy(runs_in);
     destroy(answers.stream);
     destroy(answers.event);
 }
 
-TEST_CASE("the stream in which a host function runs is not ready", "[host]") {
+TEST_CASE("the stream in which a host function runs is not ready") {
     start(GENERATE_COPY(from_range(all_modes())));
     Answers answers{make_stream(), nullptr, {}, {}};
-    REQUIRE(d().cuLaunchHostFunc(answers.stream, call_back_in_own, &answers) == CUDA_SUCCESS);
-    REQUIRE(d().cuStreamSynchronize(answers.stream) == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(answers.stream, call_back_in_own, &answers) == good);
+    REQUIRE(d.cuStreamSynchronize(answers.stream) == good);
     CHECK(answers.own_stream == CUDA_ERROR_NOT_READY);
     destroy(answers.stream);
 }
 
-TEST_CASE("host functions and callbacks are checked", "[host]") {
+TEST_CASE("host functions and callbacks are checked") {
     start();
     Called called;
-    CHECK(d().cuLaunchHostFunc(nullptr, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamAddCallback(nullptr, nullptr, nullptr, 0) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuStreamAddCallback(nullptr, note_call, &called, 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuLaunchHostFunc(nullptr, nullptr, nullptr) == invalid);
+    CHECK(d.cuStreamAddCallback(nullptr, nullptr, nullptr, 0) == invalid);
+    CHECK(d.cuStreamAddCallback(nullptr, note_call, &called, 1) == invalid);
     CHECK(called.times == 0);
 }
 
-TEST_CASE("a callback is told its stream and success", "[host]") {
+TEST_CASE("a callback is told its stream and success") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUstream stream = GENERATE(false, true) ? make_stream() : nullptr;
     Called called;
-    REQUIRE(d().cuStreamAddCallback(stream, note_call, &called, 0) == CUDA_SUCCESS);
-    REQUIRE(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamAddCallback(stream, note_call, &called, 0) == good);
+    REQUIRE(d.cuStreamSynchronize(stream) == good);
     CHECK(called.times == 1);
-    CHECK(called.status == CUDA_SUCCESS);
+    CHECK(called.status == good);
     CHECK(called.stream == stream);
     if (stream != nullptr) {
         destroy(stream);
     }
 }
 
-TEST_CASE("behind a failure callbacks run, and are told, and host functions do not", "[host]") {
+TEST_CASE("behind a failure callbacks run, and are told, and host functions do not") {
     start(adversarial(GENERATE(1u, 2u, 3u)));
     RunOrder order;
     Called called;
     const CUstream stream = make_stream();
     fail_work("cuLaunchHostFunc", CUDA_ERROR_ILLEGAL_ADDRESS);
-    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
-    REQUIRE(order.launch(stream, 2) == CUDA_SUCCESS);
-    REQUIRE(d().cuStreamAddCallback(stream, note_call, &called, 0) == CUDA_SUCCESS);
-    REQUIRE(order.launch(stream, 3) == CUDA_SUCCESS);
-    CHECK(d().cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    REQUIRE(order.launch(stream, 1) == good);
+    REQUIRE(order.launch(stream, 2) == good);
+    REQUIRE(d.cuStreamAddCallback(stream, note_call, &called, 0) == good);
+    REQUIRE(order.launch(stream, 3) == good);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(order.ran().empty());
     CHECK(called.times == 1);
     CHECK(called.status == CUDA_ERROR_ILLEGAL_ADDRESS);
-    CHECK(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("a callback is told of a failure that is planned for its own work", "[host]") {
+TEST_CASE("a callback is told of a failure that is planned for its own work") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUresult failure = GENERATE(CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     Called called;
     fail_work("cuStreamAddCallback", failure);
-    CHECK(d().cuStreamAddCallback(nullptr, note_call, &called, 0) == CUDA_SUCCESS);
-    CHECK(d().cuCtxSynchronize() == failure);
+    CHECK(d.cuStreamAddCallback(nullptr, note_call, &called, 0) == good);
+    CHECK(d.cuCtxSynchronize() == failure);
     CHECK(called.times == 1);
     CHECK(called.status == failure);
-    CHECK(d().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("host functions of one stream never overlap", "[host]") {
+TEST_CASE("host functions of one stream never overlap") {
     start("mode=threaded");
     static int inside, most; // no atomics: TSan would see an overlap, too
     inside = most = 0;
-    const CUstream stream = make_stream();
+    const Stream stream;
     for (int i = 0; i < 100; ++i) {
-        REQUIRE(d().cuLaunchHostFunc(
+        REQUIRE(d.cuLaunchHostFunc(
                     stream,
                     [](void *) {
                         ++inside;
                         most = inside > most ? inside : most;
                         --inside;
                     },
-                    nullptr) == CUDA_SUCCESS);
+                    nullptr) == good);
     }
-    CHECK(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(most == 1);
-    destroy(stream);
 }
 
-TEST_CASE("the lock is free while a host function runs", "[host]") {
+TEST_CASE("the lock is free while a host function runs") {
     start(GENERATE(as<std::string>{}, "mode=immediate", "mode=adversarial", "mode=threaded"));
     // It waits for another thread that calls the API.
     struct Meeting {
         CUcontext context = nullptr;
         CUresult status = CUDA_ERROR_UNKNOWN;
     } meeting;
-    REQUIRE(d().cuCtxGetCurrent(&meeting.context) == CUDA_SUCCESS);
-    REQUIRE(d().cuLaunchHostFunc(
+    REQUIRE(d.cuCtxGetCurrent(&meeting.context) == good);
+    REQUIRE(d.cuLaunchHostFunc(
                 nullptr,
                 [](void *user) {
                     std::thread([user] {
                         auto &m = *static_cast<Meeting *>(user);
-                        d().cuCtxSetCurrent(m.context);
+                        d.cuCtxSetCurrent(m.context);
                         CUstream stream = nullptr;
-                        m.status = d().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-                        d().cuStreamDestroy(stream);
+                        m.status = d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+                        d.cuStreamDestroy(stream);
                     }).join();
                 },
-                &meeting) == CUDA_SUCCESS);
-    CHECK(d().cuCtxSynchronize() == CUDA_SUCCESS);
-    CHECK(meeting.status == CUDA_SUCCESS);
+                &meeting) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(meeting.status == good);
 }
 
 #if CUDA_VERSION >= 13020
-TEST_CASE("a host function has a mode in which its thread waits", "[host]") {
+TEST_CASE("a host function has a mode in which its thread waits") {
     start();
     RunOrder order;
-    CHECK(d().cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(1), CU_HOST_TASK_BLOCKING) ==
-          CUDA_SUCCESS);
-    CHECK(d().cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(2), CU_HOST_TASK_SPINWAIT) ==
-          CUDA_SUCCESS);
-    CHECK(d().cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(3), 2) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(1), CU_HOST_TASK_BLOCKING) ==
+          good);
+    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(2), CU_HOST_TASK_SPINWAIT) ==
+          good);
+    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(3), 2) == invalid);
+    CHECK(d.cuCtxSynchronize() == good);
     CHECK(order.ran() == std::vector{1, 2});
 }
 #endif

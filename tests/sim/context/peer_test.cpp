@@ -10,24 +10,24 @@ namespace {
 class Sides {
   public:
     Sides() {
-        REQUIRE(cu.cuCtxGetCurrent(&zero) == good);
-        REQUIRE(cu.cuDevicePrimaryCtxRetain(&one, 1) == good);
+        REQUIRE(d.cuCtxGetCurrent(&zero) == good);
+        REQUIRE(d.cuDevicePrimaryCtxRetain(&one, 1) == good);
         enter(one);
         there = allocate(64);
-        REQUIRE(cu.cuMemsetD8(there, 0, 64) == good);
+        REQUIRE(d.cuMemsetD8(there, 0, 64) == good);
         enter(zero);
     }
     ~Sides() {
         enter(one);
         release(there);
         enter(zero);
-        CHECK(cu.cuDevicePrimaryCtxRelease(1) == good);
+        CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     }
     Sides(const Sides &) = delete;
     Sides &operator=(const Sides &) = delete;
 
-    void enter(CUcontext context) const { CHECK(cu.cuCtxSetCurrent(context) == good); }
-    void enable() const { REQUIRE(cu.cuCtxEnablePeerAccess(one, 0) == good); }
+    void enter(CUcontext context) const { CHECK(d.cuCtxSetCurrent(context) == good); }
+    void enable() const { REQUIRE(d.cuCtxEnablePeerAccess(one, 0) == good); }
 
     CUcontext zero = nullptr, one = nullptr;
     CUdeviceptr there = 0;
@@ -35,63 +35,63 @@ class Sides {
 
 } // namespace
 
-TEST_CASE("contexts are looked at before the flags of peer access", "[peer]") {
+TEST_CASE("contexts are looked at before the flags of peer access") {
     start("devices=2");
     const Sides of;
-    CHECK(cu.cuCtxEnablePeerAccess(of.one, 1) == invalid);
-    CHECK(cu.cuCtxEnablePeerAccess(nullptr, 1) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(cu.cuCtxEnablePeerAccess(nullptr, 0) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(d.cuCtxEnablePeerAccess(of.one, 1) == invalid);
+    CHECK(d.cuCtxEnablePeerAccess(nullptr, 1) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(d.cuCtxEnablePeerAccess(nullptr, 0) == CUDA_ERROR_INVALID_CONTEXT);
     const WithoutContext none;
-    CHECK(cu.cuCtxEnablePeerAccess(of.one, 1) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(d.cuCtxEnablePeerAccess(of.one, 1) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("what two devices tell of each other", "[peer]") {
+TEST_CASE("what two devices tell of each other") {
     start("devices=2");
     const auto told = [](int attribute) {
         int value = 77;
-        CHECK(cu.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(attribute), 0,
-                                         1) == good);
+        CHECK(d.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(attribute), 0,
+                                        1) == good);
         return value;
     };
     CHECK(told(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED) == 1);
     CHECK(told(5) == 0); // only some of the atomic operations
     int value = 77;
-    CHECK(cu.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(6), 0, 1) ==
+    CHECK(d.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(6), 0, 1) ==
           invalid);
 }
 
-TEST_CASE("streams write and wait for values where their device has access", "[peer]") {
+TEST_CASE("streams write and wait for values where their device has access") {
     start("devices=2");
     const Sides of;
-    CHECK(cu.cuStreamWriteValue32_v2(nullptr, of.there, 7, 0) == invalid);
-    CHECK(cu.cuStreamWaitValue32_v2(nullptr, of.there, 0, CU_STREAM_WAIT_VALUE_GEQ) == invalid);
-    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(d.cuStreamWriteValue32_v2(nullptr, of.there, 7, 0) == invalid);
+    CHECK(d.cuStreamWaitValue32_v2(nullptr, of.there, 0, CU_STREAM_WAIT_VALUE_GEQ) == invalid);
+    CHECK(d.cuCtxSynchronize() == good);
     of.enable();
-    CHECK(cu.cuStreamWriteValue32_v2(nullptr, of.there, 7, 0) == good);
-    CHECK(cu.cuStreamWaitValue32_v2(nullptr, of.there, 7, CU_STREAM_WAIT_VALUE_GEQ) == good);
-    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(d.cuStreamWriteValue32_v2(nullptr, of.there, 7, 0) == good);
+    CHECK(d.cuStreamWaitValue32_v2(nullptr, of.there, 7, CU_STREAM_WAIT_VALUE_GEQ) == good);
+    CHECK(d.cuCtxSynchronize() == good);
     CHECK(view(of.there, 4)[0] == 7);
 }
 
-TEST_CASE("an address of another device's memory is one where there is access", "[peer]") {
+TEST_CASE("an address of another device's memory is one where there is access") {
     start("devices=2");
     const Sides of;
     const auto device_pointer = [&](CUdeviceptr &address) {
-        return cu.cuPointerGetAttribute(&address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, of.there);
+        return d.cuPointerGetAttribute(&address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, of.there);
     };
     CUdeviceptr address = 77;
     CHECK(device_pointer(address) == invalid);
     CHECK(address == 0);
     std::size_t size = 0;
-    CHECK(cu.cuMemGetAddressRange(&address, &size, of.there + 8) == CUDA_ERROR_NOT_FOUND);
+    CHECK(d.cuMemGetAddressRange(&address, &size, of.there + 8) == CUDA_ERROR_NOT_FOUND);
     of.enable();
     CHECK(device_pointer(address) == good);
     CHECK(address == of.there);
-    CHECK(cu.cuMemGetAddressRange(&address, &size, of.there + 8) == good);
+    CHECK(d.cuMemGetAddressRange(&address, &size, of.there + 8) == good);
     CHECK(size == 64);
 }
 
-TEST_CASE("a texture of another device's array asks for peer access", "[peer]") {
+TEST_CASE("a texture of another device's array asks for peer access") {
     start("devices=2");
     const Sides of;
     CUDA_ARRAY3D_DESCRIPTOR shape{};
@@ -102,35 +102,35 @@ TEST_CASE("a texture of another device's array asks for peer access", "[peer]") 
     CUDA_RESOURCE_DESC resource{};
     resource.resType = CU_RESOURCE_TYPE_ARRAY;
     of.enter(of.one);
-    REQUIRE(cu.cuArray3DCreate(&resource.res.array.hArray, &shape) == good);
+    REQUIRE(d.cuArray3DCreate(&resource.res.array.hArray, &shape) == good);
     of.enter(of.zero);
     const CUDA_TEXTURE_DESC sampling{};
     CUtexObject texture = 0;
-    CHECK(cu.cuTexObjectCreate(&texture, &resource, &sampling, nullptr) ==
+    CHECK(d.cuTexObjectCreate(&texture, &resource, &sampling, nullptr) ==
           CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     of.enter(of.one);
-    CHECK(cu.cuTexObjectCreate(&texture, &resource, &sampling, nullptr) == good);
-    CHECK(cu.cuTexObjectDestroy(texture) == good);
-    CHECK(cu.cuArrayDestroy(resource.res.array.hArray) == good);
+    CHECK(d.cuTexObjectCreate(&texture, &resource, &sampling, nullptr) == good);
+    CHECK(d.cuTexObjectDestroy(texture) == good);
+    CHECK(d.cuArrayDestroy(resource.res.array.hArray) == good);
     of.enter(of.zero);
 }
 
-TEST_CASE("attributes are not copied to a stream of another context", "[peer]") {
+TEST_CASE("attributes are not copied to a stream of another context") {
     start("devices=2");
     const Sides of;
     of.enter(of.one);
-    const CUstream other = new_stream();
+    const CUstream other = make_stream(non_blocking);
     of.enter(of.zero);
-    const CUstream stream = new_stream();
-    CHECK(cu.cuStreamCopyAttributes(other, stream) == invalid);
+    const CUstream stream = make_stream(non_blocking);
+    CHECK(d.cuStreamCopyAttributes(other, stream) == invalid);
     CUstreamAttrValue value{};
-    CHECK(cu.cuStreamGetAttribute(other, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
+    CHECK(d.cuStreamGetAttribute(other, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
           good);
     unsigned int policy = 0;
     std::memcpy(&policy, &value.syncPolicy, sizeof policy);
     CHECK(policy == ~0u); // nobody has set one
-    release(stream);
+    destroy(stream);
     of.enter(of.one);
-    release(other);
+    destroy(other);
     of.enter(of.zero);
 }

@@ -1,77 +1,68 @@
 // When queued work runs, and after what: the laws of streams, in every mode.
 #include "pinned_word.hpp"
 #include "run_order.hpp"
-#include "sim.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
-TEST_CASE("work of one stream runs in its order", "[engine]") {
+TEST_CASE("work of one stream runs in its order") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUstream stream = GENERATE(0, 1) != 0 ? make_stream() : nullptr;
     RunOrder order;
     std::vector<int> expected;
     for (int i = 0; i < 200; ++i) {
-        REQUIRE(order.launch(stream, i) == CUDA_SUCCESS);
+        REQUIRE(order.launch(stream, i) == good);
         expected.push_back(i);
     }
-    CHECK(cushim::driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(order.ran() == expected);
     if (stream != nullptr) {
         destroy(stream);
     }
 }
 
-TEST_CASE("immediate mode has run the work when the call returns", "[engine]") {
+TEST_CASE("immediate mode has run the work when the call returns") {
     start();
     RunOrder order;
-    CHECK(order.launch(nullptr, 1) == CUDA_SUCCESS);
+    CHECK(order.launch(nullptr, 1) == good);
     CHECK(order.has(1));
-    CHECK(cushim::driver().cuStreamQuery(nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuStreamQuery(nullptr) == good);
 }
 
-TEST_CASE("adversarial mode runs nothing before somebody waits or asks", "[engine]") {
+TEST_CASE("adversarial mode runs nothing before somebody waits or asks") {
     start(adversarial(1));
     RunOrder order;
-    CHECK(order.launch(nullptr, 1) == CUDA_SUCCESS);
+    CHECK(order.launch(nullptr, 1) == good);
     CHECK(order.ran().empty());
     int asked = 0; // the first questions change nothing
-    while (cushim::driver().cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
+    while (d.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
         ++asked;
     }
     CHECK(asked > 0);
-    CHECK(cushim::driver().cuStreamQuery(nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuStreamQuery(nullptr) == good);
     CHECK(order.has(1));
 }
 
-TEST_CASE("polling ends in every mode", "[engine]") {
+TEST_CASE("polling ends in every mode") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
-    const CUstream one = make_stream(), two = make_stream(CU_STREAM_NON_BLOCKING);
-    const CUevent event = make_event();
+    const Stream one, two(non_blocking);
+    const Event event;
     for (int i = 0; i < 20; ++i) {
-        REQUIRE(order.launch(one, i) == CUDA_SUCCESS);
-        REQUIRE(order.launch(two, 100 + i) == CUDA_SUCCESS);
+        REQUIRE(order.launch(one, i) == good);
+        REQUIRE(order.launch(two, 100 + i) == good);
     }
-    REQUIRE(cushim::driver().cuEventRecord(event, one) == CUDA_SUCCESS);
-    while (cushim::driver().cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
+    REQUIRE(d.cuEventRecord(event, one) == good);
+    while (d.cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
         std::this_thread::yield();
     }
     CHECK(order.has(19));
-    CHECK(cushim::driver().cuStreamQuery(one) == CUDA_SUCCESS);
-    while (cushim::driver().cuStreamQuery(two) == CUDA_ERROR_NOT_READY) {
+    CHECK(d.cuStreamQuery(one) == good);
+    while (d.cuStreamQuery(two) == CUDA_ERROR_NOT_READY) {
         std::this_thread::yield();
     }
     CHECK(order.ran().size() == 40);
-    destroy(event);
-    destroy(one);
-    destroy(two);
 }
 
 namespace {
@@ -83,10 +74,9 @@ bool ever_passed(CUstream (*first)(), CUstream (*second)(), unsigned int seeds) 
         start(adversarial(seed));
         const CUstream a = first(), b = second();
         RunOrder order;
-        REQUIRE(order.launch(a, 1) == CUDA_SUCCESS);
-        REQUIRE(order.launch(b, 2) == CUDA_SUCCESS);
-        REQUIRE(cushim::driver().cuLaunchHostFunc(b, RunOrder::note, order.entry(3)) ==
-                CUDA_SUCCESS);
+        REQUIRE(order.launch(a, 1) == good);
+        REQUIRE(order.launch(b, 2) == good);
+        REQUIRE(d.cuLaunchHostFunc(b, RunOrder::note, order.entry(3)) == good);
         sim_control().drain();
         const auto ran = order.ran();
         REQUIRE(ran.size() == 3);
@@ -108,8 +98,8 @@ CUstream per_thread() {
 CUstream blocking() {
     return make_stream(CU_STREAM_DEFAULT);
 }
-CUstream non_blocking() {
-    return make_stream(CU_STREAM_NON_BLOCKING);
+CUstream independent() {
+    return make_stream(non_blocking);
 }
 
 } // namespace
@@ -129,14 +119,14 @@ TEST_CASE("the legacy stream waits for blocking streams, and they for it, and no
         {"per-thread, legacy", per_thread, legacy, true},
         {"legacy, per-thread", legacy, per_thread, true},
         {"per-thread, per-thread", per_thread, per_thread, true},
-        {"non-blocking, legacy", non_blocking, legacy, false},
-        {"legacy, non-blocking", legacy, non_blocking, false},
+        {"non-blocking, legacy", independent, legacy, false},
+        {"legacy, non-blocking", legacy, independent, false},
         {"blocking, blocking", blocking, blocking, false},
         {"blocking, per-thread", blocking, per_thread, false},
         {"per-thread, blocking", per_thread, blocking, false},
-        {"blocking, non-blocking", blocking, non_blocking, false},
-        {"non-blocking, non-blocking", non_blocking, non_blocking, false},
-        {"non-blocking, per-thread", non_blocking, per_thread, false},
+        {"blocking, non-blocking", blocking, independent, false},
+        {"non-blocking, non-blocking", independent, independent, false},
+        {"non-blocking, per-thread", independent, per_thread, false},
     };
     for (const Rule &rule : rules) {
         INFO(rule.name);
@@ -144,143 +134,131 @@ TEST_CASE("the legacy stream waits for blocking streams, and they for it, and no
     }
 }
 
-TEST_CASE("an event of the legacy stream comes after all blocking streams", "[engine]") {
-    const auto &d = cushim::driver();
+TEST_CASE("an event of the legacy stream comes after all blocking streams") {
     bool missed = false;
     for (unsigned int seed = 1; seed <= 40; ++seed) {
         start(adversarial(seed));
         RunOrder order;
-        const CUstream one = make_stream(), two = make_stream(),
-                       other = make_stream(CU_STREAM_NON_BLOCKING);
-        const CUevent event = make_event();
-        REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
-        REQUIRE(order.launch(two, 2) == CUDA_SUCCESS);
-        REQUIRE(order.launch(other, 3) == CUDA_SUCCESS);
-        REQUIRE(d.cuEventRecord(event, nullptr) == CUDA_SUCCESS);
-        REQUIRE(d.cuEventSynchronize(event) == CUDA_SUCCESS);
+        const Stream one, two, other(non_blocking);
+        const Event event;
+        REQUIRE(order.launch(one, 1) == good);
+        REQUIRE(order.launch(two, 2) == good);
+        REQUIRE(order.launch(other, 3) == good);
+        REQUIRE(d.cuEventRecord(event, nullptr) == good);
+        REQUIRE(d.cuEventSynchronize(event) == good);
         CHECK(order.has(1));
         CHECK(order.has(2));
         missed = missed || !order.has(3);
-        REQUIRE(d.cuCtxSynchronize() == CUDA_SUCCESS);
+        REQUIRE(d.cuCtxSynchronize() == good);
         CHECK(order.has(3));
-        destroy(event);
-        destroy(one);
-        destroy(two);
-        destroy(other);
     }
     CHECK(missed);
 }
 
-TEST_CASE("waiting for the legacy stream waits for blocking streams", "[engine]") {
+TEST_CASE("waiting for the legacy stream waits for blocking streams") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
-    const CUstream stream = make_stream();
-    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
-    CHECK(cushim::driver().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    const Stream stream;
+    REQUIRE(order.launch(stream, 1) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == good);
     CHECK(order.has(1));
-    destroy(stream);
 }
 
-TEST_CASE("contexts do not wait for each other's legacy streams", "[engine]") {
-    const auto &d = cushim::driver();
+TEST_CASE("contexts do not wait for each other's legacy streams") {
     bool passed = false;
     for (unsigned int seed = 1; seed <= 20; ++seed) {
         start("devices=2;" + adversarial(seed));
         RunOrder order;
         CUcontext first = nullptr, second = nullptr;
-        REQUIRE(d.cuCtxGetCurrent(&first) == CUDA_SUCCESS);
-        REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
-        REQUIRE(order.launch(nullptr, 1) == CUDA_SUCCESS);
-        REQUIRE(d.cuCtxSetCurrent(second) == CUDA_SUCCESS);
-        REQUIRE(order.launch(nullptr, 2) == CUDA_SUCCESS);
-        REQUIRE(d.cuCtxSynchronize() == CUDA_SUCCESS);
+        REQUIRE(d.cuCtxGetCurrent(&first) == good);
+        REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
+        REQUIRE(order.launch(nullptr, 1) == good);
+        REQUIRE(d.cuCtxSetCurrent(second) == good);
+        REQUIRE(order.launch(nullptr, 2) == good);
+        REQUIRE(d.cuCtxSynchronize() == good);
         CHECK(order.has(2));
         passed = passed || !order.has(1);
-        REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
-        REQUIRE(d.cuCtxSynchronize() == CUDA_SUCCESS);
+        REQUIRE(d.cuCtxSetCurrent(first) == good);
+        REQUIRE(d.cuCtxSynchronize() == good);
         CHECK(order.has(1));
-        CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+        CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     }
     CHECK(passed);
 }
 
-TEST_CASE("streams of different devices wait for each other's events", "[engine]") {
+TEST_CASE("streams of different devices wait for each other's events") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
-    const auto &d = cushim::driver();
     RunOrder order;
     CUcontext first = nullptr, second = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == CUDA_SUCCESS);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxGetCurrent(&first) == good);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
     const CUstream one = make_stream();
     const CUevent event = make_event();
-    REQUIRE(d.cuCtxSetCurrent(second) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(second) == good);
     const CUstream two = make_stream();
-    REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
-    REQUIRE(d.cuEventRecord(event, one) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWaitEvent(two, event, 0) == CUDA_SUCCESS);
-    REQUIRE(order.launch(two, 2) == CUDA_SUCCESS);
-    CHECK(d.cuStreamSynchronize(two) == CUDA_SUCCESS);
+    REQUIRE(order.launch(one, 1) == good);
+    REQUIRE(d.cuEventRecord(event, one) == good);
+    REQUIRE(d.cuStreamWaitEvent(two, event, 0) == good);
+    REQUIRE(order.launch(two, 2) == good);
+    CHECK(d.cuStreamSynchronize(two) == good);
     CHECK(order.ran() == std::vector{1, 2});
     destroy(two);
     destroy(one);
     destroy(event);
-    REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
 }
 
-TEST_CASE("a stream can be destroyed while it works", "[engine]") {
+TEST_CASE("a stream can be destroyed while it works") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const auto &d = cushim::driver();
     RunOrder order;
-    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING), other = make_stream();
+    const CUstream stream = make_stream(non_blocking), other = make_stream();
     const CUevent event = make_event();
     for (int i = 0; i < 10; ++i) {
-        REQUIRE(order.launch(stream, i) == CUDA_SUCCESS);
+        REQUIRE(order.launch(stream, i) == good);
     }
-    REQUIRE(d.cuEventRecord(event, stream) == CUDA_SUCCESS);
+    REQUIRE(d.cuEventRecord(event, stream) == good);
     destroy(stream);
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed stream");
     CHECK(leaks().size() == 2); // the event and the other stream
-    REQUIRE(d.cuStreamWaitEvent(other, event, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitEvent(other, event, 0) == good);
     destroy(event); // it is waited for
-    REQUIRE(order.launch(other, 10) == CUDA_SUCCESS);
-    CHECK(d.cuStreamSynchronize(other) == CUDA_SUCCESS);
+    REQUIRE(order.launch(other, 10) == good);
+    CHECK(d.cuStreamSynchronize(other) == good);
     CHECK(order.ran() == std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
     destroy(other);
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("the context waits for the work of destroyed streams", "[engine]") {
+TEST_CASE("the context waits for the work of destroyed streams") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const CUstream stream = make_stream();
-    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
+    REQUIRE(order.launch(stream, 1) == good);
     destroy(stream);
-    CHECK(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == good);
     CHECK(order.has(1));
 }
 
-TEST_CASE("the end of a context runs its work first", "[engine]") {
+TEST_CASE("the end of a context runs its work first") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const CUstream stream = make_stream();
-    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
-    REQUIRE(order.launch(nullptr, 2) == CUDA_SUCCESS);
-    CHECK(cushim::driver().cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    REQUIRE(order.launch(stream, 1) == good);
+    REQUIRE(order.launch(nullptr, 2) == good);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(order.ran() == std::vector{1, 2});
 }
 
-TEST_CASE("a reset drops what is queued", "[engine]") {
+TEST_CASE("a reset drops what is queued") {
     start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=immediate", "mode=threaded"));
-    const auto &d = cushim::driver();
     RunOrder order;
     PinnedWord word;
     const CUstream stream = make_stream();
-    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
     for (int i = 0; i < 1000; ++i) {
-        REQUIRE(order.launch(stream, i) == CUDA_SUCCESS);
+        REQUIRE(order.launch(stream, i) == good);
     }
     destroy(stream);
     sim_control().reset();
@@ -288,17 +266,15 @@ TEST_CASE("a reset drops what is queued", "[engine]") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("long queues need neither a deep stack nor much time", "[engine]") {
+TEST_CASE("long queues need neither a deep stack nor much time") {
     start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=threaded", "mode=immediate"));
-    const auto &d = cushim::driver();
     PinnedWord word;
     const CUstream one = make_stream(), two = make_stream();
-    REQUIRE(d.cuStreamWaitValue32_v2(one, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(one, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
     const CUevent event = make_event();
     for (int i = 0; i < 4000; ++i) {
-        REQUIRE(d.cuEventRecord(event, i % 2 != 0 ? one : two) == CUDA_SUCCESS);
-        REQUIRE(d.cuStreamWaitEvent(i % 2 != 0 ? two : one, event, 0) == CUDA_SUCCESS);
+        REQUIRE(d.cuEventRecord(event, i % 2 != 0 ? one : two) == good);
+        REQUIRE(d.cuStreamWaitEvent(i % 2 != 0 ? two : one, event, 0) == good);
     }
     const bool dropped = GENERATE(true, false);
     if (dropped) {
@@ -306,10 +282,9 @@ TEST_CASE("long queues need neither a deep stack nor much time", "[engine]") {
         return;
     }
     word.value->store(1);
-    CHECK(d.cuEventSynchronize(event) == CUDA_SUCCESS);
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuEventSynchronize(event) == good);
+    CHECK(d.cuCtxSynchronize() == good);
     destroy(event);
     destroy(one);
     destroy(two);
-    word.free();
 }

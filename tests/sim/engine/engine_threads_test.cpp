@@ -1,16 +1,10 @@
 // Streams that many threads use at once, and those that work at the same time.
 #include "run_order.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <string>
 #include <thread>
-#include <vector>
 
 #ifndef _WIN32
 #include <dlfcn.h>
@@ -18,41 +12,39 @@
 
 using namespace sim_test;
 
-TEST_CASE("many threads queue, wait and destroy at once", "[engine]") {
+TEST_CASE("many threads queue, wait and destroy at once") {
     start(GENERATE(as<std::string>{}, "mode=threaded", "mode=immediate", "mode=adversarial"));
-    const auto &d = cushim::driver();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    const CUcontext context = current();
     constexpr int threads = 8, rounds = 40;
     const CUevent shared = make_event();
-    const CUstream common = make_stream(CU_STREAM_NON_BLOCKING);
+    const CUstream common = make_stream(non_blocking);
     std::atomic<int> failures{0};
     RunOrder order;
     std::vector<std::thread> all;
     for (int thread = 0; thread < threads; ++thread) {
         all.emplace_back([&, thread] {
             const auto check = [&](bool good) { failures += good ? 0 : 1; };
-            check(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
+            check(d.cuCtxSetCurrent(context) == good);
             for (int round = 0; round < rounds; ++round) {
                 CUstream stream = nullptr;
-                check(d.cuStreamCreate(&stream, round % 2) == CUDA_SUCCESS);
+                check(d.cuStreamCreate(&stream, round % 2) == good);
                 const int number = (thread * rounds + round) * 4;
-                check(order.launch(stream, number) == CUDA_SUCCESS);
-                check(d.cuStreamWaitEvent(stream, shared, 0) == CUDA_SUCCESS);
-                check(order.launch(stream, number + 1) == CUDA_SUCCESS);
-                check(order.launch(common, number + 2) == CUDA_SUCCESS);
-                check(d.cuEventRecord(shared, common) == CUDA_SUCCESS);
-                check(order.launch(CU_STREAM_PER_THREAD, number + 3) == CUDA_SUCCESS);
+                check(order.launch(stream, number) == good);
+                check(d.cuStreamWaitEvent(stream, shared, 0) == good);
+                check(order.launch(stream, number + 1) == good);
+                check(order.launch(common, number + 2) == good);
+                check(d.cuEventRecord(shared, common) == good);
+                check(order.launch(CU_STREAM_PER_THREAD, number + 3) == good);
                 if (round % 3 == 0) {
-                    check(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+                    check(d.cuStreamSynchronize(stream) == good);
                     check(order.has(number + 1));
                 }
                 const CUresult asked = d.cuEventQuery(shared);
-                check(asked == CUDA_SUCCESS || asked == CUDA_ERROR_NOT_READY);
-                check(d.cuStreamDestroy(stream) == CUDA_SUCCESS);
+                check(asked == good || asked == CUDA_ERROR_NOT_READY);
+                check(d.cuStreamDestroy(stream) == good);
             }
             if (thread % 2 == 0) {
-                check(d.cuCtxSynchronize() == CUDA_SUCCESS);
+                check(d.cuCtxSynchronize() == good);
             }
         });
     }
@@ -60,21 +52,21 @@ TEST_CASE("many threads queue, wait and destroy at once", "[engine]") {
         thread.join();
     }
     CHECK(failures == 0);
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == good);
     CHECK(order.ran().size() == threads * rounds * 4);
     destroy(shared);
     destroy(common);
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a reset ends workers that are busy", "[engine]") {
+TEST_CASE("a reset ends workers that are busy") {
     for (int round = 0; round < 20; ++round) {
         start("mode=threaded");
         RunOrder order;
         for (int i = 0; i < 4; ++i) {
             const CUstream stream = make_stream();
             for (int j = 0; j < 50; ++j) {
-                REQUIRE(order.launch(stream, j) == CUDA_SUCCESS);
+                REQUIRE(order.launch(stream, j) == good);
             }
         }
         sim_control().reset();
@@ -84,10 +76,9 @@ TEST_CASE("a reset ends workers that are busy", "[engine]") {
     }
 }
 
-TEST_CASE("threaded mode really runs streams at the same time", "[engine]") {
+TEST_CASE("threaded mode really runs streams at the same time") {
     start("mode=threaded");
-    const auto &d = cushim::driver();
-    const CUstream one = make_stream(), two = make_stream();
+    const Stream one, two;
     // Each waits for the other.
     static std::atomic<int> arrived;
     arrived = 0;
@@ -99,12 +90,10 @@ TEST_CASE("threaded mode really runs streams at the same time", "[engine]") {
         }
         ++arrived;
     };
-    REQUIRE(d.cuLaunchHostFunc(one, meet, nullptr) == CUDA_SUCCESS);
-    REQUIRE(d.cuLaunchHostFunc(two, meet, nullptr) == CUDA_SUCCESS);
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(one, meet, nullptr) == good);
+    REQUIRE(d.cuLaunchHostFunc(two, meet, nullptr) == good);
+    CHECK(d.cuCtxSynchronize() == good);
     CHECK(arrived == 4);
-    destroy(one);
-    destroy(two);
 }
 
 #ifndef _WIN32
@@ -119,7 +108,7 @@ Function *function(void *library, const char *name) {
 
 } // namespace
 
-TEST_CASE("a driver that has had threads stays loaded when it is closed", "[engine]") {
+TEST_CASE("a driver that has had threads stays loaded when it is closed") {
     const char *path = std::getenv("SIM_DRIVER_MISSING_ONE_NAME");
     REQUIRE(path != nullptr);
     void *const driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -129,15 +118,15 @@ TEST_CASE("a driver that has had threads stays loaded when it is closed", "[engi
     REQUIRE(control.configure("mode=threaded") == 0);
     CUcontext context = nullptr;
     CUstream stream = nullptr;
-    REQUIRE(function<CUresult(unsigned int)>(driver, "cuInit")(0) == CUDA_SUCCESS);
+    REQUIRE(function<CUresult(unsigned int)>(driver, "cuInit")(0) == good);
     REQUIRE(function<CUresult(CUcontext *, CUdevice)>(driver, "cuDevicePrimaryCtxRetain")(
-                &context, 0) == CUDA_SUCCESS);
-    REQUIRE(function<CUresult(CUcontext)>(driver, "cuCtxSetCurrent")(context) == CUDA_SUCCESS);
+                &context, 0) == good);
+    REQUIRE(function<CUresult(CUcontext)>(driver, "cuCtxSetCurrent")(context) == good);
     REQUIRE(function<CUresult(CUstream *, unsigned int)>(driver, "cuStreamCreate")(&stream, 0) ==
-            CUDA_SUCCESS);
+            good);
     REQUIRE(function<CUresult(CUstream, CUhostFn, void *)>(driver, "cuLaunchHostFunc")(
-                stream, [](void *) {}, nullptr) == CUDA_SUCCESS);
-    REQUIRE(function<CUresult(CUstream)>(driver, "cuStreamSynchronize")(stream) == CUDA_SUCCESS);
+                stream, [](void *) {}, nullptr) == good);
+    REQUIRE(function<CUresult(CUstream)>(driver, "cuStreamSynchronize")(stream) == good);
     control.reset(); // the thread may be on its way back through the library's code still
     REQUIRE(dlclose(driver) == 0);
     CHECK(dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != nullptr);

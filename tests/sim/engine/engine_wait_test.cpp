@@ -2,72 +2,55 @@
 // goes on when nobody waits.
 #include "pinned_word.hpp"
 #include "run_order.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
-TEST_CASE("work behind a wait for a value goes on when the host writes it", "[engine]") {
+TEST_CASE("work behind a wait for a value goes on when the host writes it") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const auto &d = cushim::driver();
     RunOrder order;
     PinnedWord word;
-    const CUstream stream = make_stream();
-    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
-            CUDA_SUCCESS);
-    REQUIRE(order.launch(stream, 1) == CUDA_SUCCESS);
+    const Stream stream;
+    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(order.launch(stream, 1) == good);
     CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
     CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
     std::thread writer([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         word.value->store(7);
     });
-    CHECK(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(order.has(1));
     writer.join();
-    destroy(stream);
-    word.free();
 }
 
-TEST_CASE("work behind a wait for a value goes on when another stream writes it", "[engine]") {
+TEST_CASE("work behind a wait for a value goes on when another stream writes it") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const auto &d = cushim::driver();
     RunOrder order;
     PinnedWord word;
-    const CUstream waits = make_stream(), writes = make_stream(CU_STREAM_NON_BLOCKING);
-    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
-            CUDA_SUCCESS);
-    REQUIRE(order.launch(waits, 2) == CUDA_SUCCESS);
-    REQUIRE(order.launch(writes, 1) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWriteValue32_v2(writes, word.address, 7, 0) == CUDA_SUCCESS);
-    CHECK(d.cuStreamSynchronize(waits) == CUDA_SUCCESS);
+    const Stream waits, writes(non_blocking);
+    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(order.launch(waits, 2) == good);
+    REQUIRE(order.launch(writes, 1) == good);
+    REQUIRE(d.cuStreamWriteValue32_v2(writes, word.address, 7, 0) == good);
+    CHECK(d.cuStreamSynchronize(waits) == good);
     CHECK(order.ran() == std::vector{1, 2});
-    destroy(waits);
-    destroy(writes);
-    word.free();
 }
 
-TEST_CASE("what nobody ever makes go on is a deadlock, with names", "[engine]") {
+TEST_CASE("what nobody ever makes go on is a deadlock, with names") {
     start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
-    const auto &d = cushim::driver();
     RunOrder order;
     PinnedWord word;
     const CUstream waits = make_stream(), other = make_stream();
     const CUevent event = make_event();
-    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) ==
-            CUDA_SUCCESS);
-    REQUIRE(d.cuEventRecord(event, waits) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWaitEvent(other, event, 0) == CUDA_SUCCESS);
-    REQUIRE(order.launch(other, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(d.cuEventRecord(event, waits) == good);
+    REQUIRE(d.cuStreamWaitEvent(other, event, 0) == good);
+    REQUIRE(order.launch(other, 1) == good);
     CHECK(d.cuStreamSynchronize(other) == CUDA_ERROR_LAUNCH_TIMEOUT);
     expect_misuse("deadlock: cuStreamSynchronize waits for cuStreamWaitValue32 (operation");
     CHECK(order.ran().empty());
@@ -75,60 +58,53 @@ TEST_CASE("what nobody ever makes go on is a deadlock, with names", "[engine]") 
     CHECK(d.cuStreamDestroy(waits) == CUDA_ERROR_LAUNCH_TIMEOUT);     // and are gone
     CHECK(d.cuStreamDestroy(other) == CUDA_ERROR_LAUNCH_TIMEOUT);
     CHECK(d.cuEventDestroy(event) == CUDA_ERROR_LAUNCH_TIMEOUT);
-    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("two streams that wait for each other's values are a deadlock", "[engine]") {
+TEST_CASE("two streams that wait for each other's values are a deadlock") {
     start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
-    const auto &d = cushim::driver();
     PinnedWord a, b;
     const CUstream one = make_stream(), two = make_stream();
-    REQUIRE(d.cuStreamWaitValue32_v2(one, a.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWriteValue32_v2(one, b.address, 1, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWaitValue32_v2(two, b.address, 1, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
-    REQUIRE(d.cuStreamWriteValue32_v2(two, a.address, 1, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(one, a.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(d.cuStreamWriteValue32_v2(one, b.address, 1, 0) == good);
+    REQUIRE(d.cuStreamWaitValue32_v2(two, b.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(d.cuStreamWriteValue32_v2(two, a.address, 1, 0) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_TIMEOUT);
     expect_misuse("deadlock: cuCtxSynchronize waits for cuStreamWaitValue32");
     sim_control().reset();
 }
 
-TEST_CASE("drain runs what can run, and counts the rest", "[engine]") {
+TEST_CASE("drain runs what can run, and counts the rest") {
     start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=threaded", "mode=immediate"));
-    const auto &d = cushim::driver();
     RunOrder order;
     PinnedWord word;
-    const CUstream one = make_stream(), two = make_stream();
+    const Stream one, two;
     for (int i = 0; i < 50; ++i) {
-        REQUIRE(order.launch(one, i) == CUDA_SUCCESS);
+        REQUIRE(order.launch(one, i) == good);
     }
-    REQUIRE(d.cuStreamWaitValue32_v2(two, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) ==
-            CUDA_SUCCESS);
-    REQUIRE(order.launch(two, 50) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamWaitValue32_v2(two, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(order.launch(two, 50) == good);
     CHECK(sim_control().drain() == 2);
     CHECK(order.ran().size() == 50);
     word.value->store(1);
     CHECK(sim_control().drain() == 0);
     CHECK(order.ran().size() == 51);
-    destroy(one);
-    destroy(two);
-    word.free();
 }
 
-TEST_CASE("the mode can change while work is queued", "[engine]") {
+TEST_CASE("the mode can change while work is queued") {
     start("mode=adversarial");
     const std::string mode = GENERATE("mode=immediate", "mode=threaded");
     RunOrder order;
-    const CUstream one = make_stream();
-    REQUIRE(order.launch(one, 1) == CUDA_SUCCESS);
+    const Stream one;
+    REQUIRE(order.launch(one, 1) == good);
     configure(mode);
-    CHECK(cushim::driver().cuStreamSynchronize(one) == CUDA_SUCCESS);
-    REQUIRE(order.launch(one, 2) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(one) == good);
+    REQUIRE(order.launch(one, 2) == good);
     configure("mode=adversarial");
-    REQUIRE(order.launch(one, 3) == CUDA_SUCCESS);
+    REQUIRE(order.launch(one, 3) == good);
     configure(mode);
-    CHECK(cushim::driver().cuStreamSynchronize(one) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(one) == good);
     CHECK(order.ran() == std::vector{1, 2, 3});
-    destroy(one);
 }
 
 // --- When nobody waits
@@ -155,21 +131,18 @@ struct Bell {
 
 } // namespace
 
-TEST_CASE("a program can wait for a host function without calling CUDA", "[engine]") {
+TEST_CASE("a program can wait for a host function without calling CUDA") {
     start("stall=100;" + GENERATE_COPY(from_range(all_modes())));
     Bell bell;
     PinnedWord word;
-    const CUstream stream = make_stream();
+    const Stream stream;
     if (GENERATE(false, true)) {
-        REQUIRE(cushim::driver().cuStreamWaitValue32_v2(stream, word.address, 1,
-                                                        CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+        REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
         word.value->store(1);
     }
-    REQUIRE(cushim::driver().cuLaunchHostFunc(stream, Bell::press, &bell) == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(stream, Bell::press, &bell) == good);
     CHECK(bell.wait());
-    CHECK(cushim::driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
-    destroy(stream);
-    word.free();
+    CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
 namespace {
@@ -186,17 +159,17 @@ std::vector<std::string> notes() {
 
 } // namespace
 
-TEST_CASE("what ran by itself is noted, and nothing else is", "[engine]") {
+TEST_CASE("what ran by itself is noted, and nothing else is") {
     start("stall=100;mode=adversarial");
     RunOrder order;
     Bell bell;
-    REQUIRE(order.launch(nullptr, 1) == CUDA_SUCCESS);
-    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    REQUIRE(order.launch(nullptr, 1) == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
     CHECK(notes().empty());
-    REQUIRE(order.launch(nullptr, 2) == CUDA_SUCCESS);
-    REQUIRE(cushim::driver().cuLaunchHostFunc(nullptr, Bell::press, &bell) == CUDA_SUCCESS);
+    REQUIRE(order.launch(nullptr, 2) == good);
+    REQUIRE(d.cuLaunchHostFunc(nullptr, Bell::press, &bell) == good);
     CHECK(bell.wait());
-    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSynchronize() == good);
     REQUIRE(notes().size() == 1);
     CHECK(notes().front().find("for 100 ms, so 2 operations") != std::string::npos);
     CHECK(misuses().empty());
@@ -204,13 +177,13 @@ TEST_CASE("what ran by itself is noted, and nothing else is", "[engine]") {
     CHECK(notes().empty());
 }
 
-TEST_CASE("nothing runs by itself where that is switched off", "[engine]") {
+TEST_CASE("nothing runs by itself where that is switched off") {
     start("stall=0;mode=adversarial");
     RunOrder order;
-    REQUIRE(order.launch(nullptr, 1) == CUDA_SUCCESS);
+    REQUIRE(order.launch(nullptr, 1) == good);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     CHECK(order.ran().empty());
-    CHECK(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuCtxSynchronize() == good);
     CHECK(order.has(1));
 }
 
@@ -219,17 +192,15 @@ TEST_CASE("a host function that waits for work of another stream is noted where 
     start("mode=adversarial;stall=200;patience=100");
     static std::atomic<bool> other_ran, let_go;
     other_ran = let_go = false;
-    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
-                   other = make_stream(CU_STREAM_NON_BLOCKING);
-    const auto &d = cushim::driver();
+    const Stream one(non_blocking), other(non_blocking);
     const auto wait = [](void *) {
         while (!other_ran && !let_go) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     };
-    REQUIRE(d.cuLaunchHostFunc(one, wait, nullptr) == CUDA_SUCCESS);
+    REQUIRE(d.cuLaunchHostFunc(one, wait, nullptr) == good);
     REQUIRE(d.cuLaunchHostFunc(
-                other, [](void *) { other_ran = true; }, nullptr) == CUDA_SUCCESS);
+                other, [](void *) { other_ran = true; }, nullptr) == good);
     std::string told;
     std::thread watcher([&] {
         for (int i = 0; i < 5000 && notes().empty(); ++i) {
@@ -238,12 +209,10 @@ TEST_CASE("a host function that waits for work of another stream is noted where 
         told = notes().empty() ? "" : notes().front();
         let_go = true;
     });
-    CHECK(d.cuStreamSynchronize(one) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(one) == good);
     watcher.join();
     CHECK(told.find("cuLaunchHostFunc (operation 1) in stream ") == 0);
     CHECK(told.find(" has run for 100 ms") != std::string::npos);
-    CHECK(d.cuStreamSynchronize(other) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(other) == good);
     CHECK(notes().size() == 1); // once
-    destroy(one);
-    destroy(other);
 }

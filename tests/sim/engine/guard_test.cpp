@@ -1,9 +1,7 @@
 // Bytes that a kernel writes beside an allocation, before its beginning and past its end.
 #include "memory_tools.hpp"
 
-#include <cstddef>
 #include <utility>
-#include <vector>
 
 using namespace sim_test;
 
@@ -29,7 +27,7 @@ bool is_reported(std::size_t size, std::ptrdiff_t offset, const char *text) {
 
 } // namespace
 
-TEST_CASE("every byte around a small allocation is guarded", "[guard]") {
+TEST_CASE("every byte around a small allocation is guarded") {
     start();
     for (const std::ptrdiff_t offset : {-1, -2, -100, -150, -200, -256}) {
         INFO(offset);
@@ -46,7 +44,7 @@ TEST_CASE("every byte around a small allocation is guarded", "[guard]") {
     }
 }
 
-TEST_CASE("big allocations are guarded on both sides", "[guard]") {
+TEST_CASE("big allocations are guarded on both sides") {
     start();
     for (const std::size_t size : {4 * KiB, 64 * KiB, MiB, 20 * MiB}) {
         INFO(size);
@@ -58,7 +56,7 @@ TEST_CASE("big allocations are guarded on both sides", "[guard]") {
     }
 }
 
-TEST_CASE("the rest of a page of host memory is guarded", "[guard]") {
+TEST_CASE("the rest of a page of host memory is guarded") {
     start();
     auto *pinned = static_cast<unsigned char *>(allocate_pinned(100));
     pinned[4095] ^= 1;
@@ -66,17 +64,17 @@ TEST_CASE("the rest of a page of host memory is guarded", "[guard]") {
     expect_misuse("past the end of pinned host memory");
 }
 
-TEST_CASE("allocations of many sizes do not touch each other's guards", "[guard]") {
+TEST_CASE("allocations of many sizes do not touch each other's guards") {
     start();
     std::vector<std::pair<CUdeviceptr, std::size_t>> all;
     for (std::size_t size = 1; size < 3 * MiB; size += size / 3 + 1) {
         all.emplace_back(allocate(size), size);
-        REQUIRE(cu.cuMemsetD8(all.back().first, 0xff, size) == good);
+        REQUIRE(d.cuMemsetD8(all.back().first, 0xff, size) == good);
     }
     for (std::size_t i = 0; i < all.size(); i += 2) {
         release(all[i].first);
         all[i].first = allocate(all[i].second);
-        REQUIRE(cu.cuMemsetD8(all[i].first, 0xff, all[i].second) == good);
+        REQUIRE(d.cuMemsetD8(all[i].first, 0xff, all[i].second) == good);
     }
     for (const auto &[address, size] : all) {
         release(address);

@@ -1,23 +1,26 @@
 // A word of pinned memory that streams wait for and write.
 #pragma once
 
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <atomic>
-#include <cstdint>
 
 namespace sim_test {
 
 struct PinnedWord {
     PinnedWord() {
-        void *memory = nullptr;
-        REQUIRE(cushim::driver().cuMemHostAlloc(&memory, 4, 0) == CUDA_SUCCESS);
+        void *memory = allocate_pinned(4, 0);
         value = static_cast<std::atomic<std::uint32_t> *>(memory);
-        REQUIRE(cushim::driver().cuMemHostGetDevicePointer(&address, memory, 0) == CUDA_SUCCESS);
+        REQUIRE(d.cuMemHostGetDevicePointer(&address, memory, 0) == good);
     }
-    void free() { CHECK(cushim::driver().cuMemFreeHost(value) == CUDA_SUCCESS); }
+    ~PinnedWord() {
+        if (sim_control().view(address, 1) != nullptr) { // not freed, nor gone with its context
+            free();
+        }
+    }
+    PinnedWord(const PinnedWord &) = delete;
+    PinnedWord &operator=(const PinnedWord &) = delete;
+    void free() { CHECK(d.cuMemFreeHost(value) == good); }
 
     std::atomic<std::uint32_t> *value = nullptr;
     CUdeviceptr address = 0;

@@ -1,113 +1,108 @@
 // Stream capture: how streams take part in one, what is forbidden meanwhile, and what invalidates it.
 #include "capture_tools.hpp"
 
-#include <catch2/generators/catch_generators_range.hpp>
-
 #include <functional>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
-TEST_CASE("streams fork and join by events", "[capture_rules]") {
+TEST_CASE("streams fork and join by events") {
     start(GENERATE_COPY(from_range(all_modes())));
     TwoStreams s;
     RunOrder order;
-    REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
-    CHECK(order.launch(s.one, 1) == CUDA_SUCCESS);
-    CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
-    CHECK(order.launch(s.one, 2) == CUDA_SUCCESS);
-    CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(s.one) == good);
+    CHECK(order.launch(s.one, 1) == good);
+    CHECK(d.cuEventRecord(s.event, s.one) == good);
+    CHECK(order.launch(s.one, 2) == good);
+    CHECK(d.cuStreamWaitEvent(s.two, s.event, 0) == good);
     CHECK(is_active(s.two));
-    CHECK(order.launch(s.two, 3) == CUDA_SUCCESS);
-    CHECK(d().cuEventRecord(s.event, s.two) == CUDA_SUCCESS);
-    CHECK(d().cuStreamWaitEvent(s.one, s.event, 0) == CUDA_SUCCESS);
-    CHECK(order.launch(s.one, 4) == CUDA_SUCCESS);
-    const CUgraph graph = end_capture(s.one);
+    CHECK(order.launch(s.two, 3) == good);
+    CHECK(d.cuEventRecord(s.event, s.two) == good);
+    CHECK(d.cuStreamWaitEvent(s.one, s.event, 0) == good);
+    CHECK(order.launch(s.one, 4) == good);
+    const Graph graph(end_capture(s.one));
     CHECK(status_of(s.two) == CU_STREAM_CAPTURE_STATUS_NONE);
     const Nodes nodes = nodes_of(graph);
     REQUIRE(nodes.size() == 4);
     CHECK(dependencies_of(nodes[1]) == Nodes{nodes[0]});
     CHECK(dependencies_of(nodes[2]) == Nodes{nodes[0]});
     CHECK(dependencies_of(nodes[3]) == Nodes{nodes[1], nodes[2]});
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     run(exec, s.one);
     CHECK((order.ran().front() == 1 && order.ran().back() == 4));
-    destroy(exec);
-    destroy(graph);
 }
 
-TEST_CASE("work of a fork that is not joined ends in nothing", "[capture_rules]") {
+TEST_CASE("work of a fork that is not joined ends in nothing") {
     start();
     TwoStreams s;
     RunOrder order;
-    REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
-    CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
-    CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_SUCCESS);
-    CHECK(order.launch(s.two, 1) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(s.one) == good);
+    CHECK(d.cuEventRecord(s.event, s.one) == good);
+    CHECK(d.cuStreamWaitEvent(s.two, s.event, 0) == good);
+    CHECK(order.launch(s.two, 1) == good);
     CHECK(failed_end(s.one) == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
     CHECK(status_of(s.one) == CU_STREAM_CAPTURE_STATUS_NONE);
     CHECK(status_of(s.two) == CU_STREAM_CAPTURE_STATUS_NONE);
     CHECK(leaks().size() == 3); // no graph among them
 }
 
-TEST_CASE("captures of their own do not meet", "[capture_rules]") {
+TEST_CASE("captures of their own do not meet") {
     start();
     TwoStreams s;
     RunOrder order;
     SECTION("a merge") {
-        REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
-        REQUIRE(begin_capture(s.two) == CUDA_SUCCESS);
-        CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
-        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_ERROR_STREAM_CAPTURE_MERGE);
+        REQUIRE(begin_capture(s.one) == good);
+        REQUIRE(begin_capture(s.two) == good);
+        CHECK(d.cuEventRecord(s.event, s.one) == good);
+        CHECK(d.cuStreamWaitEvent(s.two, s.event, 0) == CUDA_ERROR_STREAM_CAPTURE_MERGE);
         end_invalidated(s.one);
         end_invalidated(s.two);
     }
     SECTION("a wait for work of before") {
-        CHECK(order.launch(s.two, 1) == CUDA_SUCCESS);
-        CHECK(d().cuEventRecord(s.event, s.two) == CUDA_SUCCESS);
-        REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
-        CHECK(d().cuStreamWaitEvent(s.one, s.event, 0) == CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+        CHECK(order.launch(s.two, 1) == good);
+        CHECK(d.cuEventRecord(s.event, s.two) == good);
+        REQUIRE(begin_capture(s.one) == good);
+        CHECK(d.cuStreamWaitEvent(s.one, s.event, 0) == CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
         end_invalidated(s.one);
-        CHECK(d().cuStreamSynchronize(s.two) == CUDA_SUCCESS);
+        CHECK(d.cuStreamSynchronize(s.two) == good);
     }
     SECTION("an event of a capture that is over") {
-        REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
-        CHECK(order.launch(s.one, 1) == CUDA_SUCCESS);
-        CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
+        REQUIRE(begin_capture(s.one) == good);
+        CHECK(order.launch(s.one, 1) == good);
+        CHECK(d.cuEventRecord(s.event, s.one) == good);
         destroy(end_capture(s.one));
-        CHECK(d().cuEventQuery(s.event) == CUDA_ERROR_INVALID_VALUE);
-        CHECK(d().cuEventSynchronize(s.event) == CUDA_ERROR_INVALID_VALUE);
-        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_ERROR_INVALID_VALUE);
-        REQUIRE(begin_capture(s.two) == CUDA_SUCCESS);
-        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuEventQuery(s.event) == invalid);
+        CHECK(d.cuEventSynchronize(s.event) == invalid);
+        CHECK(d.cuStreamWaitEvent(s.two, s.event, 0) == invalid);
+        REQUIRE(begin_capture(s.two) == good);
+        CHECK(d.cuStreamWaitEvent(s.two, s.event, 0) == invalid);
         end_invalidated(s.two);
         // Recorded anew, it is as any other.
-        CHECK(d().cuEventRecord(s.event, s.one) == CUDA_SUCCESS);
-        CHECK(d().cuEventSynchronize(s.event) == CUDA_SUCCESS);
-        CHECK(d().cuStreamWaitEvent(s.two, s.event, 0) == CUDA_SUCCESS);
+        CHECK(d.cuEventRecord(s.event, s.one) == good);
+        CHECK(d.cuEventSynchronize(s.event) == good);
+        CHECK(d.cuStreamWaitEvent(s.two, s.event, 0) == good);
     }
 }
 
-TEST_CASE("the modes decide whose unsafe calls are refused", "[capture_rules]") {
+TEST_CASE("the modes decide whose unsafe calls are refused") {
     start();
-    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+    const Stream stream(non_blocking);
     const CUcontext context = current();
     // What another thread, in its mode, is told while this one captures in its own.
     const auto answer = [&](CUstreamCaptureMode capture, CUstreamCaptureMode interaction) {
-        REQUIRE(begin_capture(stream, capture) == CUDA_SUCCESS);
+        REQUIRE(begin_capture(stream, capture) == good);
         CUresult status = CUDA_ERROR_UNKNOWN;
         std::thread([&] {
-            cushim::driver().cuCtxSetCurrent(context);
+            d.cuCtxSetCurrent(context);
             CUstreamCaptureMode mode = interaction;
-            cushim::driver().cuThreadExchangeStreamCaptureMode(&mode);
+            d.cuThreadExchangeStreamCaptureMode(&mode);
             CUdeviceptr address = 0;
-            status = cushim::driver().cuMemAlloc(&address, 64);
-            if (status == CUDA_SUCCESS) {
-                cushim::driver().cuMemFree(address);
+            status = d.cuMemAlloc(&address, 64);
+            if (status == good) {
+                d.cuMemFree(address);
             }
         }).join();
-        if (status == CUDA_SUCCESS) {
+        if (status == good) {
             destroy(end_capture(stream));
         } else {
             end_invalidated(stream);
@@ -116,238 +111,227 @@ TEST_CASE("the modes decide whose unsafe calls are refused", "[capture_rules]") 
     };
     constexpr CUresult unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     CHECK(answer(global, global) == unsupported);
-    CHECK(answer(global, thread_local_) == CUDA_SUCCESS);
-    CHECK(answer(global, relaxed) == CUDA_SUCCESS);
-    CHECK(answer(thread_local_, global) == CUDA_SUCCESS);
-    CHECK(answer(relaxed, global) == CUDA_SUCCESS);
+    CHECK(answer(global, thread_local_) == good);
+    CHECK(answer(global, relaxed) == good);
+    CHECK(answer(thread_local_, global) == good);
+    CHECK(answer(relaxed, global) == good);
 
     // And the thread that captures.
     CUstreamCaptureMode mode = relaxed;
-    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
     CHECK(mode == global);
-    REQUIRE(begin_capture(stream, global) == CUDA_SUCCESS);
-    CHECK(unsafe_call() == CUDA_SUCCESS);
+    REQUIRE(begin_capture(stream, global) == good);
+    CHECK(unsafe_call() == good);
     mode = thread_local_;
-    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
     CHECK(mode == relaxed);
     CHECK(unsafe_call() == unsupported);
     end_invalidated(stream);
-    CHECK(d().cuThreadExchangeStreamCaptureMode(nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuThreadExchangeStreamCaptureMode(nullptr) == invalid);
     expect_misuse("cuThreadExchangeStreamCaptureMode of a null mode");
     mode = static_cast<CUstreamCaptureMode>(7); // no number is refused
-    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
     CHECK(mode == thread_local_);
     mode = thread_local_;
-    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
     CHECK(static_cast<int>(mode) == 7);
     mode = global;
-    CHECK(d().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
     CHECK(mode == thread_local_);
-    destroy(stream);
 }
 
 // Measured: recordings/h200-580.159.04-captures.txt.
-TEST_CASE("which calls are unsafe beside a capture", "[capture_rules]") {
+TEST_CASE("which calls are unsafe beside a capture") {
     start();
-    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
-    const CUstream other = make_stream(CU_STREAM_NON_BLOCKING);
-    const CUgraph graph = make_graph();
+    const Stream stream(non_blocking);
+    const Stream other(non_blocking);
+    const Graph graph;
     const CUgraphExec exec = instantiate(graph);
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
     CUmemoryPool pool = nullptr, second_pool = nullptr;
-    REQUIRE(d().cuMemPoolCreate(&pool, &properties) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemPoolCreate(&pool, &properties) == good);
     CUdeviceptr memory = 0, second = 0;
-    REQUIRE(d().cuMemAllocAsync(&memory, 64, other) == CUDA_SUCCESS);
-    REQUIRE(d().cuStreamSynchronize(other) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAllocAsync(&memory, 64, other) == good);
+    REQUIRE(d.cuStreamSynchronize(other) == good);
     const std::vector<std::function<CUresult()>> unsafe = {
-        [&] { return d().cuGraphExecDestroy(exec); },
-        [&] { return d().cuMemPoolCreate(&second_pool, &properties); },
-        [&] { return d().cuMemPoolTrimTo(pool, 0); },
-        [&] { return d().cuMemPoolDestroy(pool); },
-        [&] { return d().cuMemAllocAsync(&second, 64, other); },
-        [&] { return d().cuMemAllocFromPoolAsync(&second, 64, pool, other); },
-        [&] { return d().cuMemFreeAsync(memory, other); },
-        [&] { return d().cuStreamSynchronize(other); },
-        [&] { return d().cuStreamQuery(other); },
-        [&] { return d().cuCtxSynchronize(); },
+        [&] { return d.cuGraphExecDestroy(exec); },
+        [&] { return d.cuMemPoolCreate(&second_pool, &properties); },
+        [&] { return d.cuMemPoolTrimTo(pool, 0); },
+        [&] { return d.cuMemPoolDestroy(pool); },
+        [&] { return d.cuMemAllocAsync(&second, 64, other); },
+        [&] { return d.cuMemAllocFromPoolAsync(&second, 64, pool, other); },
+        [&] { return d.cuMemFreeAsync(memory, other); },
+        [&] { return d.cuStreamSynchronize(other); },
+        [&] { return d.cuStreamQuery(other); },
+        [&] { return d.cuCtxSynchronize(); },
     };
     for (const auto &call : unsafe) {
         for (const CUstreamCaptureMode mode : {global, thread_local_}) {
             INFO(&call - unsafe.data());
-            REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
+            REQUIRE(begin_capture(stream, mode) == good);
             CHECK(call() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
             end_invalidated(stream);
         }
     }
     const std::vector<std::function<CUresult()>> safe = {
-        [&] { return d().cuMemsetD8Async(memory, 1, 64, other); },
-        [&] { return d().cuGraphLaunch(exec, other); },
-        [&] { return d().cuGraphUpload(exec, other); },
+        [&] { return d.cuMemsetD8Async(memory, 1, 64, other); },
+        [&] { return d.cuGraphLaunch(exec, other); },
+        [&] { return d.cuGraphUpload(exec, other); },
         [&] {
             CUgraph clone = nullptr;
-            const CUresult status = d().cuGraphClone(&clone, graph);
-            return status == CUDA_SUCCESS ? d().cuGraphDestroy(clone) : status;
+            const CUresult status = d.cuGraphClone(&clone, graph);
+            return status == good ? d.cuGraphDestroy(clone) : status;
         },
         [&] {
             CUevent event = nullptr;
-            const CUresult status = d().cuEventCreate(&event, 0);
-            return status == CUDA_SUCCESS ? d().cuEventDestroy(event) : status;
+            const CUresult status = d.cuEventCreate(&event, 0);
+            return status == good ? d.cuEventDestroy(event) : status;
         },
         [&] {
             CUstream made = nullptr;
-            const CUresult status = d().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING);
-            return status == CUDA_SUCCESS ? d().cuStreamDestroy(made) : status;
+            const CUresult status = d.cuStreamCreate(&made, CU_STREAM_NON_BLOCKING);
+            return status == good ? d.cuStreamDestroy(made) : status;
         },
     };
     for (const auto &call : safe) {
         INFO(&call - safe.data());
-        REQUIRE(begin_capture(stream, global) == CUDA_SUCCESS);
-        CHECK(call() == CUDA_SUCCESS);
+        REQUIRE(begin_capture(stream, global) == good);
+        CHECK(call() == good);
         destroy(end_capture(stream));
     }
-    CHECK(d().cuStreamSynchronize(other) == CUDA_SUCCESS);
-    CHECK(d().cuMemFreeAsync(memory, other) == CUDA_SUCCESS);
-    CHECK(d().cuStreamSynchronize(other) == CUDA_SUCCESS);
-    CHECK(d().cuMemPoolDestroy(pool) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(other) == good);
+    CHECK(d.cuMemFreeAsync(memory, other) == good);
+    CHECK(d.cuStreamSynchronize(other) == good);
+    CHECK(d.cuMemPoolDestroy(pool) == good);
     destroy(exec);
-    destroy(graph);
-    destroy(stream);
-    destroy(other);
 }
 
-TEST_CASE("instantiation is an unsafe call", "[capture_rules]") {
+TEST_CASE("instantiation is an unsafe call") {
     start();
-    const CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
-    const CUgraph graph = make_graph();
+    const Stream stream(non_blocking);
+    const Graph graph;
     CUgraphExec exec = nullptr;
     const auto first_abi = [&] {
         using Function = CUresult(CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t);
         return entry<Function>("cuGraphInstantiate_v2")(&exec, graph, nullptr, nullptr, 0);
     };
     for (const CUstreamCaptureMode mode : {global, thread_local_}) {
-        REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
+        REQUIRE(begin_capture(stream, mode) == good);
         CHECK(try_instantiate(graph) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         end_invalidated(stream);
-        REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
+        REQUIRE(begin_capture(stream, mode) == good);
         CHECK(first_abi() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         end_invalidated(stream);
 #if CUDA_VERSION >= 12000
         CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
-        REQUIRE(begin_capture(stream, mode) == CUDA_SUCCESS);
-        CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &parameters) ==
+        REQUIRE(begin_capture(stream, mode) == good);
+        CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) ==
               CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_ERROR);
         end_invalidated(stream);
 #endif
     }
-    REQUIRE(begin_capture(stream, relaxed) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(stream, relaxed) == good);
     destroy(instantiate(graph));
     destroy(end_capture(stream));
-    destroy(graph);
-    destroy(stream);
 }
 
-TEST_CASE("a capture ends in the thread that began it, unless it is relaxed", "[capture_rules]") {
+TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
     start();
-    const CUstream stream = make_stream();
+    const Stream stream;
     CUgraph graph = nullptr;
-    CUresult status = CUDA_SUCCESS;
+    CUresult status = good;
     const auto end_elsewhere = [&] {
-        std::thread([&] { status = cushim::driver().cuStreamEndCapture(stream, &graph); }).join();
+        std::thread([&] { status = d.cuStreamEndCapture(stream, &graph); }).join();
     };
-    REQUIRE(begin_capture(stream, thread_local_) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(stream, thread_local_) == good);
     end_elsewhere();
     CHECK(status == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     CHECK(failed_end(stream) == CUDA_ERROR_ILLEGAL_STATE); // it has ended
-    REQUIRE(begin_capture(stream, relaxed) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(stream, relaxed) == good);
     end_elsewhere();
-    CHECK(status == CUDA_SUCCESS);
+    CHECK(status == good);
     destroy(graph);
-    destroy(stream);
 }
 
-TEST_CASE("to ask for the capture of what is no stream is a misuse", "[capture_rules]") {
+TEST_CASE("to ask for the capture of what is no stream is a misuse") {
     start();
     CUstreamCaptureStatus status{};
     // Measured elsewhere: a real driver crashes.
-    CHECK(d().cuStreamIsCapturing(garbage<CUstream>(), &status) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d.cuStreamIsCapturing(garbage<CUstream>(), &status) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is no handle of a stream (in cuStreamIsCapturing, call ");
     const CUstream ended = make_stream();
     destroy(ended);
-    CHECK(d().cuStreamIsCapturing(ended, &status) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d.cuStreamIsCapturing(ended, &status) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed stream");
 }
 
-TEST_CASE("the legacy stream cannot be used while a blocking stream captures", "[capture_rules]") {
+TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
     start();
-    const CUstream blocking = make_stream(), other = make_stream(CU_STREAM_NON_BLOCKING);
+    const Stream blocking, other(non_blocking);
     RunOrder order;
-    REQUIRE(begin_capture(blocking) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(blocking) == good);
     // To ask is allowed, and answered so.
     CUstreamCaptureStatus status{};
-    CHECK(d().cuStreamIsCapturing(nullptr, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CHECK(d.cuStreamIsCapturing(nullptr, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CHECK(is_active(blocking));
     CHECK(order.launch(nullptr, 1) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     end_invalidated(blocking);
-    REQUIRE(begin_capture(blocking) == CUDA_SUCCESS);
-    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    REQUIRE(begin_capture(blocking) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     end_invalidated(blocking);
     // A non-blocking one does not mind.
-    REQUIRE(begin_capture(other) == CUDA_SUCCESS);
-    CHECK(order.launch(nullptr, 2) == CUDA_SUCCESS);
-    CHECK(order.launch(other, 3) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(other) == good);
+    CHECK(order.launch(nullptr, 2) == good);
+    CHECK(order.launch(other, 3) == good);
     destroy(end_capture(other));
     CHECK(order.ran() == std::vector<int>{2});
     // The whole context is more than the legacy stream.
-    REQUIRE(begin_capture(other) == CUDA_SUCCESS);
-    CHECK(d().cuCtxSynchronize() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    REQUIRE(begin_capture(other) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     end_invalidated(other);
-    destroy(blocking);
-    destroy(other);
 }
 
-TEST_CASE("an invalidated capture takes no work", "[capture_rules]") {
+TEST_CASE("an invalidated capture takes no work") {
     start();
     TwoStreams s;
     RunOrder order;
-    REQUIRE(begin_capture(s.one) == CUDA_SUCCESS);
-    CHECK(d().cuStreamQuery(s.one) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    REQUIRE(begin_capture(s.one) == good);
+    CHECK(d.cuStreamQuery(s.one) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     CHECK(order.launch(s.one, 1) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    CHECK(d().cuEventRecord(s.event, s.one) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CHECK(d.cuEventRecord(s.event, s.one) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     end_invalidated(s.one);
-    CHECK(order.launch(s.one, 2) == CUDA_SUCCESS);
-    CHECK(d().cuStreamSynchronize(s.one) == CUDA_SUCCESS);
+    CHECK(order.launch(s.one, 2) == good);
+    CHECK(d.cuStreamSynchronize(s.one) == good);
     CHECK(order.ran() == std::vector<int>{2});
 }
 
-TEST_CASE("streams that die take their capture along", "[capture_rules]") {
+TEST_CASE("streams that die take their capture along") {
     start();
-    const CUstream one = make_stream(CU_STREAM_NON_BLOCKING),
-                   two = make_stream(CU_STREAM_NON_BLOCKING);
-    const CUevent event = make_event();
+    const CUstream two = make_stream(non_blocking);
+    const Stream one(non_blocking);
+    const Event event;
     RunOrder order;
-    REQUIRE(begin_capture(one) == CUDA_SUCCESS);
-    CHECK(d().cuEventRecord(event, one) == CUDA_SUCCESS);
-    CHECK(d().cuStreamWaitEvent(two, event, 0) == CUDA_SUCCESS);
-    CHECK(order.launch(two, 1) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(one) == good);
+    CHECK(d.cuEventRecord(event, one) == good);
+    CHECK(d.cuStreamWaitEvent(two, event, 0) == good);
+    CHECK(order.launch(two, 1) == good);
     destroy(two);
     end_invalidated(one);
     // A context that is destroyed in the middle leaves nothing that forbids calls.
     CUcontext first = current(), context = nullptr, popped = nullptr;
 #if CUDA_VERSION >= 13000
-    REQUIRE(d().cuCtxCreate(&context, nullptr, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&context, nullptr, 0, 0) == good);
 #else
-    REQUIRE(d().cuCtxCreate(&context, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&context, 0, 0) == good);
 #endif
     const CUstream lost = make_stream();
-    REQUIRE(begin_capture(lost, global) == CUDA_SUCCESS);
-    CHECK(d().cuCtxDestroy(context) == CUDA_SUCCESS);
+    REQUIRE(begin_capture(lost, global) == good);
+    CHECK(d.cuCtxDestroy(context) == good);
     static_cast<void>(popped);
-    REQUIRE(d().cuCtxSetCurrent(first) == CUDA_SUCCESS);
-    CHECK(unsafe_call() == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    CHECK(unsafe_call() == good);
     CHECK(leaks().size() == 2); // stream, event
-    destroy(one);
-    destroy(event);
 }

@@ -3,8 +3,6 @@
 
 #include "graph_tools.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
 namespace sim_test {
 
 inline constexpr auto global = CU_STREAM_CAPTURE_MODE_GLOBAL,
@@ -12,12 +10,12 @@ inline constexpr auto global = CU_STREAM_CAPTURE_MODE_GLOBAL,
                       relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 
 inline CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode = relaxed) {
-    return d().cuStreamBeginCapture(stream, mode);
+    return d.cuStreamBeginCapture(stream, mode);
 }
 
 inline CUstreamCaptureStatus status_of(CUstream stream) {
     CUstreamCaptureStatus status{};
-    REQUIRE(d().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamIsCapturing(stream, &status) == good);
     return status;
 }
 inline bool is_active(CUstream stream) {
@@ -29,15 +27,15 @@ inline bool is_invalidated(CUstream stream) {
 
 inline CUgraph end_capture(CUstream stream) {
     CUgraph graph = nullptr;
-    REQUIRE(d().cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
     REQUIRE(graph != nullptr);
     return graph;
 }
 // The status of an end that fails; checks that no graph comes of it.
 inline CUresult failed_end(CUstream stream) {
     CUgraph graph = garbage<CUgraph>();
-    const CUresult status = d().cuStreamEndCapture(stream, &graph);
-    CHECK((graph == nullptr) == (status != CUDA_SUCCESS));
+    const CUresult status = d.cuStreamEndCapture(stream, &graph);
+    CHECK((graph == nullptr) == (status != good));
     return status;
 }
 // Ends a capture that is invalidated.
@@ -50,16 +48,16 @@ inline void end_invalidated(CUstream stream) {
 // A call that the driver takes for unsafe.
 inline CUresult unsafe_call() {
     CUdeviceptr address = 0;
-    const CUresult status = d().cuMemAlloc(&address, 64);
-    if (status == CUDA_SUCCESS) {
-        CHECK(d().cuMemFree(address) == CUDA_SUCCESS);
+    const CUresult status = d.cuMemAlloc(&address, 64);
+    if (status == good) {
+        CHECK(d.cuMemFree(address) == good);
     }
     return status;
 }
 
 // Non-blocking, for captures that fork.
 struct TwoStreams {
-    CUstream one = make_stream(CU_STREAM_NON_BLOCKING), two = make_stream(CU_STREAM_NON_BLOCKING);
+    CUstream one = make_stream(non_blocking), two = make_stream(non_blocking);
     CUevent event = make_event(CU_EVENT_DISABLE_TIMING);
     ~TwoStreams() {
         destroy(one);

@@ -1,13 +1,7 @@
 // Conditional nodes: their handles, their bodies, and what runs how often.
 #include "graph_tools.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
 #if CUDA_VERSION >= 12030
-
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <string>
 
 using namespace sim_test;
 
@@ -20,8 +14,7 @@ constexpr auto if_type = static_cast<CUgraphConditionalNodeType>(0),
 CUgraphConditionalHandle make_handle(CUgraph graph, unsigned int value,
                                      unsigned int flags = CU_GRAPH_COND_ASSIGN_DEFAULT) {
     CUgraphConditionalHandle handle = 0;
-    REQUIRE(d().cuGraphConditionalHandleCreate(&handle, graph, nullptr, value, flags) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuGraphConditionalHandleCreate(&handle, graph, nullptr, value, flags) == good);
     return handle;
 }
 
@@ -51,7 +44,7 @@ Bodies add_conditional(CUgraph graph, CUgraphConditionalHandle handle,
                        const Nodes &after = {}) {
     CUgraphNodeParams parameters = conditional(handle, type, size);
     Bodies bodies;
-    REQUIRE(add(&bodies.node, graph, &parameters, after) == CUDA_SUCCESS);
+    REQUIRE(add(&bodies.node, graph, &parameters, after) == good);
     REQUIRE(parameters.conditional.phGraph_out != nullptr);
     bodies.graphs.assign(parameters.conditional.phGraph_out,
                          parameters.conditional.phGraph_out + size);
@@ -86,12 +79,12 @@ struct Kernels {
             },
             &steering);
     }
-    TestModule module;
+    Module module;
 };
 
 } // namespace
 
-TEST_CASE("an if node runs its first body or its second", "[conditional]") {
+TEST_CASE("an if node runs its first body or its second") {
     start(GENERATE_COPY(from_range(all_modes())));
     Steering steering;
     Kernels kernels(steering);
@@ -119,10 +112,9 @@ TEST_CASE("an if node runs its first body or its second", "[conditional]") {
     destroy(exec);
     destroy(graph);
     memory.free();
-    kernels.module.unload();
 }
 
-TEST_CASE("a while node runs its body as long as the condition holds", "[conditional]") {
+TEST_CASE("a while node runs its body as long as the condition holds") {
     start(GENERATE_COPY(from_range(all_modes())));
     Steering steering;
     Kernels kernels(steering);
@@ -142,10 +134,9 @@ TEST_CASE("a while node runs its body as long as the condition holds", "[conditi
     CHECK(order.ran().size() == 3);
     destroy(exec);
     destroy(graph);
-    kernels.module.unload();
 }
 
-TEST_CASE("a condition without a default keeps its value", "[conditional]") {
+TEST_CASE("a condition without a default keeps its value") {
     start();
     Steering steering;
     Kernels kernels(steering);
@@ -163,10 +154,9 @@ TEST_CASE("a condition without a default keeps its value", "[conditional]") {
     CHECK(sim_control().set_conditional(steering.handle + 1, 1) == -1);
     destroy(exec);
     destroy(graph);
-    kernels.module.unload();
 }
 
-TEST_CASE("a switch node runs the body of its number, or none", "[conditional]") {
+TEST_CASE("a switch node runs the body of its number, or none") {
     start(GENERATE_COPY(from_range(all_modes())));
     Steering steering;
     Kernels kernels(steering);
@@ -189,10 +179,9 @@ TEST_CASE("a switch node runs the body of its number, or none", "[conditional]")
     destroy(exec);
     destroy(graph);
     memory.free();
-    kernels.module.unload();
 }
 
-TEST_CASE("bodies hold children and conditions of their own", "[conditional]") {
+TEST_CASE("bodies hold children and conditions of their own") {
     start(GENERATE_COPY(from_range(all_modes())));
     Steering steering;
     Kernels kernels(steering);
@@ -209,8 +198,7 @@ TEST_CASE("bodies hold children and conditions of their own", "[conditional]") {
     add_copy(child, device_copy(memory.address + 4, memory.address, 4),
              {add_memset(child, words(memory.address, 5, 1))});
     CUgraphNode node = nullptr;
-    REQUIRE(d().cuGraphAddChildGraphNode(&node, inner.graphs[0], nullptr, 0, child) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddChildGraphNode(&node, inner.graphs[0], nullptr, 0, child) == good);
     destroy(child);
     const CUgraphExec exec = instantiate(graph);
     run(exec);
@@ -219,83 +207,69 @@ TEST_CASE("bodies hold children and conditions of their own", "[conditional]") {
     destroy(exec);
     destroy(graph);
     memory.free();
-    kernels.module.unload();
 }
 
-TEST_CASE("bodies are captured into", "[conditional]") {
+TEST_CASE("bodies are captured into") {
     start();
     Words memory(4);
-    const CUstream stream = make_stream();
-    const CUgraph graph = make_graph();
+    const Stream stream;
+    const Graph graph;
     const Bodies bodies = add_conditional(graph, make_handle(graph, 1), if_type, 1);
-    REQUIRE(d().cuStreamBeginCaptureToGraph(stream, bodies.graphs[0], nullptr, nullptr, 0,
-                                            CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
-    CHECK(d().cuMemsetD32Async(memory.address, 6, 4, stream) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamBeginCaptureToGraph(stream, bodies.graphs[0], nullptr, nullptr, 0,
+                                          CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+    CHECK(d.cuMemsetD32Async(memory.address, 6, 4, stream) == good);
     CUgraph captured = nullptr;
-    CHECK(d().cuStreamEndCapture(stream, &captured) == CUDA_SUCCESS);
+    CHECK(d.cuStreamEndCapture(stream, &captured) == good);
     CHECK(captured == bodies.graphs[0]);
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     run(exec, stream);
     CHECK(memory.at(3) == 6);
-    destroy(exec);
-    destroy(graph);
-    destroy(stream);
-    memory.free();
 }
 
-TEST_CASE("new parameters of a body do not reach launches in flight", "[conditional]") {
+TEST_CASE("new parameters of a body do not reach launches in flight") {
     start("mode=adversarial;seed=2");
     Words memory(1);
-    const CUgraph graph = make_graph();
+    const Graph graph;
     const Bodies bodies = add_conditional(graph, make_handle(graph, 1), if_type, 1);
     const CUgraphNode set = add_memset(bodies.graphs[0], words(memory.address, 1, 1));
-    const CUgraphExec exec = instantiate(graph);
-    REQUIRE(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
+    const Executable exec(graph);
+    REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
     const CUDA_MEMSET_NODE_PARAMS changed = words(memory.address, 2, 1);
-    CHECK(d().cuGraphExecMemsetNodeSetParams(exec, set, &changed, current()) == CUDA_SUCCESS);
-    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    CHECK(d.cuGraphExecMemsetNodeSetParams(exec, set, &changed, current()) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == good);
     CHECK(memory.at(0) == 1);
     run(exec);
     CHECK(memory.at(0) == 2);
-    CHECK(d().cuGraphNodeSetEnabled(exec, set, 0) == CUDA_SUCCESS);
-    REQUIRE(d().cuMemsetD32(memory.address, 0, 1) == CUDA_SUCCESS);
+    CHECK(d.cuGraphNodeSetEnabled(exec, set, 0) == good);
+    REQUIRE(d.cuMemsetD32(memory.address, 0, 1) == good);
     run(exec);
     CHECK(memory.at(0) == 0);
-    destroy(exec);
-    destroy(graph);
-    memory.free();
 }
 
-TEST_CASE("a handle is free again when its node is gone", "[conditional]") {
+TEST_CASE("a handle is free again when its node is gone") {
     start();
-    const CUgraph graph = make_graph();
+    const Graph graph;
     const CUgraphConditionalHandle handle = make_handle(graph, 1);
     const Bodies bodies = add_conditional(graph, handle, if_type, 1);
-    CHECK(d().cuGraphDestroyNode(bodies.node) == CUDA_SUCCESS);
-    CHECK(try_instantiate(graph) == CUDA_ERROR_INVALID_VALUE); // as long as no node has it
+    CHECK(d.cuGraphDestroyNode(bodies.node) == good);
+    CHECK(try_instantiate(graph) == invalid); // as long as no node has it
     const Bodies again = add_conditional(graph, handle, switch_type, 2);
     CHECK(again.node != bodies.node);
     Words memory(1);
-    REQUIRE(d().cuMemsetD32(memory.address, 0, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemsetD32(memory.address, 0, 1) == good);
     add_memset(again.graphs[1], words(memory.address, 7, 1));
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     run(exec); // the handle's value is 1 still
     CHECK(memory.at(0) == 7);
-    destroy(exec);
-    destroy(graph);
-    memory.free();
 }
 
-TEST_CASE("what conditional nodes refuse", "[conditional]") {
+TEST_CASE("what conditional nodes refuse") {
     start();
-    const CUgraph graph = make_graph(), other = make_graph();
+    const Graph graph, other;
     CUgraphConditionalHandle handle = 0;
-    CHECK(d().cuGraphConditionalHandleCreate(nullptr, graph, nullptr, 0, 0) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuGraphConditionalHandleCreate(&handle, nullptr, nullptr, 0, 0) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuGraphConditionalHandleCreate(&handle, graph, nullptr, 0, 2) ==
-          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuGraphConditionalHandleCreate(nullptr, graph, nullptr, 0, 0) == invalid);
+    CHECK(d.cuGraphConditionalHandleCreate(&handle, nullptr, nullptr, 0, 0) == invalid);
+    CHECK(d.cuGraphConditionalHandleCreate(&handle, graph, nullptr, 0, 2) == invalid);
     handle = make_handle(graph, 1);
     CUgraphNode node = nullptr;
     const auto answer = [&](CUgraphConditionalHandle with, CUgraphConditionalNodeType type,
@@ -303,15 +277,14 @@ TEST_CASE("what conditional nodes refuse", "[conditional]") {
         CUgraphNodeParams parameters = conditional(with, type, size);
         return add(&node, to, &parameters);
     };
-    CHECK(answer(handle + 2, if_type, 1, graph) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(answer(0, if_type, 1, graph) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(answer(handle, if_type, 0, graph) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(answer(handle, if_type, 3, graph) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(answer(handle, while_type, 2, graph) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(answer(handle, switch_type, ~0u, graph) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(answer(handle, static_cast<CUgraphConditionalNodeType>(3), 1, graph) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CHECK(answer(handle, if_type, 1, other) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(answer(handle + 2, if_type, 1, graph) == invalid);
+    CHECK(answer(0, if_type, 1, graph) == invalid);
+    CHECK(answer(handle, if_type, 0, graph) == invalid);
+    CHECK(answer(handle, if_type, 3, graph) == invalid);
+    CHECK(answer(handle, while_type, 2, graph) == invalid);
+    CHECK(answer(handle, switch_type, ~0u, graph) == invalid);
+    CHECK(answer(handle, static_cast<CUgraphConditionalNodeType>(3), 1, graph) == invalid);
+    CHECK(answer(handle, if_type, 1, other) == invalid);
     CUgraphNodeParams nowhere = conditional(handle, if_type, 1);
     nowhere.conditional.ctx = nullptr; // is not the current one
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
@@ -319,40 +292,36 @@ TEST_CASE("what conditional nodes refuse", "[conditional]") {
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
     expect_misuse("is no handle");
     CHECK(nodes_of(graph).empty());
-    CHECK(try_instantiate(graph) == CUDA_ERROR_INVALID_VALUE); // a handle without a node
-    CHECK(answer(handle, if_type, 2, graph) == CUDA_SUCCESS);
-    CHECK(answer(handle, if_type, 1, graph) == CUDA_ERROR_INVALID_VALUE); // one node only
+    CHECK(try_instantiate(graph) == invalid); // a handle without a node
+    CHECK(answer(handle, if_type, 2, graph) == good);
+    CHECK(answer(handle, if_type, 1, graph) == invalid); // one node only
     destroy(instantiate(graph));
 
     CUgraph clone = nullptr;
     CUgraphNode child = nullptr;
-    CHECK(d().cuGraphClone(&clone, graph) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(d().cuGraphAddChildGraphNode(&child, other, nullptr, 0, graph) ==
-          CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuGraphClone(&clone, graph) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuGraphAddChildGraphNode(&child, other, nullptr, 0, graph) == CUDA_ERROR_NOT_SUPPORTED);
     // Bodies hold work of kernels.
     CUgraphNodeParams parameters = conditional(make_handle(graph, 1), if_type, 1);
-    REQUIRE(add(&node, graph, &parameters) == CUDA_SUCCESS);
+    REQUIRE(add(&node, graph, &parameters) == good);
     RunOrder order;
     const CUgraphNode note = add_note(parameters.conditional.phGraph_out[0], order, 1);
     CUgraphExec exec = nullptr;
     CUDA_GRAPH_INSTANTIATE_PARAMS instantiate_parameters{};
-    CHECK(d().cuGraphInstantiateWithParams(&exec, graph, &instantiate_parameters) != CUDA_SUCCESS);
+    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &instantiate_parameters) != good);
     CHECK(instantiate_parameters.result_out == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
     CHECK(instantiate_parameters.hErrNode_out == note);
     const CUgraph body = parameters.conditional.phGraph_out[0];
-    CHECK(d().cuGraphClone(&clone, body) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(d().cuGraphAddChildGraphNode(&child, other, nullptr, 0, body) ==
-          CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuGraphClone(&clone, body) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuGraphAddChildGraphNode(&child, other, nullptr, 0, body) == CUDA_ERROR_NOT_SUPPORTED);
     const CUgraphExec empty = instantiate(other);
-    CHECK(update(empty, body).status == CUDA_ERROR_INVALID_VALUE);
+    CHECK(update(empty, body).status == invalid);
     destroy(empty);
-    CHECK(d().cuGraphDestroy(body) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuGraphDestroy(body) == invalid);
     expect_misuse("belongs to a node");
-    destroy(graph);
-    destroy(other);
 }
 
-TEST_CASE("an update may change bodies and defaults, not conditions", "[conditional]") {
+TEST_CASE("an update may change bodies and defaults, not conditions") {
     start();
     Words memory(1);
     const auto make = [&](unsigned int value, CUgraphConditionalNodeType type, unsigned int size,
@@ -362,13 +331,13 @@ TEST_CASE("an update may change bodies and defaults, not conditions", "[conditio
         add_memset(bodies.graphs[0], words(memory.address, written, 1));
         return graph;
     };
-    REQUIRE(d().cuMemsetD32(memory.address, 0, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemsetD32(memory.address, 0, 1) == good);
     const CUgraph off = make(0, if_type, 1, 1), on = make(1, if_type, 1, 2),
                   other = make(1, switch_type, 1, 3);
     const CUgraphExec exec = instantiate(off);
     run(exec);
     CHECK(memory.at(0) == 0);
-    CHECK(update(exec, on).status == CUDA_SUCCESS);
+    CHECK(update(exec, on).status == good);
     run(exec);
     CHECK(memory.at(0) == 2);
     CHECK(update(exec, other).result == CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
@@ -376,12 +345,11 @@ TEST_CASE("an update may change bodies and defaults, not conditions", "[conditio
     for (const CUgraph graph : {off, on, other}) {
         destroy(graph);
     }
-    memory.free();
 }
 
 #else
 
-TEST_CASE("conditional nodes came with CUDA 12.3", "[conditional]") {
+TEST_CASE("conditional nodes came with CUDA 12.3") {
     SKIP("the headers of this build are older");
 }
 

@@ -3,20 +3,10 @@
 #pragma once
 
 #include "run_order.hpp"
-#include "sim.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace sim_test {
-
-inline cushim::DriverTable d() {
-    return cushim::driver();
-}
 
 // An exported function of the simulator by its exact name and type, whatever name a macro gives it.
 template <class Function>
@@ -26,23 +16,11 @@ Function *entry(const char *name) {
     return found;
 }
 
-inline CUgraph make_graph() {
-    CUgraph graph = nullptr;
-    REQUIRE(d().cuGraphCreate(&graph, 0) == CUDA_SUCCESS);
-    return graph;
-}
-inline void destroy(CUgraph graph) {
-    CHECK(d().cuGraphDestroy(graph) == CUDA_SUCCESS);
-}
-inline void destroy(CUgraphExec exec) {
-    CHECK(d().cuGraphExecDestroy(exec) == CUDA_SUCCESS);
-}
-
 using Nodes = std::vector<CUgraphNode>;
 
 inline CUgraphNode add_empty(CUgraph graph, const Nodes &after = {}) {
     CUgraphNode node = nullptr;
-    REQUIRE(d().cuGraphAddEmptyNode(&node, graph, after.data(), after.size()) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddEmptyNode(&node, graph, after.data(), after.size()) == good);
     return node;
 }
 
@@ -56,8 +34,7 @@ inline CUDA_HOST_NODE_PARAMS host_parameters(RunOrder &order, int number) {
 inline CUgraphNode add_note(CUgraph graph, RunOrder &order, int number, const Nodes &after = {}) {
     const CUDA_HOST_NODE_PARAMS parameters = host_parameters(order, number);
     CUgraphNode node = nullptr;
-    REQUIRE(d().cuGraphAddHostNode(&node, graph, after.data(), after.size(), &parameters) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddHostNode(&node, graph, after.data(), after.size(), &parameters) == good);
     return node;
 }
 
@@ -71,16 +48,11 @@ inline CUDA_MEMSET_NODE_PARAMS words(CUdeviceptr address, std::uint32_t value, s
     parameters.height = 1;
     return parameters;
 }
-inline CUcontext current() {
-    CUcontext context = nullptr;
-    REQUIRE(d().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    return context;
-}
 inline CUgraphNode add_memset(CUgraph graph, const CUDA_MEMSET_NODE_PARAMS &parameters,
                               const Nodes &after = {}) {
     CUgraphNode node = nullptr;
-    REQUIRE(d().cuGraphAddMemsetNode(&node, graph, after.data(), after.size(), &parameters,
-                                     current()) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddMemsetNode(&node, graph, after.data(), after.size(), &parameters,
+                                   current()) == good);
     return node;
 }
 
@@ -102,17 +74,24 @@ inline CUDA_MEMCPY3D copy_to_host(void *to, CUdeviceptr from, std::size_t size) 
 }
 inline CUgraphNode add_copy(CUgraph graph, const CUDA_MEMCPY3D &copy, const Nodes &after = {}) {
     CUgraphNode node = nullptr;
-    REQUIRE(d().cuGraphAddMemcpyNode(&node, graph, after.data(), after.size(), &copy, current()) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddMemcpyNode(&node, graph, after.data(), after.size(), &copy, current()) ==
+            good);
     return node;
 }
 
 // Device memory of words.
 struct Words {
     explicit Words(std::size_t words) : count(words) {
-        REQUIRE(d().cuMemAlloc(&address, words * 4) == CUDA_SUCCESS);
+        REQUIRE(d.cuMemAlloc(&address, words * 4) == good);
     }
-    void free() { CHECK(d().cuMemFree(address) == CUDA_SUCCESS); }
+    ~Words() {
+        if (sim_control().view(address, 1) != nullptr) { // not freed, nor gone with its context
+            free();
+        }
+    }
+    Words(const Words &) = delete;
+    Words &operator=(const Words &) = delete;
+    void free() { CHECK(d.cuMemFree(address) == good); }
     // As the simulator sees them now; does not wait.
     std::uint32_t at(std::size_t index) const {
         const void *view = sim_control().view(address, count * 4);
@@ -121,20 +100,6 @@ struct Words {
     }
     CUdeviceptr address = 0;
     std::size_t count;
-};
-
-// A module whose kernels run on the host.
-struct TestModule {
-    explicit TestModule(const char *image) {
-        REQUIRE(d().cuModuleLoadData(&module, image) == CUDA_SUCCESS);
-    }
-    CUfunction function(const char *name) const {
-        CUfunction found = nullptr;
-        REQUIRE(d().cuModuleGetFunction(&found, module, name) == CUDA_SUCCESS);
-        return found;
-    }
-    void unload() { CHECK(d().cuModuleUnload(module) == CUDA_SUCCESS); }
-    CUmodule module = nullptr;
 };
 
 // What a kernel's parameter holds.
@@ -156,8 +121,7 @@ inline CUDA_KERNEL_NODE_PARAMS kernel_parameters(CUfunction function, void **arg
 inline CUgraphNode add_kernel(CUgraph graph, const CUDA_KERNEL_NODE_PARAMS &parameters,
                               const Nodes &after = {}) {
     CUgraphNode node = nullptr;
-    REQUIRE(d().cuGraphAddKernelNode(&node, graph, after.data(), after.size(), &parameters) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddKernelNode(&node, graph, after.data(), after.size(), &parameters) == good);
     return node;
 }
 
@@ -170,32 +134,27 @@ inline CUresult remove_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
     return entry<Function>("cuGraphRemoveDependencies")(graph, &from, &to, 1);
 }
 
-inline CUgraphExec instantiate(CUgraph graph, unsigned long long flags = 0) {
-    CUgraphExec exec = nullptr;
-    REQUIRE(d().cuGraphInstantiateWithFlags(&exec, graph, flags) == CUDA_SUCCESS);
-    return exec;
-}
 inline CUresult try_instantiate(CUgraph graph, unsigned long long flags = 0) {
     CUgraphExec exec = nullptr;
-    return d().cuGraphInstantiateWithFlags(&exec, graph, flags);
+    return d.cuGraphInstantiateWithFlags(&exec, graph, flags);
 }
 
 // Launches and waits.
 inline void run(CUgraphExec exec, CUstream stream = nullptr) {
-    REQUIRE(d().cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
-    REQUIRE(d().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+    REQUIRE(d.cuStreamSynchronize(stream) == good);
 }
 
 inline Nodes nodes_of(CUgraph graph) {
     std::size_t count = 0;
-    REQUIRE(d().cuGraphGetNodes(graph, nullptr, &count) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphGetNodes(graph, nullptr, &count) == good);
     Nodes nodes(count);
-    REQUIRE(d().cuGraphGetNodes(graph, nodes.data(), &count) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphGetNodes(graph, nodes.data(), &count) == good);
     return nodes;
 }
 inline CUgraphNodeType type_of(CUgraphNode node) {
     CUgraphNodeType type{};
-    REQUIRE(d().cuGraphNodeGetType(node, &type) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphNodeGetType(node, &type) == good);
     return type;
 }
 inline std::vector<CUgraphNodeType> types_of(CUgraph graph) {
@@ -209,9 +168,9 @@ inline Nodes dependencies_of(CUgraphNode node) {
     using Function = CUresult(CUgraphNode, CUgraphNode *, size_t *);
     auto *query = entry<Function>("cuGraphNodeGetDependencies");
     std::size_t count = 0;
-    REQUIRE(query(node, nullptr, &count) == CUDA_SUCCESS);
+    REQUIRE(query(node, nullptr, &count) == good);
     Nodes nodes(count);
-    REQUIRE(query(node, nodes.data(), &count) == CUDA_SUCCESS);
+    REQUIRE(query(node, nodes.data(), &count) == good);
     return nodes;
 }
 
@@ -224,12 +183,12 @@ struct Update {
 inline Update update(CUgraphExec exec, CUgraph graph) {
 #if CUDA_VERSION >= 12000
     CUgraphExecUpdateResultInfo info{};
-    const CUresult status = d().cuGraphExecUpdate(exec, graph, &info);
+    const CUresult status = d.cuGraphExecUpdate(exec, graph, &info);
     return {status, info.result, info.errorNode, info.errorFromNode};
 #else
     CUgraphNode node = nullptr;
     CUgraphExecUpdateResult result{};
-    const CUresult status = d().cuGraphExecUpdate(exec, graph, &node, &result);
+    const CUresult status = d.cuGraphExecUpdate(exec, graph, &node, &result);
     return {status, result, node, nullptr};
 #endif
 }

@@ -1,10 +1,7 @@
 // Updates of executable graphs by graphs: what is taken over, and every reason to refuse.
 #include "graph_tools.hpp"
 
-#include <catch2/generators/catch_generators_range.hpp>
-
 #include <cstring>
-#include <string>
 
 using namespace sim_test;
 
@@ -27,13 +24,13 @@ struct Diamond {
 
 } // namespace
 
-TEST_CASE("an update takes over all parameters", "[graph_update]") {
+TEST_CASE("an update takes over all parameters") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     Diamond first(order, 10), second(order, 20);
     const CUgraphExec exec = instantiate(first.graph);
     const Update done = update(exec, second.graph);
-    CHECK(done.status == CUDA_SUCCESS);
+    CHECK(done.status == good);
     CHECK(done.result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
     CHECK((done.node == nullptr && done.from == nullptr));
     destroy(second.graph);
@@ -43,27 +40,27 @@ TEST_CASE("an update takes over all parameters", "[graph_update]") {
     CHECK((ran.front() == 20 && ran.back() == 23));
     // Steps are still those of the first graph.
     const CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 99);
-    CHECK(d().cuGraphExecHostNodeSetParams(exec, first.bottom, &changed) == CUDA_SUCCESS);
+    CHECK(d.cuGraphExecHostNodeSetParams(exec, first.bottom, &changed) == good);
     run(exec);
     CHECK(order.ran().back() == 99);
     // And the first graph takes it all back.
-    CHECK(update(exec, first.graph).status == CUDA_SUCCESS);
+    CHECK(update(exec, first.graph).status == good);
     run(exec);
     CHECK(order.ran().back() == 13);
     destroy(exec);
     destroy(first.graph);
 }
 
-TEST_CASE("an update that is not tried has no problem to tell of", "[graph_update]") {
+TEST_CASE("an update that is not tried has no problem to tell of") {
     start();
-    const CUgraph graph = make_graph();
-    const CUgraphExec exec = instantiate(graph);
+    const Graph graph;
+    const Executable exec(graph);
     using First = CUresult(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
     auto *first = entry<First>("cuGraphExecUpdate");
     const auto first_abi = [&](CUgraphExec of, CUgraph from) {
         CUgraphNode node = garbage<CUgraphNode>();
         CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_ERROR;
-        CHECK(first(of, from, &node, &result) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(first(of, from, &node, &result) == invalid);
         CHECK((node == nullptr && result == CU_GRAPH_EXEC_UPDATE_SUCCESS));
     };
     first_abi(exec, nullptr);
@@ -72,36 +69,31 @@ TEST_CASE("an update that is not tried has no problem to tell of", "[graph_updat
     const auto second_abi = [](CUgraphExec of, CUgraph from) {
         CUgraphExecUpdateResultInfo info;
         std::memset(static_cast<void *>(&info), 0x5a, sizeof info);
-        CHECK(d().cuGraphExecUpdate(of, from, &info) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuGraphExecUpdate(of, from, &info) == invalid);
         CHECK(info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
         CHECK((info.errorNode == nullptr && info.errorFromNode == nullptr));
     };
     second_abi(exec, nullptr);
     second_abi(nullptr, graph);
 #endif
-    CHECK(first(exec, graph, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    destroy(exec);
-    destroy(graph);
+    CHECK(first(exec, graph, nullptr, nullptr) == invalid);
 }
 
-TEST_CASE("an update does not reach launches in flight", "[graph_update]") {
+TEST_CASE("an update does not reach launches in flight") {
     start("mode=adversarial;seed=5");
     RunOrder order;
-    const CUgraph one = make_graph(), two = make_graph();
+    const Graph one, two;
     add_note(one, order, 1);
     add_note(two, order, 2);
-    const CUgraphExec exec = instantiate(one);
-    REQUIRE(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
-    REQUIRE(update(exec, two).status == CUDA_SUCCESS);
-    REQUIRE(d().cuGraphLaunch(exec, nullptr) == CUDA_SUCCESS);
-    CHECK(d().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+    const Executable exec(one);
+    REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+    REQUIRE(update(exec, two).status == good);
+    REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == good);
     CHECK(order.ran() == std::vector<int>{1, 2});
-    destroy(exec);
-    destroy(one);
-    destroy(two);
 }
 
-TEST_CASE("another topology is refused", "[graph_update]") {
+TEST_CASE("another topology is refused") {
     start();
     RunOrder order;
     Diamond first(order, 10);
@@ -117,7 +109,7 @@ TEST_CASE("another topology is refused", "[graph_update]") {
     }
     SECTION("one exit more") {
         Diamond other(order, 20);
-        REQUIRE(remove_edge(other.graph, other.right, other.bottom) == CUDA_SUCCESS);
+        REQUIRE(remove_edge(other.graph, other.right, other.bottom) == good);
         const Update found = update(exec, other.graph);
         CHECK((found.status == refused && found.result == topology));
         CHECK((found.node == other.bottom || found.node == other.right));
@@ -125,7 +117,7 @@ TEST_CASE("another topology is refused", "[graph_update]") {
     }
     SECTION("one dependency less") {
         Diamond other(order, 20);
-        REQUIRE(remove_edge(other.graph, other.top, other.left) == CUDA_SUCCESS);
+        REQUIRE(remove_edge(other.graph, other.top, other.left) == good);
         const Update found = update(exec, other.graph);
         CHECK((found.status == refused && found.result == topology && found.node == other.left));
         destroy(other.graph);
@@ -133,8 +125,8 @@ TEST_CASE("another topology is refused", "[graph_update]") {
     SECTION("dependencies that do not fit") {
         // right depends on left instead of top.
         Diamond other(order, 20);
-        REQUIRE(remove_edge(other.graph, other.top, other.right) == CUDA_SUCCESS);
-        REQUIRE(add_edge(other.graph, other.left, other.right) == CUDA_SUCCESS);
+        REQUIRE(remove_edge(other.graph, other.top, other.right) == good);
+        REQUIRE(add_edge(other.graph, other.left, other.right) == good);
         const Update found = update(exec, other.graph);
         CHECK((found.status == refused && found.result == topology));
 #if CUDA_VERSION >= 12000
@@ -144,65 +136,56 @@ TEST_CASE("another topology is refused", "[graph_update]") {
     }
     SECTION("a cycle") {
         Diamond other(order, 20);
-        REQUIRE(add_edge(other.graph, other.left, other.top) == CUDA_SUCCESS);
+        REQUIRE(add_edge(other.graph, other.left, other.top) == good);
         CHECK(update(exec, other.graph).result == topology);
         destroy(other.graph);
     }
     SECTION("the same by another order of dependencies is the same") {
         Diamond other(order, 20, true);
-        CHECK(update(exec, other.graph).status == CUDA_SUCCESS);
+        CHECK(update(exec, other.graph).status == good);
         destroy(other.graph);
     }
     destroy(exec);
     destroy(first.graph);
 }
 
-TEST_CASE("a refused update changes nothing", "[graph_update]") {
+TEST_CASE("a refused update changes nothing") {
     start();
     RunOrder order;
     Words one(4);
     std::uint32_t host[4] = {};
-    const CUgraph graph = make_graph(), other = make_graph();
+    const Graph graph, other;
     add_copy(graph, copy_to_host(host, one.address, 16), {add_note(graph, order, 1)});
     const CUgraphNode wrong =
         add_copy(other, device_copy(one.address, one.address + 8, 8), {add_note(other, order, 2)});
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     const Update found = update(exec, other);
     CHECK(found.status == refused);
     CHECK(found.result == CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
     CHECK(found.node == wrong);
     run(exec);
     CHECK(order.ran() == std::vector<int>{1});
-    destroy(exec);
-    destroy(graph);
-    destroy(other);
-    one.free();
 }
 
-TEST_CASE("another type of node is refused", "[graph_update]") {
+TEST_CASE("another type of node is refused") {
     start();
     RunOrder order;
-    const CUgraph graph = make_graph(), other = make_graph();
+    const Graph graph, other;
     add_note(graph, order, 1);
     const CUgraphNode wrong = add_empty(other);
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     const Update found = update(exec, other);
     CHECK((found.status == refused &&
            found.result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED && found.node == wrong));
-    destroy(exec);
-    destroy(graph);
-    destroy(other);
 }
 
-TEST_CASE("memory of another kind or place is refused", "[graph_update]") {
+TEST_CASE("memory of another kind or place is refused") {
     start("devices=2");
     Words one(8), two(8);
-    CUcontext second = nullptr;
-    REQUIRE(d().cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
-    REQUIRE(d().cuCtxPushCurrent(second) == CUDA_SUCCESS);
+    const PrimaryContext second(1);
+    REQUIRE(d.cuCtxPushCurrent(second) == good);
     Words far(8);
-    CUcontext popped = nullptr;
-    REQUIRE(d().cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+    CUcontext popped = pop_current();
     const CUgraph graph = make_graph();
     add_memset(graph, words(one.address, 1, 8));
     const CUgraphExec exec = instantiate(graph);
@@ -223,87 +206,79 @@ TEST_CASE("memory of another kind or place is refused", "[graph_update]") {
     destroy(graph);
     one.free();
     two.free();
-    REQUIRE(d().cuCtxPushCurrent(second) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxPushCurrent(second) == good);
     far.free();
-    REQUIRE(d().cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
-    CHECK(d().cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxPopCurrent(&popped) == good);
 }
 
-TEST_CASE("an event of another context is refused", "[graph_update]") {
+TEST_CASE("an event of another context is refused") {
     start();
     CUcontext second = nullptr;
     CUevent first = nullptr, of_first = nullptr, of_second = nullptr;
-    REQUIRE(d().cuEventCreate(&first, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
-    REQUIRE(d().cuEventCreate(&of_first, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
-    REQUIRE(d().cuCtxCreate_v2(&second, 0, 0) == CUDA_SUCCESS);
-    REQUIRE(d().cuEventCreate(&of_second, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+    REQUIRE(d.cuEventCreate(&first, CU_EVENT_DISABLE_TIMING) == good);
+    REQUIRE(d.cuEventCreate(&of_first, CU_EVENT_DISABLE_TIMING) == good);
+    REQUIRE(d.cuCtxCreate_v2(&second, 0, 0) == good);
+    REQUIRE(d.cuEventCreate(&of_second, CU_EVENT_DISABLE_TIMING) == good);
     const CUgraph graph = make_graph();
     CUgraphNode waiting = nullptr, recording = nullptr;
-    REQUIRE(d().cuGraphAddEventWaitNode(&waiting, graph, nullptr, 0, first) == CUDA_SUCCESS);
-    REQUIRE(d().cuGraphAddEventRecordNode(&recording, graph, &waiting, 1, first) == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphAddEventWaitNode(&waiting, graph, nullptr, 0, first) == good);
+    REQUIRE(d.cuGraphAddEventRecordNode(&recording, graph, &waiting, 1, first) == good);
     const CUgraphExec exec = instantiate(graph);
-    CHECK(d().cuGraphExecEventWaitNodeSetEvent(exec, waiting, of_first) == CUDA_SUCCESS);
-    CHECK(d().cuGraphExecEventRecordNodeSetEvent(exec, recording, of_first) == CUDA_SUCCESS);
-    CHECK(d().cuGraphExecEventWaitNodeSetEvent(exec, waiting, of_second) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuGraphExecEventRecordNodeSetEvent(exec, recording, of_second) ==
-          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, waiting, of_first) == good);
+    CHECK(d.cuGraphExecEventRecordNodeSetEvent(exec, recording, of_first) == good);
+    CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, waiting, of_second) == invalid);
+    CHECK(d.cuGraphExecEventRecordNodeSetEvent(exec, recording, of_second) == invalid);
     // The graph takes it, and executable graphs that are made of it then.
-    CHECK(d().cuGraphEventWaitNodeSetEvent(waiting, of_second) == CUDA_SUCCESS);
+    CHECK(d.cuGraphEventWaitNodeSetEvent(waiting, of_second) == good);
     CHECK(update(exec, graph).result == CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
     destroy(exec);
     destroy(instantiate(graph));
     destroy(graph);
-    CHECK(d().cuEventDestroy(of_second) == CUDA_SUCCESS);
-    CHECK(d().cuCtxDestroy(second) == CUDA_SUCCESS);
-    CHECK(d().cuEventDestroy(of_first) == CUDA_SUCCESS);
-    CHECK(d().cuEventDestroy(first) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(of_second) == good);
+    CHECK(d.cuCtxDestroy(second) == good);
+    CHECK(d.cuEventDestroy(of_first) == good);
+    CHECK(d.cuEventDestroy(first) == good);
 }
 
-TEST_CASE("kernels change within their context, with their kind of launch", "[graph_update]") {
+TEST_CASE("kernels change within their context, with their kind of launch") {
     start();
     constexpr const char *image = "cushim-sim-image 1\nkernel one params=4\nkernel two\n";
-    TestModule module(image);
+    const CUmodule module = load_module(image);
     CUcontext first = current(), second = nullptr;
     CUdevice device = 0;
 #if CUDA_VERSION >= 13000
-    REQUIRE(d().cuCtxCreate(&second, nullptr, 0, device) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&second, nullptr, 0, device) == good);
 #else
-    REQUIRE(d().cuCtxCreate(&second, 0, device) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&second, 0, device) == good);
 #endif
-    TestModule far(image);
-    CUcontext popped = nullptr;
-    REQUIRE(d().cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+    const CUmodule far = load_module(image);
+    pop_current();
     REQUIRE(current() == first);
     int number = 1;
     void *arguments[] = {&number};
     const CUgraph graph = make_graph(), other = make_graph();
-    add_kernel(graph, kernel_parameters(module.function("one"), arguments));
-    const CUgraphNode node = add_kernel(other, kernel_parameters(module.function("two")));
+    add_kernel(graph, kernel_parameters(function_of(module, "one"), arguments));
+    const CUgraphNode node = add_kernel(other, kernel_parameters(function_of(module, "two")));
     const CUgraphExec exec = instantiate(graph);
-    CHECK(update(exec, other).status == CUDA_SUCCESS);
+    CHECK(update(exec, other).status == good);
     CUkernelNodeAttrValue value{};
     value.cooperative = 1;
-    REQUIRE(d().cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) == good);
     Update found = update(exec, other);
     CHECK(found.result == CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED);
     CHECK(found.node == node);
     value.cooperative = 0;
-    REQUIRE(d().cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) == good);
     value.priority = -1;
-    REQUIRE(d().cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) ==
-            CUDA_SUCCESS);
-    CHECK(update(exec, other).status == CUDA_SUCCESS);
+    REQUIRE(d.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
+    CHECK(update(exec, other).status == good);
     // Priorities stay where they count.
     const CUgraphExec by_priority = instantiate(graph, 8);
     CHECK(update(by_priority, other).result == CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED);
 
-    const CUDA_KERNEL_NODE_PARAMS stranger = kernel_parameters(far.function("two"));
-    CHECK(d().cuGraphExecKernelNodeSetParams(exec, nodes_of(graph).front(), &stranger) ==
-          CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(d().cuGraphKernelNodeSetParams(node, &stranger) == CUDA_SUCCESS);
+    const CUDA_KERNEL_NODE_PARAMS stranger = kernel_parameters(function_of(far, "two"));
+    CHECK(d.cuGraphExecKernelNodeSetParams(exec, nodes_of(graph).front(), &stranger) == invalid);
+    REQUIRE(d.cuGraphKernelNodeSetParams(node, &stranger) == good);
     found = update(exec, other);
     CHECK(found.result == CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE);
     CHECK(found.node == node);
@@ -311,16 +286,16 @@ TEST_CASE("kernels change within their context, with their kind of launch", "[gr
     destroy(by_priority);
     destroy(graph);
     destroy(other);
-    module.unload();
-    REQUIRE(d().cuCtxPushCurrent(second) == CUDA_SUCCESS);
-    far.unload();
-    CHECK(d().cuCtxDestroy(second) == CUDA_SUCCESS);
+    destroy(module);
+    REQUIRE(d.cuCtxPushCurrent(second) == good);
+    destroy(far);
+    CHECK(d.cuCtxDestroy(second) == good);
 }
 
 #if CUDA_VERSION >= 12030
-TEST_CASE("the data of edges is topology", "[graph_update]") {
+TEST_CASE("the data of edges is topology") {
     start();
-    TestModule module("cushim-sim-image 1\nkernel none\n");
+    const Module module("cushim-sim-image 1\nkernel none\n");
     const auto make = [&](bool programmatic) {
         const CUgraph graph = make_graph();
         const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
@@ -332,23 +307,21 @@ TEST_CASE("the data of edges is topology", "[graph_update]") {
         }
         using Add = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *,
                              const CUgraphEdgeData *, size_t);
-        REQUIRE(entry<Add>("cuGraphAddDependencies_v2")(graph, &from, &to, &data, 1) ==
-                CUDA_SUCCESS);
+        REQUIRE(entry<Add>("cuGraphAddDependencies_v2")(graph, &from, &to, &data, 1) == good);
         return graph;
     };
     const CUgraph one = make(true), same = make(true), other = make(false);
     const CUgraphExec exec = instantiate(one);
-    CHECK(update(exec, same).status == CUDA_SUCCESS);
+    CHECK(update(exec, same).status == good);
     CHECK(update(exec, other).result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
     destroy(exec);
     for (const CUgraph graph : {one, same, other}) {
         destroy(graph);
     }
-    module.unload();
 }
 #endif
 
-TEST_CASE("child graphs are updated with their parents", "[graph_update]") {
+TEST_CASE("child graphs are updated with their parents") {
     start();
     RunOrder order;
     const auto make = [&](int number, bool more) {
@@ -358,13 +331,13 @@ TEST_CASE("child graphs are updated with their parents", "[graph_update]") {
             add_empty(child);
         }
         CUgraphNode node = nullptr;
-        REQUIRE(d().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == CUDA_SUCCESS);
+        REQUIRE(d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == good);
         destroy(child);
         return graph;
     };
     const CUgraph one = make(1, false), two = make(2, false), three = make(3, true);
     const CUgraphExec exec = instantiate(one);
-    CHECK(update(exec, two).status == CUDA_SUCCESS);
+    CHECK(update(exec, two).status == good);
     CHECK(update(exec, three).result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
     run(exec);
     CHECK(order.ran() == std::vector<int>{2});
@@ -374,13 +347,13 @@ TEST_CASE("child graphs are updated with their parents", "[graph_update]") {
     }
 }
 
-TEST_CASE("both versions of the update call report", "[graph_update]") {
+TEST_CASE("both versions of the update call report") {
     start();
-    const CUgraph graph = make_graph(), other = make_graph();
+    const Graph graph, other;
     RunOrder order;
     add_empty(graph);
     const CUgraphNode wrong = add_note(other, order, 1);
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     using First = CUresult(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
     auto *first = entry<First>("cuGraphExecUpdate");
     CUgraphNode node = garbage<CUgraphNode>();
@@ -388,14 +361,11 @@ TEST_CASE("both versions of the update call report", "[graph_update]") {
     CHECK(first(exec, other, &node, &result) == refused);
     CHECK((node == wrong && result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED));
     CHECK(first(exec, other, nullptr, &result) == refused);
-    CHECK(first(exec, other, &node, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(first(exec, graph, &node, &result) == CUDA_SUCCESS);
+    CHECK(first(exec, other, &node, nullptr) == invalid);
+    CHECK(first(exec, graph, &node, &result) == good);
     CHECK((node == nullptr && result == CU_GRAPH_EXEC_UPDATE_SUCCESS));
-    CHECK(first(exec, nullptr, &node, &result) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(first(exec, nullptr, &node, &result) == invalid);
 #if CUDA_VERSION >= 12000
-    CHECK(d().cuGraphExecUpdate(exec, graph, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuGraphExecUpdate(exec, graph, nullptr) == invalid);
 #endif
-    destroy(exec);
-    destroy(graph);
-    destroy(other);
 }

@@ -1,9 +1,6 @@
 // Fatbins that tests put together.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
 #include <utility>
 
 namespace sim_test {

@@ -2,18 +2,12 @@
 #include "fatbins.hpp"
 #include "images.hpp"
 
-#include <cstdint>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-cushim::DriverTable d() {
-    return cushim::driver();
-}
 
 const std::string text_head = "cushim-sim-image 1\n";
 const std::string ptx_head = ".version 7.0\n.target sm_52\n.address_size 64\n";
@@ -27,8 +21,7 @@ struct Parameter {
 std::vector<Parameter> parameters_of(CUfunction function) {
     std::vector<Parameter> found;
     Parameter next{};
-    while (d().cuFuncGetParamInfo(function, found.size(), &next.offset, &next.size) ==
-           CUDA_SUCCESS) {
+    while (d.cuFuncGetParamInfo(function, found.size(), &next.offset, &next.size) == good) {
         found.push_back(next);
     }
     return found;
@@ -37,7 +30,7 @@ std::vector<Parameter> parameters_of(CUfunction function) {
 
 int attribute(CUfunction function, CUfunction_attribute which) {
     int value = -1;
-    CHECK(d().cuFuncGetAttribute(&value, which, function) == CUDA_SUCCESS);
+    CHECK(d.cuFuncGetAttribute(&value, which, function) == good);
     return value;
 }
 
@@ -139,7 +132,7 @@ class Cubin {
 
 } // namespace
 
-TEST_CASE("garbage and empty images answer 200", "[image]") {
+TEST_CASE("garbage and empty images answer 200") {
     start();
     CHECK(load_status("garbage") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(load_status("") == CUDA_ERROR_INVALID_IMAGE);
@@ -150,7 +143,7 @@ TEST_CASE("garbage and empty images answer 200", "[image]") {
     CHECK(load_status("\x50\xed") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(load_status("// only a comment") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(load_status("/* without an end") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status(nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(load_status(nullptr) == invalid);
     std::string zeros(4096, '\0');
     CHECK(load_status(zeros.data()) == CUDA_ERROR_INVALID_IMAGE);
     // A file for another machine.
@@ -162,7 +155,7 @@ TEST_CASE("garbage and empty images answer 200", "[image]") {
     CHECK(load_status(elf.data()) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("the text form names what is in it", "[image]") {
+TEST_CASE("the text form names what is in it") {
     start();
     const LoadedModule module;
     for (const char *name : {"add", "nothing", "mixed"}) {
@@ -182,16 +175,16 @@ TEST_CASE("the text form names what is in it", "[image]") {
     CHECK(parameters_of(module.function("nothing")).empty());
 #endif
     unsigned int counter = 0;
-    CHECK(d().cuMemcpyDtoH(&counter, module.global("counter"), 4) == CUDA_SUCCESS);
+    CHECK(d.cuMemcpyDtoH(&counter, module.global("counter"), 4) == good);
     CHECK(counter == 42);
     unsigned char table[64] = {};
-    CHECK(d().cuMemcpyDtoH(table, module.global("table"), 64) == CUDA_SUCCESS);
+    CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
     CHECK(table[0] == 1);
     CHECK(table[1] == 2);
     CHECK(table[63] == 0);
 }
 
-TEST_CASE("a fault in the text form is named with its line", "[image]") {
+TEST_CASE("a fault in the text form is named with its line") {
     start();
     const std::pair<const char *, const char *> faults[] = {
         {"kernel", "line 2: a name is missing"},
@@ -228,19 +221,18 @@ TEST_CASE("a fault in the text form is named with its line", "[image]") {
     }
     CHECK(error_of("cushim-sim-image 2\n", CUDA_ERROR_INVALID_IMAGE).find("line 1") !=
           std::string::npos);
-    CHECK(load_status("cushim-sim-image 1") == CUDA_SUCCESS);
-    CHECK(load_status("cushim-sim-image 1\r\n# nothing\r\nkernel a params=0x8\r\n") ==
-          CUDA_SUCCESS);
+    CHECK(load_status("cushim-sim-image 1") == good);
+    CHECK(load_status("cushim-sim-image 1\r\n# nothing\r\nkernel a params=0x8\r\n") == good);
 }
 
-TEST_CASE("a text that is for another device answers 209", "[image]") {
+TEST_CASE("a text that is for another device answers 209") {
     start("cc=9.0");
-    CHECK(load_status("cushim-sim-image 1\ntarget cc=9.0\n") == CUDA_SUCCESS);
+    CHECK(load_status("cushim-sim-image 1\ntarget cc=9.0\n") == good);
     CHECK(load_status("cushim-sim-image 1\ntarget cc=8.0\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(load_status("cushim-sim-image 1\ntarget cc=9.1\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-TEST_CASE("PTX offers its entries, parameters and variables", "[image]") {
+TEST_CASE("PTX offers its entries, parameters and variables") {
     start();
     const std::string ptx = "//\n// a comment\n/* another\n one */\n" + ptx_head + R"(
 .visible .global .align 4 .u32 counter = 42;
@@ -291,26 +283,26 @@ $L__BB0_2:
     CHECK(parameters_of(module.function("other")).empty());
 #endif
     unsigned int counter = 0;
-    CHECK(d().cuMemcpyDtoH(&counter, module.global("counter"), 4) == CUDA_SUCCESS);
+    CHECK(d.cuMemcpyDtoH(&counter, module.global("counter"), 4) == good);
     CHECK(counter == 42);
     unsigned char table[64] = {};
-    CHECK(d().cuMemcpyDtoH(table, module.global("table"), 64) == CUDA_SUCCESS);
+    CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
     CHECK((table[0] == 1 && table[1] == 2 && table[2] == 255 && table[3] == 0));
     float values[2] = {};
     std::size_t size = 0;
     CUdeviceptr address = 0;
-    CHECK(d().cuModuleGetGlobal(&address, &size, module.get(), "values") == CUDA_SUCCESS);
+    CHECK(d.cuModuleGetGlobal(&address, &size, module, "values") == good);
     CHECK(size == sizeof values);
-    CHECK(d().cuMemcpyDtoH(values, address, size) == CUDA_SUCCESS);
+    CHECK(d.cuMemcpyDtoH(values, address, size) == good);
     CHECK((values[0] == 1.0F && values[1] == 2.0F));
     CUfunction none = nullptr;
-    CHECK(d().cuModuleGetFunction(&none, module.get(), "helper") == CUDA_ERROR_NOT_FOUND);
+    CHECK(d.cuModuleGetFunction(&none, module, "helper") == CUDA_ERROR_NOT_FOUND);
 }
 
-TEST_CASE("PTX that is none answers 218, without .version in front 200", "[image]") {
+TEST_CASE("PTX that is none answers 218, without .version in front 200") {
     start();
     CHECK(load_status(".target sm_52\n.version 7.0\n") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status(ptx_head.c_str()) == CUDA_SUCCESS);
+    CHECK(load_status(ptx_head.c_str()) == good);
     const char *bad[] = {
         "this is not ptx",
         ".visible .entry f( { ret; }",
@@ -342,15 +334,15 @@ TEST_CASE("PTX that is none answers 218, without .version in front 200", "[image
               .find("line 5") != std::string::npos);
 }
 
-TEST_CASE("PTX that is newer than the driver answers 222, than the device 209", "[image]") {
+TEST_CASE("PTX that is newer than the driver answers 222, than the device 209") {
     start("cc=8.6;driver=12040");
     const auto version = [](const std::string &number, const std::string &target) {
         return load_status((".version " + number + "\n.target " + target + "\n").c_str());
     };
-    CHECK(version("8.4", "sm_80") == CUDA_SUCCESS);
+    CHECK(version("8.4", "sm_80") == good);
     CHECK(version("8.5", "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     CHECK(version("9.0", "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-    CHECK(version("8.4", "sm_86") == CUDA_SUCCESS);
+    CHECK(version("8.4", "sm_86") == good);
     CHECK(version("8.4", "sm_90") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(version("8.4", "sm_90a, debug") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     for (const char *version : {"599999999.0", "8.599999999", "99999999999999999999.0"}) {
@@ -367,12 +359,12 @@ TEST_CASE("PTX that is newer than the driver answers 222, than the device 209", 
           std::tuple{"driver=12090", "8.8", "9.0"}, std::tuple{"driver=13000", "9.0", "9.1"}}) {
         configure(driver);
         INFO(driver);
-        CHECK(version(newest, "sm_80") == CUDA_SUCCESS);
+        CHECK(version(newest, "sm_80") == good);
         CHECK(version(next, "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     }
 }
 
-TEST_CASE("a cubin offers its symbols", "[image]") {
+TEST_CASE("a cubin offers its symbols") {
     start("cc=9.0");
     const Cubin cubin(90);
     const LoadedModule module(cubin.bytes().data());
@@ -384,12 +376,12 @@ TEST_CASE("a cubin offers its symbols", "[image]") {
     CHECK(parameters_of(run) == std::vector<Parameter>{{0, 8}, {8, 4}});
 #endif
     unsigned int counter = 0;
-    CHECK(d().cuMemcpyDtoH(&counter, module.global("counter"), 4) == CUDA_SUCCESS);
+    CHECK(d.cuMemcpyDtoH(&counter, module.global("counter"), 4) == good);
     CHECK(counter == 5);
     CHECK(load_status(Cubin(80).bytes().data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-TEST_CASE("loading a cubin whose parameters overlap fails with INVALID_IMAGE", "[image]") {
+TEST_CASE("loading a cubin whose parameters overlap fails with INVALID_IMAGE") {
     start("cc=9.0");
     std::string bytes = Cubin(90).bytes();
     // The size of the first parameter, of which the second one begins behind 8 bytes.
@@ -399,13 +391,13 @@ TEST_CASE("loading a cubin whose parameters overlap fails with INVALID_IMAGE", "
     CHECK(load_status(bytes.data()) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("of a fatbin the best image is taken", "[image]") {
+TEST_CASE("of a fatbin the best image is taken") {
     start("cc=9.0");
     const std::string ptx = ptx_head + ".visible .entry from_ptx() { ret; }";
     const auto has = [](const std::string &image, const char *name) {
         const LoadedModule module(image.data());
         CUfunction function = nullptr;
-        return d().cuModuleGetFunction(&function, module.get(), name) == CUDA_SUCCESS;
+        return d.cuModuleGetFunction(&function, module, name) == good;
     };
     const std::string both =
         fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, Cubin(90).bytes()));
@@ -420,13 +412,13 @@ TEST_CASE("of a fatbin the best image is taken", "[image]") {
     FatBinary wrapper;
     wrapper.data = both.data();
     CUmodule module = nullptr;
-    CHECK(d().cuModuleLoadFatBinary(&module, &wrapper) == CUDA_SUCCESS);
-    CHECK(d().cuModuleUnload(module) == CUDA_SUCCESS);
+    CHECK(d.cuModuleLoadFatBinary(&module, &wrapper) == good);
+    CHECK(d.cuModuleUnload(module) == good);
     wrapper.data = nullptr;
     CHECK(load_status(&wrapper) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("truncated and damaged images never crash", "[image]") {
+TEST_CASE("truncated and damaged images never crash") {
     start("cc=9.0");
     const std::string whole = Cubin(90).bytes();
     const std::string ptx = ptx_head + ".visible .entry f(.param .u64 a) { ret; }\n";
@@ -434,32 +426,32 @@ TEST_CASE("truncated and damaged images never crash", "[image]") {
     // By size, as the linker takes them: no byte behind may be read.
     const auto add = [](const std::string &bytes, CUjitInputType type) {
         CUlinkState link = nullptr;
-        REQUIRE(d().cuLinkCreate(0, nullptr, nullptr, &link) == CUDA_SUCCESS);
+        REQUIRE(d.cuLinkCreate(0, nullptr, nullptr, &link) == good);
         std::vector<char> exact(bytes.begin(), bytes.end());
         const CUresult status =
-            d().cuLinkAddData(link, type, exact.data(), exact.size(), "input", 0, nullptr, nullptr);
-        CHECK(d().cuLinkDestroy(link) == CUDA_SUCCESS);
+            d.cuLinkAddData(link, type, exact.data(), exact.size(), "input", 0, nullptr, nullptr);
+        CHECK(d.cuLinkDestroy(link) == good);
         return status;
     };
     for (std::size_t length = 1; length < whole.size(); ++length) {
         INFO(length);
         CHECK(add(whole.substr(0, length), CU_JIT_INPUT_CUBIN) == CUDA_ERROR_INVALID_IMAGE);
     }
-    CHECK(add(whole, CU_JIT_INPUT_CUBIN) == CUDA_SUCCESS);
+    CHECK(add(whole, CU_JIT_INPUT_CUBIN) == good);
     for (std::size_t length = 1; length < packed.size(); ++length) {
         CHECK(add(packed.substr(0, length), CU_JIT_INPUT_FATBINARY) == CUDA_ERROR_INVALID_IMAGE);
     }
-    CHECK(add(packed, CU_JIT_INPUT_FATBINARY) == CUDA_SUCCESS);
+    CHECK(add(packed, CU_JIT_INPUT_FATBINARY) == good);
     for (std::size_t length = 1; length < ptx.size(); ++length) {
         const CUresult status = add(ptx.substr(0, length), CU_JIT_INPUT_PTX);
         CHECK((status == CUDA_ERROR_INVALID_IMAGE || status == CUDA_ERROR_INVALID_PTX ||
-               status == CUDA_SUCCESS));
+               status == good));
     }
     // Every byte, damaged: any answer, but an answer.
-    for (const std::string &good : {whole, packed, ptx}) {
-        for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const std::string &valid : {whole, packed, ptx}) {
+        for (std::size_t i = 0; i < valid.size(); ++i) {
             for (const char change : {'\xff', '\x01', '\x80'}) {
-                std::string bad = good;
+                std::string bad = valid;
                 bad[i] = static_cast<char>(bad[i] ^ change);
                 add(bad, CU_JIT_INPUT_LIBRARY);
             }

@@ -1,17 +1,12 @@
 // External semaphores: timelines and binary ones, over real descriptors.
 #include "../support/child_process.hpp"
 #include "plan_fault.hpp"
-#include "sim.hpp"
 #include "vmm_tools.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <limits>
 #include <thread>
-#include <vector>
 
 #ifndef _WIN32
 #include <fcntl.h>
@@ -62,49 +57,40 @@ CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC described(int fd, CUexternalSemaphoreHandleT
 CUexternalSemaphore imported(int fd, CUexternalSemaphoreHandleType type) {
     const auto description = described(fd, type);
     CUexternalSemaphore semaphore = nullptr;
-    REQUIRE(cushim::driver().cuImportExternalSemaphore(&semaphore, &description) == CUDA_SUCCESS);
+    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
     return semaphore;
 }
 
 CUresult signal(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
     parameters.params.fence.value = value;
-    return cushim::driver().cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+    return d.cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
 }
 
 CUresult wait(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
     parameters.params.fence.value = value;
-    return cushim::driver().cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+    return d.cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
 }
 
-CUstream new_stream() {
-    CUstream stream = nullptr;
-    REQUIRE(cushim::driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-    return stream;
-}
-
-void end(CUstream stream) {
-    CHECK(cushim::driver().cuStreamDestroy(stream) == CUDA_SUCCESS);
-}
 void end(CUexternalSemaphore semaphore) {
-    CHECK(cushim::driver().cuDestroyExternalSemaphore(semaphore) == CUDA_SUCCESS);
+    CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
 }
 void finish(CUstream stream) {
-    CHECK(cushim::driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
 // Stays so for a while, in whichever mode.
 void check_not_done(CUstream stream) {
     for (int i = 0; i < 10; ++i) {
-        CHECK(cushim::driver().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+        CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 
 } // namespace
 
-TEST_CASE("a semaphore's import takes the descriptor over", "[external]") {
+TEST_CASE("a semaphore's import takes the descriptor over") {
     start();
     const auto before = open_descriptors();
     const int fd = sim_control().make_semaphore_fd(0);
@@ -114,9 +100,8 @@ TEST_CASE("a semaphore's import takes the descriptor over", "[external]") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("what is no semaphore cannot be imported as one", "[external]") {
+TEST_CASE("what is no semaphore cannot be imported as one") {
     start();
-    const auto &d = cushim::driver();
     CUexternalSemaphore semaphore = nullptr;
     const auto type = GENERATE(binary, timeline);
     SECTION("a device") {
@@ -136,39 +121,37 @@ TEST_CASE("what is no semaphore cannot be imported as one", "[external]") {
     SECTION("nothing") {
         const auto description = described(-1, type);
         CHECK(d.cuImportExternalSemaphore(&semaphore, &description) ==
-              (type == timeline ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNKNOWN));
+              (type == timeline ? invalid : CUDA_ERROR_UNKNOWN));
     }
 }
 
-TEST_CASE("a descriptor of physical memory serves as a semaphore", "[external]") {
+TEST_CASE("a descriptor of physical memory serves as a semaphore") {
     start();
-    const auto &d = cushim::driver();
     constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     const auto memory = create_memory(default_granularity, on_device(0, as_fd));
     int fd = -1;
-    REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, as_fd, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, as_fd, 0) == good);
     const auto description = described(fd, GENERATE(binary, timeline));
     CUexternalSemaphore semaphore = nullptr;
-    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_SUCCESS);
+    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
     expect_misuse("memory is imported as a semaphore");
     CHECK_FALSE(is_open(fd));
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
     signal.params.fence.value = wait.params.fence.value = 1;
-    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, nullptr) == CUDA_SUCCESS);
-    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, nullptr) == CUDA_SUCCESS);
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, nullptr) == good);
+    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, nullptr) == good);
+    CHECK(d.cuCtxSynchronize() == good);
     end(semaphore);
     release_physical(memory);
 }
 
-TEST_CASE("a semaphore's import checks its arguments before it takes anything", "[external]") {
+TEST_CASE("a semaphore's import checks its arguments before it takes anything") {
     start();
-    const auto &d = cushim::driver();
     const int fd = sim_control().make_semaphore_fd(0);
     auto description = described(fd, timeline);
     CUexternalSemaphore semaphore = nullptr;
-    CUresult expected = CUDA_ERROR_INVALID_VALUE;
+    CUresult expected = invalid;
     SECTION("flags") {
         description.flags = 1;
     }
@@ -190,49 +173,45 @@ TEST_CASE("a semaphore's import checks its arguments before it takes anything", 
         expected = CUDA_ERROR_NOT_SUPPORTED;
     }
     SECTION("no context") {
-        REQUIRE(d.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+        REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
         expected = CUDA_ERROR_INVALID_CONTEXT;
     }
     CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == expected);
     CHECK(is_open(fd));
-    CHECK(d.cuImportExternalSemaphore(nullptr, &description) != CUDA_SUCCESS);
-    CHECK(d.cuImportExternalSemaphore(&semaphore, nullptr) != CUDA_SUCCESS);
+    CHECK(d.cuImportExternalSemaphore(nullptr, &description) != good);
+    CHECK(d.cuImportExternalSemaphore(&semaphore, nullptr) != good);
     close(fd);
 }
 
-TEST_CASE("a driver without timelines refuses them", "[external]") {
+TEST_CASE("a driver without timelines refuses them") {
     start("attribute.114=0");
     const int fd = sim_control().make_semaphore_fd(0);
     const auto description = described(fd, timeline);
     CUexternalSemaphore semaphore = nullptr;
-    CHECK(cushim::driver().cuImportExternalSemaphore(&semaphore, &description) ==
-          CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(is_open(fd));
     end(imported(fd, binary));
 }
 
-TEST_CASE("a timeline holds a stream back until its value is reached", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
-    const auto &d = cushim::driver();
+TEST_CASE("a timeline holds a stream back until its value is reached") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(3);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto waiting = new_stream();
-    CUdeviceptr memory = 0;
-    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemsetD32(memory, 1, 1) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    const auto waiting = make_stream(non_blocking);
+    const CUdeviceptr memory = allocate(4);
+    REQUIRE(d.cuMemsetD32(memory, 1, 1) == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
 
     SECTION("one that it has, or had") {
-        CHECK(wait(semaphore, 3, waiting) == CUDA_SUCCESS);
-        CHECK(wait(semaphore, 1, waiting) == CUDA_SUCCESS);
-        CHECK(wait(semaphore, 0, waiting) == CUDA_SUCCESS);
+        CHECK(wait(semaphore, 3, waiting) == good);
+        CHECK(wait(semaphore, 1, waiting) == good);
+        CHECK(wait(semaphore, 0, waiting) == good);
         finish(waiting);
         CHECK(theirs.value() == 3); // a wait takes nothing
     }
     SECTION("set by the other API") {
-        CHECK(wait(semaphore, 5, waiting) == CUDA_SUCCESS);
-        CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == CUDA_SUCCESS);
+        CHECK(wait(semaphore, 5, waiting) == good);
+        CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == good);
         check_not_done(waiting);
         theirs.set(4);
         check_not_done(waiting);
@@ -240,17 +219,16 @@ TEST_CASE("a timeline holds a stream back until its value is reached", "[externa
         finish(waiting);
     }
     SECTION("set by another stream") {
-        const auto signalling = new_stream();
-        CHECK(wait(semaphore, 5, waiting) == CUDA_SUCCESS);
-        CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == CUDA_SUCCESS);
-        CHECK(signal(semaphore, 5, signalling) == CUDA_SUCCESS);
+        const Stream signalling(non_blocking);
+        CHECK(wait(semaphore, 5, waiting) == good);
+        CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == good);
+        CHECK(signal(semaphore, 5, signalling) == good);
         finish(waiting);
         CHECK(theirs.value() == 5);
         finish(signalling);
-        end(signalling);
     }
     SECTION("set by another thread while it waits") {
-        CHECK(wait(semaphore, 6, waiting) == CUDA_SUCCESS);
+        CHECK(wait(semaphore, 6, waiting) == good);
         std::thread other([&] {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             theirs.set(6);
@@ -258,75 +236,70 @@ TEST_CASE("a timeline holds a stream back until its value is reached", "[externa
         finish(waiting);
         other.join();
     }
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
-    end(waiting);
+    CHECK(d.cuMemFree(memory) == good);
+    destroy(waiting);
     end(semaphore);
 }
 
-TEST_CASE("a signal comes after the work before it", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
-    const auto &d = cushim::driver();
+TEST_CASE("a signal comes after the work before it") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto one = new_stream(), two = new_stream();
-    CUdeviceptr memory = 0;
-    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
+    const auto one = make_stream(non_blocking), two = make_stream(non_blocking);
+    const CUdeviceptr memory = allocate(4);
     unsigned int read = 0;
     for (unsigned int i = 1; i <= 20; ++i) {
-        CHECK(d.cuMemsetD32Async(memory, i, 1, one) == CUDA_SUCCESS);
-        CHECK(signal(semaphore, 2 * i - 1, one) == CUDA_SUCCESS);
-        CHECK(wait(semaphore, 2 * i - 1, two) == CUDA_SUCCESS);
-        CHECK(d.cuMemcpyDtoHAsync(&read, memory, 4, two) == CUDA_SUCCESS);
-        CHECK(signal(semaphore, 2 * i, two) == CUDA_SUCCESS);
-        CHECK(wait(semaphore, 2 * i, one) == CUDA_SUCCESS);
+        CHECK(d.cuMemsetD32Async(memory, i, 1, one) == good);
+        CHECK(signal(semaphore, 2 * i - 1, one) == good);
+        CHECK(wait(semaphore, 2 * i - 1, two) == good);
+        CHECK(d.cuMemcpyDtoHAsync(&read, memory, 4, two) == good);
+        CHECK(signal(semaphore, 2 * i, two) == good);
+        CHECK(wait(semaphore, 2 * i, one) == good);
         finish(two);
         CHECK(read == i);
     }
     finish(one);
     CHECK(theirs.value() == 40);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
-    end(one);
-    end(two);
+    CHECK(d.cuMemFree(memory) == good);
+    destroy(one);
+    destroy(two);
     end(semaphore);
 }
 
-TEST_CASE("a binary semaphore lets one wait through per signal", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
+TEST_CASE("a binary semaphore lets one wait through per signal") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), binary);
-    const auto one = new_stream(), two = new_stream(), three = new_stream();
-    CHECK(signal(semaphore, 77, one) == CUDA_SUCCESS); // the value means nothing here
+    const auto one = make_stream(non_blocking), two = make_stream(non_blocking),
+               three = make_stream(non_blocking);
+    CHECK(signal(semaphore, 77, one) == good); // the value means nothing here
     finish(one);
     CHECK(theirs.value() == 1);
-    CHECK(wait(semaphore, 99, two) == CUDA_SUCCESS);
+    CHECK(wait(semaphore, 99, two) == good);
     finish(two);
     CHECK(theirs.value() == 0);
-    CHECK(wait(semaphore, 0, three) == CUDA_SUCCESS);
+    CHECK(wait(semaphore, 0, three) == good);
     check_not_done(three);
     theirs.set(1);
     finish(three);
     CHECK(theirs.value() == 0);
     for (const CUstream stream : {one, two, three}) {
-        end(stream);
+        destroy(stream);
     }
     end(semaphore);
 }
 
-TEST_CASE("one of two waits for a binary semaphore goes on", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
-    const auto &d = cushim::driver();
+TEST_CASE("one of two waits for a binary semaphore goes on") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), binary);
-    const auto one = new_stream(), two = new_stream();
-    CHECK(wait(semaphore, 0, one) == CUDA_SUCCESS);
-    CHECK(wait(semaphore, 0, two) == CUDA_SUCCESS);
+    const auto one = make_stream(non_blocking), two = make_stream(non_blocking);
+    CHECK(wait(semaphore, 0, one) == good);
+    CHECK(wait(semaphore, 0, two) == good);
     theirs.set(1);
     int done = 0;
     for (int i = 0; i < 2000 && done == 0; ++i) {
-        done = (d.cuStreamQuery(one) == CUDA_SUCCESS) + (d.cuStreamQuery(two) == CUDA_SUCCESS);
+        done = (d.cuStreamQuery(one) == good) + (d.cuStreamQuery(two) == good);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     CHECK(done == 1);
@@ -334,34 +307,32 @@ TEST_CASE("one of two waits for a binary semaphore goes on", "[external]") {
     theirs.set(1);
     finish(one);
     finish(two);
-    end(one);
-    end(two);
+    destroy(one);
+    destroy(two);
     end(semaphore);
 }
 
-TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse", "[external]") {
+TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse") {
     start();
     Theirs theirs(5);
     SECTION("binary") {
         const auto semaphore = imported(theirs.exported(), binary);
         theirs.set(1);
-        CHECK(signal(semaphore, 0, nullptr) == CUDA_SUCCESS);
+        CHECK(signal(semaphore, 0, nullptr) == good);
         expect_misuse("signalled already");
         end(semaphore);
     }
     SECTION("timeline") {
         const auto semaphore = imported(theirs.exported(), timeline);
-        CHECK(signal(semaphore, 4, nullptr) == CUDA_SUCCESS);
+        CHECK(signal(semaphore, 4, nullptr) == good);
         CHECK(theirs.value() == 4);
         expect_misuse("back from 5 to 4");
         end(semaphore);
     }
 }
 
-TEST_CASE("a batch signals and waits for all of it", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
-    const auto &d = cushim::driver();
+TEST_CASE("a batch signals and waits for all of it") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs first(0), second(0), third(0);
     const CUexternalSemaphore semaphores[] = {imported(first.exported(), timeline),
                                               imported(second.exported(), binary),
@@ -371,8 +342,8 @@ TEST_CASE("a batch signals and waits for all of it", "[external]") {
     for (unsigned int i = 0; i < 3; ++i) {
         signals[i].params.fence.value = waits[i].params.fence.value = 10 + i;
     }
-    const auto waiting = new_stream(), signalling = new_stream();
-    CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 3, waiting) == CUDA_SUCCESS);
+    const auto waiting = make_stream(non_blocking), signalling = make_stream(non_blocking);
+    CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 3, waiting) == good);
     waits[0].params.fence.value = 1000; // the call has its own copy
     check_not_done(waiting);
     third.set(12);
@@ -384,28 +355,26 @@ TEST_CASE("a batch signals and waits for all of it", "[external]") {
     CHECK(second.value() == 0);
 
     third.set(0);
-    CHECK(d.cuSignalExternalSemaphoresAsync(semaphores, signals, 3, signalling) == CUDA_SUCCESS);
+    CHECK(d.cuSignalExternalSemaphoresAsync(semaphores, signals, 3, signalling) == good);
     finish(signalling);
     CHECK(first.value() == 10);
     CHECK(second.value() == 1);
     CHECK(third.value() == 12);
-    end(waiting);
-    end(signalling);
+    destroy(waiting);
+    destroy(signalling);
     for (const CUexternalSemaphore semaphore : semaphores) {
         end(semaphore);
     }
 }
 
-TEST_CASE("a batch may wait for one binary semaphore twice", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
-    const auto &d = cushim::driver();
+TEST_CASE("a batch may wait for one binary semaphore twice") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(1);
     const auto semaphore = imported(theirs.exported(), binary);
     const CUexternalSemaphore semaphores[] = {semaphore, semaphore};
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
-    const auto stream = new_stream();
-    CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 2, stream) == CUDA_SUCCESS);
+    const auto stream = make_stream(non_blocking);
+    CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 2, stream) == good);
     // A machine that is busy may take longer than the look at it.
     for (int i = 0; i < 2000 && theirs.value() != 0; ++i) {
         check_not_done(stream);
@@ -414,13 +383,12 @@ TEST_CASE("a batch may wait for one binary semaphore twice", "[external]") {
     CHECK(theirs.value() == 0);
     theirs.set(1);
     finish(stream);
-    end(stream);
+    destroy(stream);
     end(semaphore);
 }
 
-TEST_CASE("arguments of signals and waits are checked", "[external]") {
+TEST_CASE("arguments of signals and waits are checked") {
     start();
-    const auto &d = cushim::driver();
     const auto semaphore = imported(sim_control().make_semaphore_fd(7), timeline);
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals{};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits{};
@@ -430,40 +398,37 @@ TEST_CASE("arguments of signals and waits are checked", "[external]") {
         CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, &waits, count, nullptr) == expected);
     };
     signals.params.fence.value = waits.params.fence.value = 7;
-    both(&semaphore, 1, CUDA_SUCCESS);
-    both(nullptr, 1, CUDA_ERROR_INVALID_VALUE);
-    both(&semaphore, 0, CUDA_ERROR_INVALID_VALUE);
-    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) ==
-          CUDA_ERROR_INVALID_VALUE);
+    both(&semaphore, 1, good);
+    both(nullptr, 1, invalid);
+    both(&semaphore, 0, invalid);
+    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) == invalid);
+    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) == invalid);
     SECTION("the flags of NvSci semaphores") {
         signals.flags = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
         waits.flags = CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
-        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+        both(&semaphore, 1, invalid);
     }
     SECTION("unknown flags") {
         signals.flags = waits.flags = 0x80000000U;
-        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+        both(&semaphore, 1, invalid);
     }
     SECTION("reserved words") {
         signals.reserved[0] = waits.reserved[0] = 1;
-        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+        both(&semaphore, 1, invalid);
     }
     SECTION("reserved words of the parameters") {
         signals.params.reserved[0] = waits.params.reserved[0] = 1;
-        both(&semaphore, 1, CUDA_ERROR_INVALID_VALUE);
+        both(&semaphore, 1, invalid);
     }
     end(semaphore);
 }
 
-TEST_CASE("handles of semaphores that are none are refused", "[external]") {
+TEST_CASE("handles of semaphores that are none are refused") {
     start();
-    const auto &d = cushim::driver();
-    CHECK(d.cuDestroyExternalSemaphore(nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(signal(nullptr, 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuDestroyExternalSemaphore(nullptr) == invalid);
+    CHECK(signal(nullptr, 1, nullptr) == invalid);
     expect_misuse("null semaphore");
-    CHECK(wait(nullptr, 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(wait(nullptr, 1, nullptr) == invalid);
     const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
     end(semaphore);
     CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_ERROR_INVALID_HANDLE);
@@ -474,128 +439,115 @@ TEST_CASE("handles of semaphores that are none are refused", "[external]") {
     expect_misuse("external semaphore");
 }
 
-TEST_CASE("a semaphore belongs to one context", "[external]") {
+TEST_CASE("a semaphore belongs to one context") {
     start();
-    const auto &d = cushim::driver();
     const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
     CUcontext primary = nullptr, other = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&primary) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxGetCurrent(&primary) == good);
 #if CUDA_VERSION >= 13000
-    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == good);
 #else
-    REQUIRE(d.cuCtxCreate(&other, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&other, 0, 0) == good);
 #endif
-    const auto foreign = new_stream();
+    const CUstream foreign = make_stream(non_blocking);
     CHECK(signal(semaphore, 1, foreign) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(wait(semaphore, 0, foreign) == CUDA_ERROR_INVALID_HANDLE);
-    end(foreign);
-    REQUIRE(d.cuCtxDestroy(other) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
-    CHECK(signal(semaphore, 1, nullptr) == CUDA_SUCCESS);
-    CHECK(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    destroy(foreign);
+    REQUIRE(d.cuCtxDestroy(other) == good);
+    REQUIRE(d.cuCtxSetCurrent(primary) == good);
+    CHECK(signal(semaphore, 1, nullptr) == good);
+    CHECK(d.cuCtxSynchronize() == good);
     end(semaphore);
 }
 
-TEST_CASE("a stream needs no current context to signal", "[external]") {
+TEST_CASE("a stream needs no current context to signal") {
     start();
-    const auto &d = cushim::driver();
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto stream = new_stream();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
-    CHECK(signal(semaphore, 1, stream) == CUDA_SUCCESS);
-    CHECK(wait(semaphore, 1, stream) == CUDA_SUCCESS);
+    const Stream stream(non_blocking);
+    const CUcontext context = current();
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
+    CHECK(signal(semaphore, 1, stream) == good);
+    CHECK(wait(semaphore, 1, stream) == good);
     finish(stream);
     CHECK(theirs.value() == 1);
     end(semaphore); // nor to end it
-    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
-    end(stream);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
 }
 
-TEST_CASE("a semaphore that queued work needs must not be destroyed", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
-    const auto &d = cushim::driver();
+TEST_CASE("a semaphore that queued work needs must not be destroyed") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto stream = new_stream();
-    CHECK(wait(semaphore, 1, stream) == CUDA_SUCCESS);
+    const auto stream = make_stream(non_blocking);
+    CHECK(wait(semaphore, 1, stream) == good);
     end(semaphore);
     expect_misuse("queued work still needs");
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("external semaphore");
     d.cuStreamDestroy(stream);
-    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("one semaphore imported twice is the same one", "[external]") {
-    const auto mode = GENERATE_COPY(from_range(all_modes()));
-    start(mode);
+TEST_CASE("one semaphore imported twice is the same one") {
+    start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto one = imported(theirs.exported(), timeline);
     const auto two = imported(theirs.exported(), timeline);
-    const auto waiting = new_stream(), signalling = new_stream();
-    CHECK(wait(one, std::numeric_limits<std::uint64_t>::max(), waiting) == CUDA_SUCCESS);
+    const auto waiting = make_stream(non_blocking), signalling = make_stream(non_blocking);
+    CHECK(wait(one, std::numeric_limits<std::uint64_t>::max(), waiting) == good);
     check_not_done(waiting);
-    CHECK(signal(two, std::numeric_limits<std::uint64_t>::max(), signalling) == CUDA_SUCCESS);
+    CHECK(signal(two, std::numeric_limits<std::uint64_t>::max(), signalling) == good);
     finish(waiting);
     finish(signalling);
-    end(waiting);
-    end(signalling);
+    destroy(waiting);
+    destroy(signalling);
     end(one);
     end(two);
 }
 
-TEST_CASE("a semaphore ends with its context, and is a leak before", "[external]") {
+TEST_CASE("a semaphore ends with its context, and is a leak before") {
     start();
-    const auto &d = cushim::driver();
     const auto before = open_descriptors();
     const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
     CHECK(leaks().size() == 1);
-    REQUIRE(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
     CHECK(open_descriptors() == before);
     CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-TEST_CASE("memory is freed when the work that waits for a semaphore is done", "[external]") {
-    const auto mode = GENERATE("mode=immediate", "mode=threaded");
-    start(mode);
-    const auto &d = cushim::driver();
+TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
+    start(GENERATE("mode=immediate", "mode=threaded"));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto stream = new_stream();
-    CUdeviceptr memory = 0;
-    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
-    CHECK(wait(semaphore, 1, stream) == CUDA_SUCCESS);
-    CHECK(d.cuMemsetD32Async(memory, 1, 1, stream) == CUDA_SUCCESS);
+    const auto stream = make_stream(non_blocking);
+    const CUdeviceptr memory = allocate(4);
+    CHECK(wait(semaphore, 1, stream) == good);
+    CHECK(d.cuMemsetD32Async(memory, 1, 1, stream) == good);
     std::thread other([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         theirs.set(1);
     });
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == good);
     CHECK(theirs.value() == 1);
     other.join();
-    CHECK(d.cuStreamQuery(stream) == CUDA_SUCCESS);
-    end(stream);
+    CHECK(d.cuStreamQuery(stream) == good);
+    destroy(stream);
     end(semaphore);
 }
 
-TEST_CASE("a wait that fails with its stream waits no longer", "[external]") {
+TEST_CASE("a wait that fails with its stream waits no longer") {
     start("mode=threaded");
-    const auto &d = cushim::driver();
     const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
-    const auto waiting = new_stream();
-    CHECK(wait(semaphore, 1, waiting) == CUDA_SUCCESS);
-    CUdeviceptr memory = 0;
-    REQUIRE(d.cuMemAlloc(&memory, 4) == CUDA_SUCCESS);
+    const auto waiting = make_stream(non_blocking);
+    CHECK(wait(semaphore, 1, waiting) == good);
+    const CUdeviceptr memory = allocate(4);
     fail_work("cuMemsetD8Async", CUDA_ERROR_ILLEGAL_ADDRESS);
-    const auto failing = new_stream();
-    CHECK(d.cuMemsetD8Async(memory, 1, 1, failing) == CUDA_SUCCESS);
+    const auto failing = make_stream(non_blocking);
+    CHECK(d.cuMemsetD8Async(memory, 1, 1, failing) == good);
     CHECK(d.cuStreamSynchronize(failing) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuStreamSynchronize(waiting) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 #endif

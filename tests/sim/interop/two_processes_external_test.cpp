@@ -2,22 +2,16 @@
 // others.
 #ifndef _WIN32
 #include "process_tools.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include <chrono>
 #include <cstring>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 using namespace sim_test;
 
 TEST_CASE("child works on external memory", "[.]") {
     start();
-    const auto &d = cushim::driver();
     auto parent = Channel::of_parent();
     const auto size = parent.receive<std::size_t>();
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory_description{};
@@ -25,45 +19,44 @@ TEST_CASE("child works on external memory", "[.]") {
     memory_description.handle.fd = parent.receive_fd();
     memory_description.size = size;
     CUexternalMemory memory = nullptr;
-    REQUIRE(d.cuImportExternalMemory(&memory, &memory_description) == CUDA_SUCCESS);
+    REQUIRE(d.cuImportExternalMemory(&memory, &memory_description) == good);
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer_description{};
     buffer_description.size = size;
     CUdeviceptr buffer = 0;
-    REQUIRE(d.cuExternalMemoryGetMappedBuffer(&buffer, memory, &buffer_description) ==
-            CUDA_SUCCESS);
+    REQUIRE(d.cuExternalMemoryGetMappedBuffer(&buffer, memory, &buffer_description) == good);
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
     description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
     description.handle.fd = parent.receive_fd();
     CUexternalSemaphore semaphore = nullptr;
-    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_SUCCESS);
+    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
 
     // Frame by frame: waits for 2n - 1, adds one to the value there, signals 2n.
     const auto frames = parent.receive<unsigned int>();
-    const auto stream = new_stream();
+    const auto stream = make_stream(non_blocking);
     unsigned int *pinned = nullptr;
-    REQUIRE(d.cuMemAllocHost(reinterpret_cast<void **>(&pinned), sizeof *pinned) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAllocHost(reinterpret_cast<void **>(&pinned), sizeof *pinned) == good);
     for (unsigned int frame = 1; frame <= frames; ++frame) {
         CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
         wait.params.fence.value = 2 * frame - 1;
-        REQUIRE(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, stream) == CUDA_SUCCESS);
-        REQUIRE(d.cuMemcpyDtoHAsync(pinned, buffer, sizeof *pinned, stream) == CUDA_SUCCESS);
-        REQUIRE(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+        REQUIRE(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, stream) == good);
+        REQUIRE(d.cuMemcpyDtoHAsync(pinned, buffer, sizeof *pinned, stream) == good);
+        REQUIRE(d.cuStreamSynchronize(stream) == good);
         ++*pinned;
-        REQUIRE(d.cuMemcpyHtoDAsync(buffer, pinned, sizeof *pinned, stream) == CUDA_SUCCESS);
+        REQUIRE(d.cuMemcpyHtoDAsync(buffer, pinned, sizeof *pinned, stream) == good);
         CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
         signal.params.fence.value = 2 * frame;
-        REQUIRE(d.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, stream) == CUDA_SUCCESS);
+        REQUIRE(d.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, stream) == good);
         // In adversarial mode nothing runs before somebody asks for it.
-        REQUIRE(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+        REQUIRE(d.cuStreamSynchronize(stream) == good);
     }
     end(stream);
-    CHECK(d.cuMemFreeHost(pinned) == CUDA_SUCCESS);
-    CHECK(d.cuMemFree(buffer) == CUDA_SUCCESS);
-    CHECK(d.cuDestroyExternalMemory(memory) == CUDA_SUCCESS);
-    CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_SUCCESS);
+    CHECK(d.cuMemFreeHost(pinned) == good);
+    CHECK(d.cuMemFree(buffer) == good);
+    CHECK(d.cuDestroyExternalMemory(memory) == good);
+    CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
 }
 
-TEST_CASE("two processes take turns on external memory", "[processes]") {
+TEST_CASE("two processes take turns on external memory") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     Gate gate(0);
@@ -95,7 +88,6 @@ TEST_CASE("two processes take turns on external memory", "[processes]") {
 
 TEST_CASE("child exports physical memory", "[.]") {
     start();
-    const auto &d = cushim::driver();
     auto parent = Channel::of_parent();
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -103,32 +95,31 @@ TEST_CASE("child exports physical memory", "[.]") {
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     std::size_t size = 0;
     REQUIRE(d.cuMemGetAllocationGranularity(&size, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) ==
-            CUDA_SUCCESS);
+            good);
     CUmemGenericAllocationHandle physical = 0;
-    REQUIRE(d.cuMemCreate(&physical, size, &properties, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemCreate(&physical, size, &properties, 0) == good);
     int fd = -1;
     REQUIRE(d.cuMemExportToShareableHandle(&fd, physical, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                           0) == CUDA_SUCCESS);
+                                           0) == good);
     parent.send(size);
     parent.send_fd(fd);
     close(fd);
     parent.await(); // the other one wrote to it
     CUdeviceptr address = 0;
-    REQUIRE(d.cuMemAddressReserve(&address, size, 0, 0, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemMap(address, size, 0, physical, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAddressReserve(&address, size, 0, 0, 0) == good);
+    REQUIRE(d.cuMemMap(address, size, 0, physical, 0) == good);
     CUmemAccessDesc access{};
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    REQUIRE(d.cuMemSetAccess(address, size, &access, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemSetAccess(address, size, &access, 1) == good);
     CHECK(byte_at(address + size - 1) == 0x3c);
-    CHECK(d.cuMemUnmap(address, size) == CUDA_SUCCESS);
-    CHECK(d.cuMemAddressFree(address, size) == CUDA_SUCCESS);
-    CHECK(d.cuMemRelease(physical) == CUDA_SUCCESS);
+    CHECK(d.cuMemUnmap(address, size) == good);
+    CHECK(d.cuMemAddressFree(address, size) == good);
+    CHECK(d.cuMemRelease(physical) == good);
 }
 
-TEST_CASE("physical memory of another process imports as external memory", "[processes]") {
+TEST_CASE("physical memory of another process imports as external memory") {
     start();
-    const auto &d = cushim::driver();
     Child child("child exports physical memory");
     auto &c = child.channel();
     const auto size = c.receive<std::size_t>();
@@ -137,42 +128,40 @@ TEST_CASE("physical memory of another process imports as external memory", "[pro
     description.handle.fd = c.receive_fd();
     description.size = size;
     CUexternalMemory memory = nullptr;
-    REQUIRE(d.cuImportExternalMemory(&memory, &description) == CUDA_SUCCESS);
+    REQUIRE(d.cuImportExternalMemory(&memory, &description) == good);
     CHECK_FALSE(is_open(description.handle.fd));
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
     part.size = size;
     CUdeviceptr buffer = 0;
-    REQUIRE(d.cuExternalMemoryGetMappedBuffer(&buffer, memory, &part) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemsetD8(buffer, 0x3c, size) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSynchronize() == CUDA_SUCCESS);
+    REQUIRE(d.cuExternalMemoryGetMappedBuffer(&buffer, memory, &part) == good);
+    REQUIRE(d.cuMemsetD8(buffer, 0x3c, size) == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
     c.signal();
     ended(child);
     CHECK(byte_at(buffer) == 0x3c); // the exporter is gone, the memory is not
-    CHECK(d.cuMemFree(buffer) == CUDA_SUCCESS);
-    CHECK(d.cuDestroyExternalMemory(memory) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(buffer) == good);
+    CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
 
 TEST_CASE("child takes signals of a binary semaphore", "[.]") {
     start();
-    const auto &d = cushim::driver();
     auto parent = Channel::of_parent();
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
     description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
     description.handle.fd = parent.receive_fd();
     CUexternalSemaphore semaphore = nullptr;
-    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_SUCCESS);
-    const auto stream = new_stream();
+    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
+    const Stream stream(non_blocking);
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
     for (int i = 0; i < 50; ++i) {
-        REQUIRE(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, stream) == CUDA_SUCCESS);
-        REQUIRE(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+        REQUIRE(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, stream) == good);
+        REQUIRE(d.cuStreamSynchronize(stream) == good);
         parent.signal();
     }
-    CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_SUCCESS);
-    end(stream);
+    CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
 }
 
-TEST_CASE("each signal of a binary semaphore lets one of two processes through", "[processes]") {
+TEST_CASE("each signal of a binary semaphore lets one of two processes through") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     Gate gate(0);

@@ -2,12 +2,8 @@
 #pragma once
 
 #include "images.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
 
 #include <array>
-#include <vector>
 
 namespace sim_test {
 
@@ -20,8 +16,8 @@ inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid,
                        std::array<unsigned int, 3> block, unsigned int shared = 0,
                        CUstream stream = nullptr, void **parameters = nullptr,
                        void **extra = nullptr) {
-    return cushim::driver().cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1],
-                                           block[2], shared, stream, parameters, extra);
+    return d.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                            shared, stream, parameters, extra);
 }
 
 inline CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> attributes,
@@ -35,7 +31,7 @@ inline CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> 
     config.hStream = stream;
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned int>(attributes.size());
-    return cushim::driver().cuLaunchKernelEx(&config, function, nullptr, nullptr);
+    return d.cuLaunchKernelEx(&config, function, nullptr, nullptr);
 }
 
 inline CUlaunchAttribute attribute(int id) {
@@ -57,20 +53,5 @@ inline int note_view(const cushim_sim_launch *launch, void *seen) {
         sim_control().view(argument<CUdeviceptr>(*launch, 0), 16) != nullptr;
     return 0;
 }
-
-// A non-blocking one, for a scope.
-class Stream {
-  public:
-    Stream() {
-        REQUIRE(cushim::driver().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-    }
-    ~Stream() { CHECK(cushim::driver().cuStreamDestroy(stream_) == CUDA_SUCCESS); }
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
-    operator CUstream() const { return stream_; }
-
-  private:
-    CUstream stream_ = nullptr;
-};
 
 } // namespace sim_test

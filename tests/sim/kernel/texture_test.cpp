@@ -7,16 +7,10 @@ using namespace sim_test;
 
 namespace {
 
-cushim::DriverTable d() {
-    return cushim::driver();
-}
-
 class DeviceMemory {
   public:
-    explicit DeviceMemory(std::size_t size) {
-        REQUIRE(d().cuMemAlloc(&address_, size) == CUDA_SUCCESS);
-    }
-    ~DeviceMemory() { CHECK(d().cuMemFree(address_) == CUDA_SUCCESS); }
+    explicit DeviceMemory(std::size_t size) { REQUIRE(d.cuMemAlloc(&address_, size) == good); }
+    ~DeviceMemory() { CHECK(d.cuMemFree(address_) == good); }
     DeviceMemory(const DeviceMemory &) = delete;
     DeviceMemory &operator=(const DeviceMemory &) = delete;
     operator CUdeviceptr() const { return address_; }
@@ -34,9 +28,9 @@ class Array {
         descriptor.Format = CU_AD_FORMAT_FLOAT;
         descriptor.NumChannels = 1;
         descriptor.Flags = flags;
-        REQUIRE(d().cuArray3DCreate(&array_, &descriptor) == CUDA_SUCCESS);
+        REQUIRE(d.cuArray3DCreate(&array_, &descriptor) == good);
     }
-    ~Array() { CHECK(d().cuArrayDestroy(array_) == CUDA_SUCCESS); }
+    ~Array() { CHECK(d.cuArrayDestroy(array_) == good); }
     Array(const Array &) = delete;
     Array &operator=(const Array &) = delete;
     operator CUarray() const { return array_; }
@@ -65,16 +59,16 @@ CUDA_RESOURCE_DESC of_array(CUarray array) {
 CUresult texture_status(const CUDA_RESOURCE_DESC &resource, const CUDA_TEXTURE_DESC &texture = {},
                         const CUDA_RESOURCE_VIEW_DESC *view = nullptr) {
     CUtexObject object = 0;
-    const CUresult status = d().cuTexObjectCreate(&object, &resource, &texture, view);
-    if (status == CUDA_SUCCESS) {
-        CHECK(d().cuTexObjectDestroy(object) == CUDA_SUCCESS);
+    const CUresult status = d.cuTexObjectCreate(&object, &resource, &texture, view);
+    if (status == good) {
+        CHECK(d.cuTexObjectDestroy(object) == good);
     }
     return status;
 }
 
 } // namespace
 
-TEST_CASE("a texture object tells what it was made of", "[texture]") {
+TEST_CASE("a texture object tells what it was made of") {
     start();
     const DeviceMemory memory(4096);
     const CUDA_RESOURCE_DESC resource = linear(memory, 4096);
@@ -84,59 +78,59 @@ TEST_CASE("a texture object tells what it was made of", "[texture]") {
     texture.flags = CU_TRSF_NORMALIZED_COORDINATES;
     texture.borderColor[3] = 0.5F;
     CUtexObject object = 0;
-    REQUIRE(d().cuTexObjectCreate(&object, &resource, &texture, nullptr) == CUDA_SUCCESS);
+    REQUIRE(d.cuTexObjectCreate(&object, &resource, &texture, nullptr) == good);
     CHECK(object != 0);
     CUDA_RESOURCE_DESC its_resource{};
     CUDA_TEXTURE_DESC its_texture{};
     CUDA_RESOURCE_VIEW_DESC its_view{};
-    CHECK(d().cuTexObjectGetResourceDesc(&its_resource, object) == CUDA_SUCCESS);
+    CHECK(d.cuTexObjectGetResourceDesc(&its_resource, object) == good);
     CHECK(std::memcmp(&its_resource, &resource, sizeof resource) == 0);
-    CHECK(d().cuTexObjectGetTextureDesc(&its_texture, object) == CUDA_SUCCESS);
+    CHECK(d.cuTexObjectGetTextureDesc(&its_texture, object) == good);
     CHECK(std::memcmp(&its_texture, &texture, sizeof texture) == 0);
     its_view.width = 77;
-    CHECK(d().cuTexObjectGetResourceViewDesc(&its_view, object) == CUDA_SUCCESS); // there is none
+    CHECK(d.cuTexObjectGetResourceViewDesc(&its_view, object) == good); // there is none
     CHECK(its_view.width == 0);
-    CHECK(d().cuTexObjectGetResourceDesc(nullptr, object) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuTexObjectGetResourceDesc(nullptr, object) == invalid);
     CHECK(leaks().size() == 2);
-    CHECK(d().cuTexObjectDestroy(object) == CUDA_SUCCESS);
-    CHECK(d().cuTexObjectGetTextureDesc(&its_texture, object) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuTexObjectDestroy(object) == good);
+    CHECK(d.cuTexObjectGetTextureDesc(&its_texture, object) == invalid);
     expect_misuse("use of a destroyed texture object");
-    CHECK(d().cuTexObjectDestroy(object) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuTexObjectDestroy(object) == invalid);
     expect_misuse("use of a destroyed texture object");
-    CHECK(d().cuTexObjectDestroy(0) == CUDA_SUCCESS);
+    CHECK(d.cuTexObjectDestroy(0) == good);
 }
 
-TEST_CASE("what a texture cannot be made of is refused", "[texture]") {
+TEST_CASE("what a texture cannot be made of is refused") {
     start();
     const DeviceMemory memory(4096);
-    CHECK(texture_status(linear(memory, 4096)) == CUDA_SUCCESS);
-    CHECK(texture_status(linear(memory, 4097)) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(texture_status(linear(memory, 0)) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(texture_status(linear(memory, ~std::size_t(0))) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(texture_status(linear(memory + 4, 64)) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(texture_status(linear(0, 64)) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(linear(memory, 4096)) == good);
+    CHECK(texture_status(linear(memory, 4097)) == invalid);
+    CHECK(texture_status(linear(memory, 0)) == invalid);
+    CHECK(texture_status(linear(memory, ~std::size_t(0))) == invalid);
+    CHECK(texture_status(linear(memory + 4, 64)) == invalid);
+    CHECK(texture_status(linear(0, 64)) == invalid);
     CUDA_RESOURCE_DESC resource = linear(memory, 4096);
     resource.res.linear.numChannels = 3;
-    CHECK(texture_status(resource) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(resource) == invalid);
     resource = linear(memory, 4096);
     resource.res.linear.format = static_cast<CUarray_format>(0);
-    CHECK(texture_status(resource) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(resource) == invalid);
     resource = linear(memory, 4096);
     resource.flags = 1;
-    CHECK(texture_status(resource) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(resource) == invalid);
     resource.resType = static_cast<CUresourcetype>(9);
-    CHECK(texture_status(resource) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(resource) == invalid);
     CUDA_TEXTURE_DESC texture{};
     texture.addressMode[2] = static_cast<CUaddress_mode>(4);
-    CHECK(texture_status(linear(memory, 64), texture) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(linear(memory, 64), texture) == invalid);
     texture = {};
     texture.filterMode = static_cast<CUfilter_mode>(2);
-    CHECK(texture_status(linear(memory, 64), texture) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(linear(memory, 64), texture) == invalid);
     texture = {};
     texture.flags = 1U << 31;
-    CHECK(texture_status(linear(memory, 64), texture) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(linear(memory, 64), texture) == invalid);
     CUDA_RESOURCE_VIEW_DESC view{};
-    CHECK(texture_status(linear(memory, 64), {}, &view) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(linear(memory, 64), {}, &view) == invalid);
     CUDA_RESOURCE_DESC pitched{};
     pitched.resType = CU_RESOURCE_TYPE_PITCH2D;
     pitched.res.pitch2D.devPtr = memory;
@@ -145,25 +139,24 @@ TEST_CASE("what a texture cannot be made of is refused", "[texture]") {
     pitched.res.pitch2D.width = 64;
     pitched.res.pitch2D.height = 16;
     pitched.res.pitch2D.pitchInBytes = 256;
-    CHECK(texture_status(pitched) == CUDA_SUCCESS);
+    CHECK(texture_status(pitched) == good);
     pitched.res.pitch2D.height = 17;
-    CHECK(texture_status(pitched) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(pitched) == invalid);
     pitched.res.pitch2D.height = 16;
     pitched.res.pitch2D.width = 65;
-    CHECK(texture_status(pitched) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(pitched) == invalid);
     pitched.res.pitch2D.width = 32;
     pitched.res.pitch2D.pitchInBytes = 129;
-    CHECK(texture_status(pitched) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(texture_status(pitched) == invalid);
     CUtexObject object = 0;
-    CHECK(d().cuTexObjectCreate(&object, nullptr, &texture, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexObjectCreate(nullptr, &pitched, &texture, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CUcontext context = nullptr;
-    REQUIRE(d().cuCtxPopCurrent(&context) == CUDA_SUCCESS);
+    CHECK(d.cuTexObjectCreate(&object, nullptr, &texture, nullptr) == invalid);
+    CHECK(d.cuTexObjectCreate(nullptr, &pitched, &texture, nullptr) == invalid);
+    pop_current();
     resource = linear(memory, 64);
     CHECK(texture_status(resource) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("textures and surfaces of arrays", "[texture]") {
+TEST_CASE("textures and surfaces of arrays") {
     start();
     CUDA_RESOURCE_DESC resource{};
     CUsurfObject surface = 0;
@@ -176,120 +169,119 @@ TEST_CASE("textures and surfaces of arrays", "[texture]") {
         view.height = 32;
         CUtexObject texture = 0;
         const CUDA_TEXTURE_DESC description{};
-        REQUIRE(d().cuTexObjectCreate(&texture, &resource, &description, &view) == CUDA_SUCCESS);
-        CHECK(d().cuTexObjectGetResourceViewDesc(&its_view, texture) == CUDA_SUCCESS);
+        REQUIRE(d.cuTexObjectCreate(&texture, &resource, &description, &view) == good);
+        CHECK(d.cuTexObjectGetResourceViewDesc(&its_view, texture) == good);
         CHECK(its_view.width == 64);
-        CHECK(d().cuTexObjectDestroy(texture) == CUDA_SUCCESS);
+        CHECK(d.cuTexObjectDestroy(texture) == good);
         view.width = 128;
-        CHECK(texture_status(resource, {}, &view) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(texture_status(resource, {}, &view) == invalid);
         view.width = 4 * 64;
         view.height = 4 * 32;
-        CHECK(texture_status(resource, {}, &view) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(texture_status(resource, {}, &view) == invalid);
         view.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
-        CHECK(texture_status(resource, {}, &view) == CUDA_SUCCESS);
-        REQUIRE(d().cuSurfObjectCreate(&surface, &resource) == CUDA_SUCCESS);
+        CHECK(texture_status(resource, {}, &view) == good);
+        REQUIRE(d.cuSurfObjectCreate(&surface, &resource) == good);
         CUDA_RESOURCE_DESC its{};
-        CHECK(d().cuSurfObjectGetResourceDesc(&its, surface) == CUDA_SUCCESS);
+        CHECK(d.cuSurfObjectGetResourceDesc(&its, surface) == good);
         CHECK(its.res.array.hArray == static_cast<CUarray>(array));
         // A handle of the other kind.
-        CHECK(d().cuTexObjectDestroy(surface) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuTexObjectDestroy(surface) == invalid);
         expect_misuse("a texture object was expected");
-        CHECK(d().cuSurfObjectDestroy(surface) == CUDA_SUCCESS);
-        CHECK(d().cuSurfObjectDestroy(surface) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuSurfObjectDestroy(surface) == good);
+        CHECK(d.cuSurfObjectDestroy(surface) == invalid);
         expect_misuse("use of a destroyed surface object");
-        CHECK(d().cuSurfObjectDestroy(0) == CUDA_SUCCESS);
+        CHECK(d.cuSurfObjectDestroy(0) == good);
         resource = of_array(plain);
-        CHECK(d().cuSurfObjectCreate(&surface, &resource) == CUDA_SUCCESS);
+        CHECK(d.cuSurfObjectCreate(&surface, &resource) == good);
         expect_misuse("a surface of an array that was not made for surfaces");
-        CHECK(d().cuSurfObjectDestroy(surface) == CUDA_SUCCESS);
+        CHECK(d.cuSurfObjectDestroy(surface) == good);
         const DeviceMemory memory(64);
         const CUDA_RESOURCE_DESC of_memory = linear(memory, 64);
-        CHECK(d().cuSurfObjectCreate(&surface, &of_memory) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuSurfObjectCreate(&surface, &of_memory) == invalid);
     }
-    CHECK(d().cuSurfObjectCreate(&surface, &resource) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d.cuSurfObjectCreate(&surface, &resource) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed array");
     CHECK(texture_status(resource) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed array");
     CHECK(texture_status(of_array(nullptr)) == CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_CASE("a texture reference keeps what is set", "[texture]") {
+TEST_CASE("a texture reference keeps what is set") {
     start();
     const LoadedModule module;
     const DeviceMemory memory(4096);
     CUtexref texture = nullptr;
-    CHECK(d().cuModuleGetTexRef(&texture, module.get(), "missing") == CUDA_ERROR_NOT_FOUND);
-    REQUIRE(d().cuModuleGetTexRef(&texture, module.get(), "image") == CUDA_SUCCESS);
+    CHECK(d.cuModuleGetTexRef(&texture, module, "missing") == CUDA_ERROR_NOT_FOUND);
+    REQUIRE(d.cuModuleGetTexRef(&texture, module, "image") == good);
     CUdeviceptr address = 0;
-    CHECK(d().cuTexRefGetAddress(&address, texture) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuTexRefGetAddress(&address, texture) == invalid);
     std::size_t offset = 77;
-    CHECK(d().cuTexRefSetAddress(&offset, texture, memory + 16, 64) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefSetAddress(&offset, texture, memory + 16, 64) == good);
     CHECK(offset == 16);
-    CHECK(d().cuTexRefGetAddress(&address, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefGetAddress(&address, texture) == good);
     CHECK(address == memory);
-    CHECK(d().cuTexRefSetAddress(nullptr, texture, memory + 16, 64) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefSetAddress(&offset, texture, memory, 4097) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefSetFormat(texture, CU_AD_FORMAT_HALF, 4) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefSetAddress(nullptr, texture, memory + 16, 64) == invalid);
+    CHECK(d.cuTexRefSetAddress(&offset, texture, memory, 4097) == invalid);
+    CHECK(d.cuTexRefSetFormat(texture, CU_AD_FORMAT_HALF, 4) == good);
     CUarray_format format = CU_AD_FORMAT_FLOAT;
     int channels = 0;
-    CHECK(d().cuTexRefGetFormat(&format, &channels, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefGetFormat(&format, &channels, texture) == good);
     CHECK((format == CU_AD_FORMAT_HALF && channels == 4));
-    CHECK(d().cuTexRefSetFormat(texture, CU_AD_FORMAT_HALF, 3) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefSetAddressMode(texture, 1, CU_TR_ADDRESS_MODE_BORDER) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefSetFormat(texture, CU_AD_FORMAT_HALF, 3) == invalid);
+    CHECK(d.cuTexRefSetAddressMode(texture, 1, CU_TR_ADDRESS_MODE_BORDER) == good);
     CUaddress_mode mode = CU_TR_ADDRESS_MODE_WRAP;
-    CHECK(d().cuTexRefGetAddressMode(&mode, texture, 1) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefGetAddressMode(&mode, texture, 1) == good);
     CHECK(mode == CU_TR_ADDRESS_MODE_BORDER);
-    CHECK(d().cuTexRefGetAddressMode(&mode, texture, 3) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefSetAddressMode(texture, -1, CU_TR_ADDRESS_MODE_WRAP) ==
-          CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefSetFilterMode(texture, CU_TR_FILTER_MODE_LINEAR) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefGetAddressMode(&mode, texture, 3) == invalid);
+    CHECK(d.cuTexRefSetAddressMode(texture, -1, CU_TR_ADDRESS_MODE_WRAP) == invalid);
+    CHECK(d.cuTexRefSetFilterMode(texture, CU_TR_FILTER_MODE_LINEAR) == good);
     CUfilter_mode filter = CU_TR_FILTER_MODE_POINT;
-    CHECK(d().cuTexRefGetFilterMode(&filter, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefGetFilterMode(&filter, texture) == good);
     CHECK(filter == CU_TR_FILTER_MODE_LINEAR);
-    CHECK(d().cuTexRefSetFilterMode(texture, static_cast<CUfilter_mode>(5)) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefGetFilterMode(&filter, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefSetFilterMode(texture, static_cast<CUfilter_mode>(5)) == good);
+    CHECK(d.cuTexRefGetFilterMode(&filter, texture) == good);
     CHECK(static_cast<int>(filter) == 5);
     float low = 0, high = 0;
-    CHECK(d().cuTexRefSetMipmapLevelClamp(texture, 1.0F, 2.0F) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefGetMipmapLevelClamp(&low, &high, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefSetMipmapLevelClamp(texture, 1.0F, 2.0F) == good);
+    CHECK(d.cuTexRefGetMipmapLevelClamp(&low, &high, texture) == good);
     CHECK((low == 1.0F && high == 2.0F));
     float border[4] = {1, 2, 3, 4}, told[4] = {};
-    CHECK(d().cuTexRefSetBorderColor(texture, border) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefGetBorderColor(told, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefSetBorderColor(texture, border) == good);
+    CHECK(d.cuTexRefGetBorderColor(told, texture) == good);
     CHECK(std::memcmp(border, told, sizeof told) == 0);
     unsigned int flags = 0;
-    CHECK(d().cuTexRefSetFlags(texture, CU_TRSF_READ_AS_INTEGER) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefGetFlags(&flags, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefSetFlags(texture, CU_TRSF_READ_AS_INTEGER) == good);
+    CHECK(d.cuTexRefGetFlags(&flags, texture) == good);
     CHECK(flags == CU_TRSF_READ_AS_INTEGER);
-    CHECK(d().cuTexRefSetFlags(texture, ~0U) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuTexRefSetFlags(texture, ~0U) == invalid);
     // A module's own goes with the module.
-    CHECK(d().cuTexRefDestroy(texture) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefGetFlags(&flags, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d.cuTexRefDestroy(texture) == invalid);
+    CHECK(d.cuTexRefGetFlags(&flags, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CUtexref own = nullptr;
-    CHECK(d().cuTexRefCreate(&own) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefDestroy(own) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefDestroy(own) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d.cuTexRefCreate(&own) == good);
+    CHECK(d.cuTexRefDestroy(own) == good);
+    CHECK(d.cuTexRefDestroy(own) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed texture reference");
 }
 
-TEST_CASE("references are bound to arrays", "[texture]") {
+TEST_CASE("references are bound to arrays") {
     start();
     const LoadedModule module;
     CUtexref texture = nullptr;
     CUsurfref surface = nullptr;
-    REQUIRE(d().cuModuleGetTexRef(&texture, module.get(), "image") == CUDA_SUCCESS);
-    REQUIRE(d().cuModuleGetSurfRef(&surface, module.get(), "target") == CUDA_SUCCESS);
+    REQUIRE(d.cuModuleGetTexRef(&texture, module, "image") == good);
+    REQUIRE(d.cuModuleGetSurfRef(&surface, module, "target") == good);
     const Array array(CUDA_ARRAY3D_SURFACE_LDST);
     CUarray bound = nullptr;
-    CHECK(d().cuTexRefGetArray(&bound, texture) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefSetArray(texture, array, CU_TRSA_OVERRIDE_FORMAT) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefGetArray(&bound, texture) == CUDA_SUCCESS);
+    CHECK(d.cuTexRefGetArray(&bound, texture) == invalid);
+    CHECK(d.cuTexRefSetArray(texture, array, CU_TRSA_OVERRIDE_FORMAT) == good);
+    CHECK(d.cuTexRefGetArray(&bound, texture) == good);
     CHECK(bound == static_cast<CUarray>(array));
-    CHECK(d().cuTexRefSetArray(texture, array, 0) == CUDA_SUCCESS);
-    CHECK(d().cuTexRefSetArray(texture, array, 2) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d().cuTexRefSetArray(texture, nullptr, CU_TRSA_OVERRIDE_FORMAT) ==
+    CHECK(d.cuTexRefSetArray(texture, array, 0) == good);
+    CHECK(d.cuTexRefSetArray(texture, array, 2) == invalid);
+    CHECK(d.cuTexRefSetArray(texture, nullptr, CU_TRSA_OVERRIDE_FORMAT) ==
           CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d().cuSurfRefSetArray(surface, array, 0) == CUDA_SUCCESS);
-    CHECK(d().cuSurfRefGetArray(&bound, surface) == CUDA_SUCCESS);
+    CHECK(d.cuSurfRefSetArray(surface, array, 0) == good);
+    CHECK(d.cuSurfRefGetArray(&bound, surface) == good);
     CHECK(bound == static_cast<CUarray>(array));
 }

@@ -4,8 +4,6 @@
 #include "memory_tools.hpp"
 #include "vmm_tools.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
 #ifndef _WIN32
 
 using namespace sim_test;
@@ -16,7 +14,7 @@ constexpr CUresult exhausted = CUDA_ERROR_OUT_OF_MEMORY;
 
 CUresult try_reserve(std::size_t size) {
     CUdeviceptr address = 0;
-    const CUresult status = cu.cuMemAddressReserve(&address, size, 0, 0, 0);
+    const CUresult status = d.cuMemAddressReserve(&address, size, 0, 0, 0);
     if (status == good) {
         free_reserved(address, size);
     }
@@ -25,7 +23,7 @@ CUresult try_reserve(std::size_t size) {
 
 CUresult try_allocate(std::size_t size) {
     CUdeviceptr address = 0;
-    const CUresult status = cu.cuMemAlloc(&address, size);
+    const CUresult status = d.cuMemAlloc(&address, size);
     if (status == good) {
         release(address);
     }
@@ -95,20 +93,20 @@ TEST_CASE("child wants more addresses than there ever were", "[.]") {
     CHECK(try_reserve(12 * MiB) == good);
 }
 
-TEST_CASE("a process that has used its addresses up is told so", "[addresses]") {
+TEST_CASE("a process that has used its addresses up is told so") {
     CHECK(passes("child allocates until no addresses are left"));
     CHECK(passes("child reserves until no addresses are left"));
     CHECK(passes("child has no addresses for the place of a reservation"));
     CHECK(passes("child has no addresses for the view of a reservation"));
 }
 
-TEST_CASE("who wants more than there ever were is not told of waste", "[addresses]") {
+TEST_CASE("who wants more than there ever were is not told of waste") {
     CHECK(passes("child wants more addresses than there ever were"));
 }
 
 #else
 
-TEST_CASE("a process that has used its addresses up is told so", "[addresses]") {
+TEST_CASE("a process that has used its addresses up is told so") {
     SKIP("needs child processes");
 }
 

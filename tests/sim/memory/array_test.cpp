@@ -1,9 +1,6 @@
 // Arrays and mipmapped arrays, and copies of them.
 #include "memory_tools.hpp"
 
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
 #include <random>
 
 using namespace sim_test;
@@ -27,17 +24,17 @@ CUDA_ARRAY3D_DESCRIPTOR describe(std::size_t width, std::size_t height, std::siz
 
 CUarray create(const CUDA_ARRAY3D_DESCRIPTOR &description) {
     CUarray array = nullptr;
-    REQUIRE(cu.cuArray3DCreate(&array, &description) == good);
+    REQUIRE(d.cuArray3DCreate(&array, &description) == good);
     return array;
 }
 
 void destroy(CUarray array) {
-    REQUIRE(cu.cuArrayDestroy(array) == good);
+    REQUIRE(d.cuArrayDestroy(array) == good);
 }
 
 CUresult status(const CUDA_ARRAY3D_DESCRIPTOR &description) {
     CUarray array = nullptr;
-    const CUresult created = cu.cuArray3DCreate(&array, &description);
+    const CUresult created = d.cuArray3DCreate(&array, &description);
     if (created == good) {
         destroy(array);
     }
@@ -48,7 +45,7 @@ CUresult status_2d(std::size_t width, std::size_t height, int format, unsigned i
     const CUDA_ARRAY_DESCRIPTOR description{width, height, static_cast<CUarray_format>(format),
                                             channels};
     CUarray array = nullptr;
-    const CUresult created = cu.cuArrayCreate(&array, &description);
+    const CUresult created = d.cuArrayCreate(&array, &description);
     if (created == good) {
         destroy(array);
     }
@@ -59,7 +56,7 @@ constexpr int u8 = CU_AD_FORMAT_UNSIGNED_INT8, f32 = CU_AD_FORMAT_FLOAT;
 
 } // namespace
 
-TEST_CASE("arrays that can be made, and those that cannot", "[array]") {
+TEST_CASE("arrays that can be made, and those that cannot") {
     start("memory=140GiB");
     CHECK(status_2d(64, 32, f32, 4) == good);
     CHECK(status_2d(64, 0, f32, 4) == good);
@@ -94,14 +91,14 @@ TEST_CASE("arrays that can be made, and those that cannot", "[array]") {
     CHECK(status(describe(16, 0, 0, 0xc2, 2)) == invalid);
     const auto any = describe(16, 16, 0);
     CUarray array = nullptr;
-    CHECK(cu.cuArray3DCreate(nullptr, &any) == invalid);
-    CHECK(cu.cuArray3DCreate(&array, nullptr) == invalid);
-    CHECK(cu.cuArrayCreate(&array, nullptr) == invalid);
+    CHECK(d.cuArray3DCreate(nullptr, &any) == invalid);
+    CHECK(d.cuArray3DCreate(&array, nullptr) == invalid);
+    CHECK(d.cuArrayCreate(&array, nullptr) == invalid);
     const WithoutContext none;
-    CHECK(cu.cuArray3DCreate(&array, &any) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(d.cuArray3DCreate(&array, &any) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("arrays use the device's memory", "[array]") {
+TEST_CASE("arrays use the device's memory") {
     start("memory=1MiB");
     const CUarray array = create(describe(512, 512, 0, u8, 2));
     CHECK(free_memory() == 512 * KiB);
@@ -113,87 +110,86 @@ TEST_CASE("arrays use the device's memory", "[array]") {
     CHECK(free_memory() == MiB);
 }
 
-TEST_CASE("descriptions of arrays", "[array]") {
+TEST_CASE("descriptions of arrays") {
     start();
     const CUDA_ARRAY_DESCRIPTOR given{64, 32, CU_AD_FORMAT_FLOAT, 4};
     CUarray array = nullptr;
-    REQUIRE(cu.cuArrayCreate(&array, &given) == good);
+    REQUIRE(d.cuArrayCreate(&array, &given) == good);
     CUDA_ARRAY_DESCRIPTOR narrow{};
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     const WithoutContext none; // needs none
-    CHECK(cu.cuArrayGetDescriptor(&narrow, array) == good);
+    CHECK(d.cuArrayGetDescriptor(&narrow, array) == good);
     CHECK(narrow.Width == 64);
     CHECK(narrow.Height == 32);
     CHECK(narrow.Format == CU_AD_FORMAT_FLOAT);
     CHECK(narrow.NumChannels == 4);
-    CHECK(cu.cuArray3DGetDescriptor(&wide, array) == good);
+    CHECK(d.cuArray3DGetDescriptor(&wide, array) == good);
     CHECK(wide.Width == 64);
     CHECK(wide.Depth == 0);
     CHECK(wide.Flags == 0);
-    CHECK(cu.cuArrayGetDescriptor(nullptr, array) == invalid);
-    CHECK(cu.cuArrayGetDescriptor(&narrow, nullptr) == no_handle);
+    CHECK(d.cuArrayGetDescriptor(nullptr, array) == invalid);
+    CHECK(d.cuArrayGetDescriptor(&narrow, nullptr) == no_handle);
     CUarray plane = nullptr;
-    CHECK(cu.cuArrayGetPlane(&plane, array, 0) == invalid);
-    CHECK(cu.cuArrayGetPlane(&plane, array, 1) == invalid);
+    CHECK(d.cuArrayGetPlane(&plane, array, 0) == invalid);
+    CHECK(d.cuArrayGetPlane(&plane, array, 1) == invalid);
     destroy(array);
 }
 
-TEST_CASE("handles of arrays that are none", "[array]") {
+TEST_CASE("handles of arrays that are none") {
     start();
     const CUarray array = create(describe(16, 16, 0));
-    CHECK(cu.cuArrayDestroy(nullptr) == no_handle);
+    CHECK(d.cuArrayDestroy(nullptr) == no_handle);
     destroy(array);
-    CHECK(cu.cuArrayDestroy(array) == no_handle); // the measured driver crashes here
+    CHECK(d.cuArrayDestroy(array) == no_handle); // the measured driver crashes here
     expect_misuse("use of a destroyed array");
     char local[16];
-    CHECK(cu.cuMemcpyAtoH(local, array, 0, 16) == invalid);
+    CHECK(d.cuMemcpyAtoH(local, array, 0, 16) == invalid);
     expect_misuse("use of a destroyed array");
-    const CUstream stream = new_stream();
+    const Stream stream(non_blocking);
     CUDA_ARRAY3D_DESCRIPTOR wide{};
-    CHECK(cu.cuArray3DGetDescriptor(&wide, reinterpret_cast<CUarray>(stream)) == no_handle);
+    CHECK(d.cuArray3DGetDescriptor(&wide, reinterpret_cast<CUarray>(stream.get())) == no_handle);
     expect_misuse("an array was expected, this is stream");
-    release(stream);
 }
 
-TEST_CASE("copies of a row of an array", "[array]") {
+TEST_CASE("copies of a row of an array") {
     start();
     const CUarray line = create(describe(64, 0, 0, f32, 4)),
                   plane = create(describe(64, 32, 0, f32, 4));
     const CUdeviceptr device = allocate(1024);
-    const CUstream stream = new_stream();
+    const CUstream stream = make_stream(non_blocking);
     const Bytes bytes = pattern(2048, 1);
     Bytes read(2048);
     const void *host = bytes.data();
-    CHECK(cu.cuMemcpyHtoA(line, 0, host, 1024) == good);
-    CHECK(cu.cuMemcpyHtoA(line, 0, host, 1025) == invalid);
-    CHECK(cu.cuMemcpyHtoA(line, 1008, host, 32) == invalid);
-    CHECK(cu.cuMemcpyHtoA(line, ~std::size_t(0), host, 32) == invalid);
-    CHECK(cu.cuMemcpyAtoH(read.data(), line, 0, 1024) == good);
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 1024) == good);
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 1025) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, 1008, host, 32) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, ~std::size_t(0), host, 32) == invalid);
+    CHECK(d.cuMemcpyAtoH(read.data(), line, 0, 1024) == good);
     CHECK(std::memcmp(read.data(), host, 1024) == 0);
-    CHECK(cu.cuMemcpyHtoA(line, 1, host, 16) == good); // not even an element
-    CHECK(cu.cuMemcpyAtoH(read.data(), line, 0, 17) == good);
+    CHECK(d.cuMemcpyHtoA(line, 1, host, 16) == good); // not even an element
+    CHECK(d.cuMemcpyAtoH(read.data(), line, 0, 17) == good);
     CHECK(std::memcmp(read.data() + 1, host, 16) == 0);
-    CHECK(cu.cuMemcpyHtoA(line, 0, host, 1024) == good);
-    CHECK(cu.cuMemcpyAtoD(device, line, 512, 16) == good);
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 1024) == good);
+    CHECK(d.cuMemcpyAtoD(device, line, 512, 16) == good);
     CHECK(std::memcmp(view(device, 16), bytes.data() + 512, 16) == 0);
-    CHECK(cu.cuMemcpyDtoA(line, 32, device, 16) == good);
-    CHECK(cu.cuMemcpyAtoA(plane, 64, line, 32, 16) == good);
-    CHECK(cu.cuMemcpyAtoHAsync(read.data(), plane, 64, 16, stream) == good);
+    CHECK(d.cuMemcpyDtoA(line, 32, device, 16) == good);
+    CHECK(d.cuMemcpyAtoA(plane, 64, line, 32, 16) == good);
+    CHECK(d.cuMemcpyAtoHAsync(read.data(), plane, 64, 16, stream) == good);
     CHECK(std::memcmp(read.data(), bytes.data() + 512, 16) == 0);
-    CHECK(cu.cuMemcpyHtoAAsync(line, 0, host, 16, stream) == good);
-    CHECK(cu.cuMemcpyHtoA(plane, 0, host, 1024) == good);
-    CHECK(cu.cuMemcpyHtoA(plane, 0, host, 2048) == invalid); // one row at most
-    CHECK(cu.cuMemcpyHtoA(plane, 1024, host, 1024) == invalid);
-    CHECK(cu.cuMemcpyHtoA(nullptr, 0, host, 16) == invalid);
-    CHECK(cu.cuMemcpyHtoA(line, 0, nullptr, 16) == invalid);
-    CHECK(cu.cuMemcpyHtoA(line, 0, host, 0) == good);
+    CHECK(d.cuMemcpyHtoAAsync(line, 0, host, 16, stream) == good);
+    CHECK(d.cuMemcpyHtoA(plane, 0, host, 1024) == good);
+    CHECK(d.cuMemcpyHtoA(plane, 0, host, 2048) == invalid); // one row at most
+    CHECK(d.cuMemcpyHtoA(plane, 1024, host, 1024) == invalid);
+    CHECK(d.cuMemcpyHtoA(nullptr, 0, host, 16) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, 0, nullptr, 16) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 0) == good);
     {
         const WithoutContext none;
-        CHECK(cu.cuMemcpyHtoA(line, 0, host, 16) == CUDA_ERROR_INVALID_CONTEXT);
-        CHECK(cu.cuMemcpyHtoAAsync(line, 0, host, 16, stream) == good);
+        CHECK(d.cuMemcpyHtoA(line, 0, host, 16) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(d.cuMemcpyHtoAAsync(line, 0, host, 16, stream) == good);
     }
     synchronize();
-    release(stream);
+    sim_test::destroy(stream);
     release(device);
     {
         const WithoutContext none; // needs none
@@ -202,7 +198,7 @@ TEST_CASE("copies of a row of an array", "[array]") {
     }
 }
 
-TEST_CASE("blocks of an array", "[array]") {
+TEST_CASE("blocks of an array") {
     start();
     const CUarray plane = create(describe(64, 32, 0, f32, 4)),
                   line = create(describe(64, 0, 0, f32, 4));
@@ -218,7 +214,7 @@ TEST_CASE("blocks of an array", "[array]") {
     const auto with = [&](auto change) {
         CUDA_MEMCPY2D copy = base;
         change(copy);
-        return cu.cuMemcpy2D(&copy);
+        return d.cuMemcpy2D(&copy);
     };
     using C = CUDA_MEMCPY2D;
     CHECK(with([](C &) {}) == good);
@@ -234,12 +230,12 @@ TEST_CASE("blocks of an array", "[array]") {
     destroy(line);
 }
 
-TEST_CASE("random blocks between arrays against a reference", "[array]") {
+TEST_CASE("random blocks between arrays against a reference") {
     start(GENERATE_COPY(from_range(all_modes())));
     std::mt19937 random(3);
     const auto below = [&](std::size_t limit) { return std::size_t(random() % limit); };
     const std::size_t width = 37, height = 11, depth = 5, bytes = width * height * depth;
-    const CUstream stream = new_stream();
+    const Stream stream(non_blocking);
     const auto whole = [&](CUarray array, Bytes &host, bool read) {
         CUDA_MEMCPY3D c{};
         c.srcMemoryType = read ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
@@ -249,7 +245,7 @@ TEST_CASE("random blocks between arrays against a reference", "[array]") {
         c.WidthInBytes = width;
         c.Height = height;
         c.Depth = depth;
-        REQUIRE(cu.cuMemcpy3DAsync(&c, stream) == good);
+        REQUIRE(d.cuMemcpy3DAsync(&c, stream) == good);
     };
     for (int round = 0; round < 30; ++round) {
         const unsigned int flags = below(2) != 0 ? CUDA_ARRAY3D_LAYERED : 0;
@@ -271,7 +267,7 @@ TEST_CASE("random blocks between arrays against a reference", "[array]") {
         c.dstY = below(height - c.Height + 1);
         c.srcZ = below(depth - c.Depth + 1);
         c.dstZ = below(depth - c.Depth + 1);
-        REQUIRE(cu.cuMemcpy3DAsync(&c, stream) == good);
+        REQUIRE(d.cuMemcpy3DAsync(&c, stream) == good);
         whole(target, result, true);
         Bytes expected = to;
         for (std::size_t z = 0; z < c.Depth; ++z) {
@@ -286,135 +282,134 @@ TEST_CASE("random blocks between arrays against a reference", "[array]") {
         destroy(source);
         destroy(target);
     }
-    release(stream);
 }
 
-TEST_CASE("an array that is destroyed while queued work needs it", "[array]") {
+TEST_CASE("an array that is destroyed while queued work needs it") {
     start("mode=adversarial");
     const CUarray array = create(describe(64, 0, 0));
     void *pinned = allocate_pinned(64);
-    const CUstream stream = new_stream();
-    REQUIRE(cu.cuMemcpyHtoAAsync(array, 0, pinned, 64, stream) == good);
-    CHECK(cu.cuArrayDestroy(array) == good);
+    const CUstream stream = make_stream(non_blocking);
+    REQUIRE(d.cuMemcpyHtoAAsync(array, 0, pinned, 64, stream) == good);
+    CHECK(d.cuArrayDestroy(array) == good);
     expect_misuse("memory of an array");
-    CHECK(cu.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("use of a destroyed array");
-    REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("mipmapped arrays", "[array]") {
+TEST_CASE("mipmapped arrays") {
     start();
     const auto description = describe(64, 32, 0, f32, 1);
     CUmipmappedArray whole = nullptr;
-    CHECK(cu.cuMipmappedArrayCreate(nullptr, &description, 1) == invalid);
-    CHECK(cu.cuMipmappedArrayCreate(&whole, nullptr, 1) == invalid);
-    CHECK(cu.cuMipmappedArrayDestroy(nullptr) == no_handle);
-    REQUIRE(cu.cuMipmappedArrayCreate(&whole, &description, 3) == good);
+    CHECK(d.cuMipmappedArrayCreate(nullptr, &description, 1) == invalid);
+    CHECK(d.cuMipmappedArrayCreate(&whole, nullptr, 1) == invalid);
+    CHECK(d.cuMipmappedArrayDestroy(nullptr) == no_handle);
+    REQUIRE(d.cuMipmappedArrayCreate(&whole, &description, 3) == good);
     CUarray level = nullptr, same = nullptr;
-    CHECK(cu.cuMipmappedArrayGetLevel(nullptr, whole, 0) == invalid);
-    CHECK(cu.cuMipmappedArrayGetLevel(&level, whole, 3) == invalid);
+    CHECK(d.cuMipmappedArrayGetLevel(nullptr, whole, 0) == invalid);
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 3) == invalid);
     for (const unsigned int number : {0U, 1U, 2U}) {
-        REQUIRE(cu.cuMipmappedArrayGetLevel(&level, whole, number) == good);
-        REQUIRE(cu.cuMipmappedArrayGetLevel(&same, whole, number) == good);
+        REQUIRE(d.cuMipmappedArrayGetLevel(&level, whole, number) == good);
+        REQUIRE(d.cuMipmappedArrayGetLevel(&same, whole, number) == good);
         CHECK(level == same);
         CUDA_ARRAY3D_DESCRIPTOR part{};
-        CHECK(cu.cuArray3DGetDescriptor(&part, level) == good);
+        CHECK(d.cuArray3DGetDescriptor(&part, level) == good);
         CHECK(part.Width == std::size_t(64) >> number);
         CHECK(part.Height == std::size_t(32) >> number);
         CHECK(part.Depth == 0);
         const Bytes bytes = pattern(part.Width * 4, number);
-        CHECK(cu.cuMemcpyHtoA(level, 0, bytes.data(), bytes.size()) == good);
+        CHECK(d.cuMemcpyHtoA(level, 0, bytes.data(), bytes.size()) == good);
     }
     for (const unsigned int number : {0U, 1U, 2U}) { // no level lies in another
-        REQUIRE(cu.cuMipmappedArrayGetLevel(&level, whole, number) == good);
+        REQUIRE(d.cuMipmappedArrayGetLevel(&level, whole, number) == good);
         Bytes read((std::size_t(64) >> number) * 4);
-        CHECK(cu.cuMemcpyAtoH(read.data(), level, 0, read.size()) == good);
+        CHECK(d.cuMemcpyAtoH(read.data(), level, 0, read.size()) == good);
         CHECK((read == pattern(read.size(), number)));
     }
-    CHECK(cu.cuArrayDestroy(level) == good); // as measured
+    CHECK(d.cuArrayDestroy(level) == good); // as measured
     expect_misuse("cuArrayDestroy of a level of mipmapped array");
     CHECK(leaks().size() == 1);
     {
         const WithoutContext none;
-        CHECK(cu.cuMipmappedArrayGetLevel(&level, whole, 1) == good);
-        CHECK(cu.cuMipmappedArrayDestroy(whole) == good);
+        CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 1) == good);
+        CHECK(d.cuMipmappedArrayDestroy(whole) == good);
     }
     char local[16];
-    CHECK(cu.cuMemcpyAtoH(local, level, 0, 16) == invalid);
+    CHECK(d.cuMemcpyAtoH(local, level, 0, 16) == invalid);
     expect_misuse("use of a destroyed array");
 }
 
-TEST_CASE("the number of levels", "[array]") {
+TEST_CASE("the number of levels") {
     start();
     const auto description = describe(64, 32, 0, f32, 1);
     CUmipmappedArray whole = nullptr;
     CUarray level = nullptr;
-    REQUIRE(cu.cuMipmappedArrayCreate(&whole, &description, 0) == good); // as measured
-    CHECK(cu.cuMipmappedArrayGetLevel(&level, whole, 0) == good);
-    CHECK(cu.cuMipmappedArrayGetLevel(&level, whole, 1) == invalid);
-    REQUIRE(cu.cuMipmappedArrayDestroy(whole) == good);
-    REQUIRE(cu.cuMipmappedArrayCreate(&whole, &description, 20) == good); // cut to 7
-    CHECK(cu.cuMipmappedArrayGetLevel(&level, whole, 6) == good);
-    CHECK(cu.cuMipmappedArrayGetLevel(&level, whole, 7) == invalid);
-    REQUIRE(cu.cuMipmappedArrayDestroy(whole) == good);
+    REQUIRE(d.cuMipmappedArrayCreate(&whole, &description, 0) == good); // as measured
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 0) == good);
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 1) == invalid);
+    REQUIRE(d.cuMipmappedArrayDestroy(whole) == good);
+    REQUIRE(d.cuMipmappedArrayCreate(&whole, &description, 20) == good); // cut to 7
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 6) == good);
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 7) == invalid);
+    REQUIRE(d.cuMipmappedArrayDestroy(whole) == good);
 }
 
 #if CUDA_VERSION >= 11060
-TEST_CASE("arrays without memory", "[array]") {
+TEST_CASE("arrays without memory") {
     start();
     const CUarray deferred = create(describe(64, 64, 0, u8, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
     const CUarray sparse = create(describe(1024, 1024, 0, u8, 1, CUDA_ARRAY3D_SPARSE));
     const CUarray plain = create(describe(64, 64, 0));
     CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
-    CHECK(cu.cuArrayGetMemoryRequirements(&needs, deferred, 0) == good);
+    CHECK(d.cuArrayGetMemoryRequirements(&needs, deferred, 0) == good);
     CHECK(needs.size == 65536);
     CHECK(needs.alignment == 65536);
-    CHECK(cu.cuArrayGetMemoryRequirements(&needs, plain, 0) == invalid);
-    CHECK(cu.cuArrayGetMemoryRequirements(&needs, plain, 77) == invalid);
-    CHECK(cu.cuArrayGetMemoryRequirements(nullptr, deferred, 0) == invalid);
+    CHECK(d.cuArrayGetMemoryRequirements(&needs, plain, 0) == invalid);
+    CHECK(d.cuArrayGetMemoryRequirements(&needs, plain, 77) == invalid);
+    CHECK(d.cuArrayGetMemoryRequirements(nullptr, deferred, 0) == invalid);
     CUDA_ARRAY_SPARSE_PROPERTIES tiles{};
-    CHECK(cu.cuArrayGetSparseProperties(&tiles, sparse) == good);
+    CHECK(d.cuArrayGetSparseProperties(&tiles, sparse) == good);
     CHECK(tiles.tileExtent.width == 256);
     CHECK(tiles.tileExtent.height == 256);
     CHECK(tiles.tileExtent.depth == 1);
     CHECK(tiles.miptailFirstLevel == 0);
     CHECK(tiles.miptailSize == 0);
     CHECK(tiles.flags == 0);
-    CHECK(cu.cuArrayGetSparseProperties(&tiles, plain) == invalid);
+    CHECK(d.cuArrayGetSparseProperties(&tiles, plain) == invalid);
     CHECK(free_memory() == 8 * GiB - 64 * 64);
     char local[16] = {};
     // The source has been read when the call returns: only later calls hear that the device has failed.
-    CHECK(cu.cuMemcpyHtoA(deferred, 0, local, 16) == good);
-    CHECK(cu.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
     expect_misuse("copy of an array that has no memory");
-    REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a failed context answers for its arrays", "[array]") {
+TEST_CASE("a failed context answers for its arrays") {
     constexpr auto failed = CUDA_ERROR_LAUNCH_FAILED;
     start();
     const CUarray deferred = create(describe(64, 64, 0, u8, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
     const CUarray plain = create(describe(64, 64, 0));
     char local[16] = {};
-    REQUIRE(cu.cuMemcpyHtoA(deferred, 0, local, 16) == good);
-    REQUIRE(cu.cuCtxSynchronize() == failed);
+    REQUIRE(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
+    REQUIRE(d.cuCtxSynchronize() == failed);
     expect_misuse("copy of an array that has no memory");
     CUDA_ARRAY_DESCRIPTOR flat{};
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CUarray plane = nullptr;
-    CHECK(cu.cuArrayDestroy(deferred) == failed); // and it is gone
+    CHECK(d.cuArrayDestroy(deferred) == failed); // and it is gone
     CHECK(leaks().size() == 1);
-    CHECK(cu.cuArrayGetDescriptor(&flat, plain) == failed);
-    CHECK(cu.cuArrayGetDescriptor(nullptr, plain) == failed);
-    CHECK(cu.cuArrayGetDescriptor(&flat, nullptr) == no_handle);
-    CHECK(cu.cuArray3DGetDescriptor(&wide, plain) == failed);
-    CHECK(cu.cuArrayGetDescriptor(&flat, deferred) == failed);
-    CHECK(cu.cuArrayGetPlane(&plane, plain, 0) == failed);
-    CHECK(cu.cuMemcpyHtoA(plain, 0, local, 16) == failed);
-    CHECK(cu.cuMemcpyHtoA(nullptr, 0, local, 16) == failed);
-    CHECK(cu.cuMipmappedArrayCreate(nullptr, &wide, 1) == failed);
-    REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(d.cuArrayGetDescriptor(&flat, plain) == failed);
+    CHECK(d.cuArrayGetDescriptor(nullptr, plain) == failed);
+    CHECK(d.cuArrayGetDescriptor(&flat, nullptr) == no_handle);
+    CHECK(d.cuArray3DGetDescriptor(&wide, plain) == failed);
+    CHECK(d.cuArrayGetDescriptor(&flat, deferred) == failed);
+    CHECK(d.cuArrayGetPlane(&plane, plain, 0) == failed);
+    CHECK(d.cuMemcpyHtoA(plain, 0, local, 16) == failed);
+    CHECK(d.cuMemcpyHtoA(nullptr, 0, local, 16) == failed);
+    CHECK(d.cuMipmappedArrayCreate(nullptr, &wide, 1) == failed);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
 }
 #endif

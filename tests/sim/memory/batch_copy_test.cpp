@@ -2,12 +2,7 @@
 #include "memory_tools.hpp"
 #include "pool_tools.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
 #if CUDA_VERSION >= 13000
-
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 using namespace sim_test;
 
@@ -16,7 +11,7 @@ namespace {
 struct Batch {
     Batch()
         : first(allocate(64)), second(allocate(64)), pinned(as_device(allocate_pinned(64))),
-          stream(new_stream()) {
+          stream(make_stream(non_blocking)) {
         attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
         attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
         destinations[0] = first;
@@ -26,14 +21,14 @@ struct Batch {
     }
     void end() {
         synchronize();
-        release(stream);
+        destroy(stream);
         release(first);
         release(second);
         release(as_host(pinned));
     }
     CUresult run() {
-        return cu.cuMemcpyBatchAsync(destinations, sources, sizes, count, attributes, indices,
-                                     attribute_count, stream);
+        return d.cuMemcpyBatchAsync(destinations, sources, sizes, count, attributes, indices,
+                                    attribute_count, stream);
     }
 
     Bytes pageable = pattern(64, 1);
@@ -46,37 +41,36 @@ struct Batch {
 
 } // namespace
 
-TEST_CASE("a batch copies all", "[batch_copy]") {
+TEST_CASE("a batch copies all") {
     start(GENERATE_COPY(from_range(all_modes())));
     Batch batch;
     std::memcpy(as_host(batch.pinned), pattern(64, 2).data(), 64);
     CHECK(batch.run() == good);
-    CHECK(cu.cuStreamSynchronize(batch.stream) == good);
+    CHECK(d.cuStreamSynchronize(batch.stream) == good);
     CHECK(std::memcmp(view(batch.first, 16), pattern(64, 1).data(), 16) == 0);
     CHECK(std::memcmp(view(batch.second, 32), pattern(64, 2).data(), 32) == 0);
     batch.end();
 }
 
-TEST_CASE("a batch is refused where the stream's device has no access", "[batch_copy]") {
+TEST_CASE("a batch is refused where the stream's device has no access") {
     start("devices=2");
     const CUmemoryPool pool = create_pool(pool_properties(1));
     Batch batch;
-    CUcontext own = nullptr;
-    REQUIRE(cu.cuCtxGetCurrent(&own) == good);
+    CUcontext own = current();
     CUdeviceptr there = 0;
     {
         const OnDevice other(1);
         there = allocate(pool, 64);
         synchronize_stream();
-        REQUIRE(cu.cuCtxPushCurrent(own) == good);
+        REQUIRE(d.cuCtxPushCurrent(own) == good);
         batch.destinations[1] = there;
         CHECK(batch.run() == invalid);
-        CHECK(cu.cuStreamSynchronize(batch.stream) == good);
+        CHECK(d.cuStreamSynchronize(batch.stream) == good);
         const auto access = grant(0);
-        REQUIRE(cu.cuMemPoolSetAccess(pool, &access, 1) == good);
+        REQUIRE(d.cuMemPoolSetAccess(pool, &access, 1) == good);
         CHECK(batch.run() == good);
-        CHECK(cu.cuStreamSynchronize(batch.stream) == good);
-        REQUIRE(cu.cuCtxPopCurrent(&own) == good);
+        CHECK(d.cuStreamSynchronize(batch.stream) == good);
+        REQUIRE(d.cuCtxPopCurrent(&own) == good);
         free_async(there);
         synchronize_stream();
     }
@@ -84,7 +78,7 @@ TEST_CASE("a batch is refused where the stream's device has no access", "[batch_
     batch.end();
 }
 
-TEST_CASE("batches that are refused, and those that are not", "[batch_copy]") {
+TEST_CASE("batches that are refused, and those that are not") {
     start();
     Batch batch;
     const auto with = [&](auto change) {
@@ -119,20 +113,20 @@ TEST_CASE("batches that are refused, and those that are not", "[batch_copy]") {
     CHECK(ordered(0) == invalid);
     CHECK(ordered(9) == invalid);
     CHECK(ordered(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL) == good);
-    CHECK(cu.cuMemcpyBatchAsync(nullptr, batch.sources, batch.sizes, 2, batch.attributes,
-                                batch.indices, 1, batch.stream) == invalid);
-    CHECK(cu.cuMemcpyBatchAsync(batch.destinations, batch.sources, batch.sizes, 2, nullptr, nullptr,
-                                0, batch.stream) == invalid);
+    CHECK(d.cuMemcpyBatchAsync(nullptr, batch.sources, batch.sizes, 2, batch.attributes,
+                               batch.indices, 1, batch.stream) == invalid);
+    CHECK(d.cuMemcpyBatchAsync(batch.destinations, batch.sources, batch.sizes, 2, nullptr, nullptr,
+                               0, batch.stream) == invalid);
     // A stream that captures goes on capturing.
     CUgraph graph = nullptr;
-    REQUIRE(cu.cuStreamBeginCapture(batch.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
+    REQUIRE(d.cuStreamBeginCapture(batch.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
     CHECK(batch.run() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    CHECK(cu.cuStreamEndCapture(batch.stream, &graph) == good);
-    REQUIRE(cu.cuGraphDestroy(graph) == good);
+    CHECK(d.cuStreamEndCapture(batch.stream, &graph) == good);
+    REQUIRE(d.cuGraphDestroy(graph) == good);
     batch.end();
 }
 
-TEST_CASE("when a batch reads its sources", "[batch_copy]") {
+TEST_CASE("when a batch reads its sources") {
     start("mode=adversarial");
     Batch batch;
     batch.sources[0] = batch.pinned;
@@ -141,16 +135,16 @@ TEST_CASE("when a batch reads its sources", "[batch_copy]") {
     std::memset(as_host(batch.pinned), 1, 64);
     REQUIRE(batch.run() == good);
     std::memset(as_host(batch.pinned), 2, 64);
-    CHECK(cu.cuStreamSynchronize(batch.stream) == good);
+    CHECK(d.cuStreamSynchronize(batch.stream) == good);
     CHECK(view(batch.first, 1)[0] == 1);
     CHECK(view(batch.second, 1)[0] == 2);
     batch.end();
 }
 
-TEST_CASE("batches of blocks", "[batch_copy]") {
+TEST_CASE("batches of blocks") {
     start();
-    const CUdeviceptr device = allocate(1024);
-    const CUstream stream = new_stream();
+    const DeviceMemory device(1024);
+    const CUstream stream = make_stream(non_blocking);
     auto *pinned = static_cast<unsigned char *>(allocate_pinned(1024));
     const Bytes bytes = pattern(1024, 5);
     std::memcpy(pinned, bytes.data(), bytes.size());
@@ -163,7 +157,7 @@ TEST_CASE("batches of blocks", "[batch_copy]") {
     const auto with = [&](auto change) {
         CUDA_MEMCPY3D_BATCH_OP operation = plain;
         change(operation);
-        return cu.cuMemcpy3DBatchAsync(1, &operation, 0, stream);
+        return d.cuMemcpy3DBatchAsync(1, &operation, 0, stream);
     };
     using O = CUDA_MEMCPY3D_BATCH_OP;
     CHECK(with([](O &) {}) == good);
@@ -182,10 +176,10 @@ TEST_CASE("batches of blocks", "[batch_copy]") {
     CHECK(with([](O &o) { o.extent.width = 0; }) == invalid);
     CHECK(with([](O &o) { o.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(0); }) == invalid);
     CHECK(with([](O &o) { o.src.type = static_cast<CUmemcpy3DOperandType>(7); }) == invalid);
-    CHECK(cu.cuMemcpy3DBatchAsync(0, &plain, 0, stream) == invalid);
-    CHECK(cu.cuMemcpy3DBatchAsync(1, nullptr, 0, stream) == invalid);
-    CHECK(cu.cuMemcpy3DBatchAsync(1, &plain, 1, stream) == invalid);
-    CHECK(cu.cuMemcpy3DBatchAsync(1, &plain, 0, nullptr) == invalid);
+    CHECK(d.cuMemcpy3DBatchAsync(0, &plain, 0, stream) == invalid);
+    CHECK(d.cuMemcpy3DBatchAsync(1, nullptr, 0, stream) == invalid);
+    CHECK(d.cuMemcpy3DBatchAsync(1, &plain, 1, stream) == invalid);
+    CHECK(d.cuMemcpy3DBatchAsync(1, &plain, 0, nullptr) == invalid);
     // Between memory and an array everything counts in elements.
     CUDA_ARRAY3D_DESCRIPTOR description{};
     description.Width = 8;
@@ -193,13 +187,13 @@ TEST_CASE("batches of blocks", "[batch_copy]") {
     description.Format = CU_AD_FORMAT_FLOAT;
     description.NumChannels = 1;
     CUarray array = nullptr;
-    REQUIRE(cu.cuArray3DCreate(&array, &description) == good);
+    REQUIRE(d.cuArray3DCreate(&array, &description) == good);
     CUDA_MEMCPY3D_BATCH_OP to_array = plain;
     to_array.dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY;
     to_array.dst.op.array.array = array;
     to_array.dst.op.array.offset = {2, 1, 0};
     to_array.extent = {4, 3, 1};
-    CHECK(cu.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == good);
+    CHECK(d.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == good);
     Bytes read(16);
     CUDA_MEMCPY2D row{};
     row.srcMemoryType = CU_MEMORYTYPE_ARRAY;
@@ -210,17 +204,16 @@ TEST_CASE("batches of blocks", "[batch_copy]") {
     row.dstHost = read.data();
     row.WidthInBytes = 16;
     row.Height = 1;
-    CHECK(cu.cuMemcpy2DAsync(&row, stream) == good);
+    CHECK(d.cuMemcpy2DAsync(&row, stream) == good);
     CHECK(std::memcmp(read.data(), bytes.data() + 32, 16) == 0);
     to_array.extent = {7, 3, 1};
-    CHECK(cu.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == invalid);
-    REQUIRE(cu.cuArrayDestroy(array) == good);
-    release(stream);
+    CHECK(d.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == invalid);
+    REQUIRE(d.cuArrayDestroy(array) == good);
+    destroy(stream);
     release(pinned);
-    release(device);
 }
 
-TEST_CASE("the first form of a batch says which copy is wrong", "[batch_copy]") {
+TEST_CASE("the first form of a batch says which copy is wrong") {
     start();
     using Form =
         CUresult (*)(CUdeviceptr *, CUdeviceptr *, std::size_t *, std::size_t, CUmemcpyAttributes *,
@@ -244,7 +237,7 @@ TEST_CASE("the first form of a batch says which copy is wrong", "[batch_copy]") 
 
 #else
 
-TEST_CASE("batches of copies are newer than these headers", "[batch_copy]") {
+TEST_CASE("batches of copies are newer than these headers") {
     SKIP("the headers of this build are older");
 }
 

@@ -1,16 +1,13 @@
 // Copies of rows and layers, byte by byte against a reference, in all modes.
 #include "memory_kinds.hpp"
 
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
 #include <random>
 
 using namespace sim_test;
 
-TEST_CASE("a copy of a row against bytes", "[copy]") {
+TEST_CASE("a copy of a row against bytes") {
     start();
-    const CUdeviceptr device = allocate(64);
+    const DeviceMemory device(64);
     const Bytes a = pattern(64, 4);
     std::memset(view(device, 64), 0xee, 64);
     CUDA_MEMCPY2D copy{};
@@ -22,23 +19,22 @@ TEST_CASE("a copy of a row against bytes", "[copy]") {
     copy.WidthInBytes = 4;
     copy.Height = 3;
     // A pitch of 0 is that of rows without gaps, from byte 0 on.
-    CHECK(cu.cuMemcpy2D(&copy) == good);
+    CHECK(d.cuMemcpy2D(&copy) == good);
     for (std::size_t row = 0; row < 3; ++row) {
         CHECK(std::memcmp(view(device, 64) + 8 * row, a.data() + 4 * row, 4) == 0);
         CHECK(view(device, 64)[8 * row + 4] == 0xee);
     }
     copy.srcXInBytes = 2;
     copy.srcY = 1;
-    CHECK(cu.cuMemcpy2D(&copy) == good);
+    CHECK(d.cuMemcpy2D(&copy) == good);
     for (std::size_t row = 0; row < 3; ++row) {
         CHECK(std::memcmp(view(device, 64) + 8 * row, a.data() + 6 * (row + 1) + 2, 4) == 0);
     }
-    release(device);
 }
 
-TEST_CASE("rows that are refused, and rows that are not", "[copy]") {
+TEST_CASE("rows that are refused, and rows that are not") {
     start();
-    const CUdeviceptr device = allocate(MiB);
+    const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     const CUDA_MEMCPY2D base = [&] {
         CUDA_MEMCPY2D copy{};
@@ -55,9 +51,9 @@ TEST_CASE("rows that are refused, and rows that are not", "[copy]") {
     const auto with = [&](auto change) {
         CUDA_MEMCPY2D copy = base;
         change(copy);
-        const CUresult status = cu.cuMemcpy2D(&copy);
-        CHECK(cu.cuMemcpy2DUnaligned(&copy) == status);
-        CHECK(cu.cuMemcpy2DAsync(&copy, nullptr) == status);
+        const CUresult status = d.cuMemcpy2D(&copy);
+        CHECK(d.cuMemcpy2DUnaligned(&copy) == status);
+        CHECK(d.cuMemcpy2DAsync(&copy, nullptr) == status);
         return status;
     };
     using C = CUDA_MEMCPY2D;
@@ -96,16 +92,15 @@ TEST_CASE("rows that are refused, and rows that are not", "[copy]") {
     CHECK(with([](C &c) { c.dstY = std::size_t(1) << 60; }) == invalid); // the real one overflows
     CHECK(with([](C &c) { c.WidthInBytes = ~std::size_t(0); }) == invalid);
     CHECK(with([](C &c) { c.Height = ~std::size_t(0); }) == invalid);
-    CHECK(cu.cuMemcpy2D(nullptr) == invalid);
-    CHECK(cu.cuMemcpy2DUnaligned(nullptr) == invalid);
-    CHECK(cu.cuMemcpy2DAsync(nullptr, nullptr) == invalid);
+    CHECK(d.cuMemcpy2D(nullptr) == invalid);
+    CHECK(d.cuMemcpy2DUnaligned(nullptr) == invalid);
+    CHECK(d.cuMemcpy2DAsync(nullptr, nullptr) == invalid);
     synchronize();
-    release(device);
 }
 
-TEST_CASE("layers that are refused, and layers that are not", "[copy]") {
+TEST_CASE("layers that are refused, and layers that are not") {
     start();
-    const CUdeviceptr device = allocate(MiB);
+    const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     const CUDA_MEMCPY3D base = [&] {
         CUDA_MEMCPY3D copy{};
@@ -122,8 +117,8 @@ TEST_CASE("layers that are refused, and layers that are not", "[copy]") {
     const auto with = [&](auto change) {
         CUDA_MEMCPY3D copy = base;
         change(copy);
-        const CUresult status = cu.cuMemcpy3D(&copy);
-        CHECK(cu.cuMemcpy3DAsync(&copy, nullptr) == status);
+        const CUresult status = d.cuMemcpy3D(&copy);
+        CHECK(d.cuMemcpy3DAsync(&copy, nullptr) == status);
         return status;
     };
     using C = CUDA_MEMCPY3D;
@@ -146,17 +141,16 @@ TEST_CASE("layers that are refused, and layers that are not", "[copy]") {
     CHECK(with([](C &c) { c.dstHeight = std::size_t(1) << 60; }) == invalid);
     CHECK(with([](C &c) { c.Depth = ~std::size_t(0); }) == invalid);
     CHECK(with([](C &c) { c.dstZ = ~std::size_t(0) / 2; }) == invalid);
-    CHECK(cu.cuMemcpy3D(nullptr) == invalid);
-    CHECK(cu.cuMemcpy3DAsync(nullptr, nullptr) == invalid);
-    CHECK(cu.cuMemcpy3DPeer(nullptr) == invalid);
+    CHECK(d.cuMemcpy3D(nullptr) == invalid);
+    CHECK(d.cuMemcpy3DAsync(nullptr, nullptr) == invalid);
+    CHECK(d.cuMemcpy3DPeer(nullptr) == invalid);
     expect_misuse("cuMemcpy3DPeer of null parameters");
-    CHECK(cu.cuMemcpy3DPeerAsync(nullptr, nullptr) == invalid);
+    CHECK(d.cuMemcpy3DPeerAsync(nullptr, nullptr) == invalid);
     expect_misuse("cuMemcpy3DPeerAsync of null parameters");
     synchronize();
-    release(device);
 }
 
-TEST_CASE("random blocks against a reference", "[copy]") {
+TEST_CASE("random blocks against a reference") {
     start(GENERATE_COPY(from_range(all_modes())));
     std::mt19937 random(7);
     const auto below = [&](std::size_t limit) { return std::size_t(random() % limit); };
@@ -199,11 +193,11 @@ TEST_CASE("random blocks against a reference", "[copy]") {
                 }
             }
         }
-        const CUstream stream = new_stream();
-        REQUIRE((below(2) == 0 ? cu.cuMemcpy3D(&c) : cu.cuMemcpy3DAsync(&c, stream)) == good);
+        const CUstream stream = make_stream(non_blocking);
+        REQUIRE((below(2) == 0 ? d.cuMemcpy3D(&c) : d.cuMemcpy3DAsync(&c, stream)) == good);
         synchronize();
         CHECK((target.bytes() == expected));
-        release(stream);
+        destroy(stream);
         source.end();
         target.end();
     }

@@ -1,11 +1,8 @@
 // IPC memory as one process sees it; two_processes_test.cpp has the rest.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
 
 using namespace sim_test;
@@ -14,13 +11,12 @@ namespace {
 
 CUipcMemHandle handle_of(CUdeviceptr address) {
     CUipcMemHandle handle;
-    REQUIRE(cushim::driver().cuIpcGetMemHandle(&handle, address) == CUDA_SUCCESS);
+    REQUIRE(d.cuIpcGetMemHandle(&handle, address) == good);
     return handle;
 }
 
 CUdeviceptr allocated(std::size_t size) {
-    CUdeviceptr address = 0;
-    REQUIRE(cushim::driver().cuMemAlloc(&address, size) == CUDA_SUCCESS);
+    const CUdeviceptr address = allocate(size);
     return address;
 }
 
@@ -30,7 +26,7 @@ bool same(const CUipcMemHandle &a, const CUipcMemHandle &b) {
 
 } // namespace
 
-TEST_CASE("device memory exports, from any of its addresses, as often as one likes", "[ipc]") {
+TEST_CASE("device memory exports, from any of its addresses, as often as one likes") {
     start();
     const auto memory = allocated(4096);
     const auto other = allocated(4096);
@@ -38,161 +34,151 @@ TEST_CASE("device memory exports, from any of its addresses, as often as one lik
     CHECK(same(first, handle_of(memory)));
     CHECK(same(first, handle_of(memory + 100)));
     CHECK_FALSE(same(first, handle_of(other)));
-    CHECK(cushim::driver().cuMemFree(memory) == CUDA_SUCCESS);
-    CHECK(cushim::driver().cuMemFree(other) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == good);
+    CHECK(d.cuMemFree(other) == good);
 }
 
-TEST_CASE("a new allocation has another handle than the one before it", "[ipc]") {
+TEST_CASE("a new allocation has another handle than the one before it") {
     start();
     const auto before = allocated(4096);
     const auto first = handle_of(before);
-    CHECK(cushim::driver().cuMemFree(before) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(before) == good);
     const auto after = allocated(4096);
     CHECK_FALSE(same(first, handle_of(after)));
-    CHECK(cushim::driver().cuMemFree(after) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(after) == good);
 }
 
-TEST_CASE("only memory of cuMemAlloc exports", "[ipc]") {
+TEST_CASE("only memory of cuMemAlloc exports") {
     start();
-    const auto &d = cushim::driver();
     CUipcMemHandle handle;
     CUdeviceptr address = 0;
 
     SECTION("pool memory") {
-        REQUIRE(d.cuMemAllocAsync(&address, 4096, nullptr) == CUDA_SUCCESS);
-        CHECK(d.cuIpcGetMemHandle(&handle, address) == CUDA_ERROR_INVALID_VALUE);
-        CHECK(d.cuMemFreeAsync(address, nullptr) == CUDA_SUCCESS);
-        CHECK(d.cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
+        REQUIRE(d.cuMemAllocAsync(&address, 4096, nullptr) == good);
+        CHECK(d.cuIpcGetMemHandle(&handle, address) == invalid);
+        CHECK(d.cuMemFreeAsync(address, nullptr) == good);
+        CHECK(d.cuStreamSynchronize(nullptr) == good);
     }
     SECTION("managed memory") {
-        REQUIRE(d.cuMemAllocManaged(&address, 4096, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
-        CHECK(d.cuIpcGetMemHandle(&handle, address) == CUDA_ERROR_INVALID_VALUE);
-        CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
+        REQUIRE(d.cuMemAllocManaged(&address, 4096, CU_MEM_ATTACH_GLOBAL) == good);
+        CHECK(d.cuIpcGetMemHandle(&handle, address) == invalid);
+        CHECK(d.cuMemFree(address) == good);
     }
     SECTION("pinned host memory") {
-        void *host = nullptr;
-        REQUIRE(d.cuMemHostAlloc(&host, 4096, 0) == CUDA_SUCCESS);
-        CHECK(d.cuIpcGetMemHandle(
-                  &handle, static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(host))) ==
-              CUDA_ERROR_INVALID_VALUE);
-        CHECK(d.cuMemFreeHost(host) == CUDA_SUCCESS);
+        const PinnedMemory host(4096, 0);
+        CHECK(d.cuIpcGetMemHandle(&handle, static_cast<CUdeviceptr>(
+                                               reinterpret_cast<std::uintptr_t>(host.get()))) ==
+              invalid);
     }
     SECTION("no memory") {
-        CHECK(d.cuIpcGetMemHandle(&handle, 0) == CUDA_ERROR_INVALID_VALUE);
-        CHECK(d.cuIpcGetMemHandle(&handle, 0xdead0000) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuIpcGetMemHandle(&handle, 0) == invalid);
+        CHECK(d.cuIpcGetMemHandle(&handle, 0xdead0000) == invalid);
     }
     SECTION("freed memory") {
         address = allocated(4096);
-        REQUIRE(d.cuMemFree(address) == CUDA_SUCCESS);
-        CHECK(d.cuIpcGetMemHandle(&handle, address) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE(d.cuMemFree(address) == good);
+        CHECK(d.cuIpcGetMemHandle(&handle, address) == invalid);
         expect_misuse("cuIpcGetMemHandle");
     }
     SECTION("nowhere to write to") {
         address = allocated(4096);
-        CHECK(d.cuIpcGetMemHandle(nullptr, address) == CUDA_ERROR_INVALID_VALUE);
-        CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
+        CHECK(d.cuIpcGetMemHandle(nullptr, address) == invalid);
+        CHECK(d.cuMemFree(address) == good);
     }
 }
 
-TEST_CASE("the attribute says which memory exports", "[ipc]") {
+TEST_CASE("the attribute says which memory exports") {
     start();
-    const auto &d = cushim::driver();
     const auto capable = [&](CUdeviceptr address) {
         int answer = -1;
         REQUIRE(d.cuPointerGetAttribute(&answer, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-                                        address) == CUDA_SUCCESS);
+                                        address) == good);
         return answer;
     };
     const auto memory = allocated(4096);
     CHECK(capable(memory) == 1);
     CHECK(capable(memory + 100) == 1);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == good);
     CUdeviceptr pool = 0, managed = 0;
-    REQUIRE(d.cuMemAllocAsync(&pool, 4096, nullptr) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAllocAsync(&pool, 4096, nullptr) == good);
     CHECK(capable(pool) == 0);
-    CHECK(d.cuMemFreeAsync(pool, nullptr) == CUDA_SUCCESS);
-    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
+    CHECK(d.cuMemFreeAsync(pool, nullptr) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == good);
+    REQUIRE(d.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL) == good);
     CHECK(capable(managed) == 0);
-    CHECK(d.cuMemFree(managed) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(managed) == good);
 }
 
-TEST_CASE("the exporter cannot open its own handle", "[ipc]") {
+TEST_CASE("the exporter cannot open its own handle") {
     start();
-    const auto &d = cushim::driver();
     const auto memory = allocated(4096);
     const auto handle = handle_of(memory);
     CUdeviceptr opened = 0;
     CHECK(d.cuIpcOpenMemHandle(&opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) ==
           CUDA_ERROR_INVALID_CONTEXT);
     CHECK(opened != memory);
-    CHECK(d.cuIpcCloseMemHandle(memory) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
     expect_misuse("cuIpcCloseMemHandle of what cuIpcOpenMemHandle did not return");
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == good);
 }
 
-TEST_CASE("handles that no exporter wrote are refused", "[ipc]") {
+TEST_CASE("handles that no exporter wrote are refused") {
     start();
-    const auto &d = cushim::driver();
     constexpr unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
     CUipcMemHandle handle{};
     CUdeviceptr opened = 1;
-    CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == invalid);
     CHECK(opened != 0); // written with what nobody can take for an address
     CHECK(opened != 1);
     std::memset(&handle, 0xff, sizeof handle);
-    CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == invalid);
 
     // Each byte of a good one spoilt. None may crash, and none may open anything.
     const auto memory = allocated(100);
-    const auto good = handle_of(memory);
-    for (std::size_t i = 0; i < sizeof good; ++i) {
+    const auto valid = handle_of(memory);
+    for (std::size_t i = 0; i < sizeof valid; ++i) {
         for (const unsigned char bits : {0x01, 0x80, 0xff}) {
-            handle = good;
+            handle = valid;
             handle.reserved[i] = static_cast<char>(handle.reserved[i] ^ static_cast<char>(bits));
             INFO("byte " << i << ", bits " << int(bits));
-            CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == CUDA_ERROR_INVALID_VALUE);
+            CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == invalid);
         }
     }
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == good);
 }
 
-TEST_CASE("arguments of open and close are checked", "[ipc]") {
+TEST_CASE("arguments of open and close are checked") {
     start();
-    const auto &d = cushim::driver();
     const auto memory = allocated(4096);
     const auto handle = handle_of(memory);
     CUdeviceptr opened = 0;
-    CHECK(d.cuIpcOpenMemHandle(nullptr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) ==
-          CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcOpenMemHandle(nullptr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == invalid);
     for (const unsigned int flags : {0U, 2U, 3U, 0x80000001U, ~0U}) {
-        CHECK(d.cuIpcOpenMemHandle(&opened, handle, flags) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuIpcOpenMemHandle(&opened, handle, flags) == invalid);
     }
-    CHECK(d.cuIpcCloseMemHandle(0) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d.cuIpcCloseMemHandle(0x1234) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
-    CHECK(d.cuIpcCloseMemHandle(memory) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcCloseMemHandle(0) == invalid);
+    CHECK(d.cuIpcCloseMemHandle(0x1234) == invalid);
+    CHECK(d.cuMemFree(memory) == good);
+    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
     expect_misuse("cuIpcCloseMemHandle");
 }
 
-TEST_CASE("IPC memory needs a current context", "[ipc]") {
+TEST_CASE("IPC memory needs a current context") {
     start();
-    const auto &d = cushim::driver();
     const auto memory = allocated(4096);
     auto handle = handle_of(memory);
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    const CUcontext context = current();
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
     CUdeviceptr opened = 0;
     CHECK(d.cuIpcGetMemHandle(&handle, memory) == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(d.cuIpcOpenMemHandle(&opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) ==
           CUDA_ERROR_INVALID_CONTEXT);
     CHECK(d.cuIpcCloseMemHandle(memory) == CUDA_ERROR_INVALID_CONTEXT);
-    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    CHECK(d.cuMemFree(memory) == good);
 }
 
-TEST_CASE("many allocations can be exported at a time", "[ipc]") {
+TEST_CASE("many allocations can be exported at a time") {
     start();
     std::vector<CUdeviceptr> all;
     std::vector<CUipcMemHandle> handles;
@@ -204,6 +190,6 @@ TEST_CASE("many allocations can be exported at a time", "[ipc]") {
         CHECK_FALSE(same(handles[i - 1], handles[i]));
     }
     for (const CUdeviceptr memory : all) {
-        CHECK(cushim::driver().cuMemFree(memory) == CUDA_SUCCESS);
+        CHECK(d.cuMemFree(memory) == good);
     }
 }

@@ -3,11 +3,6 @@
 #include "launch_tools.hpp"
 #include "memory_tools.hpp"
 
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <cstdint>
-#include <string>
-
 using namespace sim_test;
 
 namespace {
@@ -19,20 +14,20 @@ kernel take_structure params=16:8
 
 } // namespace
 
-TEST_CASE("a kernel that runs with a freed pointer is reported", "[kernel_memory]") {
+TEST_CASE("a kernel that runs with a freed pointer is reported") {
     start(GENERATE(from_range(all_modes())));
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     release(address);
     CHECK(launch_with_pointer(module.function("take"), address) == good);
-    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(d.cuCtxSynchronize() == good);
     expect_misuse("kernel take runs with the address of memory that was freed: device memory");
     CHECK(launch_with_pointer(module.function("take"), address + 63) == good);
-    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(d.cuCtxSynchronize() == good);
     expect_misuse("at offset 63");
 }
 
-TEST_CASE("a kernel that uses memory at address 0 is reported", "[kernel_memory]") {
+TEST_CASE("a kernel that uses memory at address 0 is reported") {
     start(GENERATE(from_range(all_modes())));
     const LoadedModule module(image);
     sim_control().register_kernel(
@@ -44,44 +39,44 @@ TEST_CASE("a kernel that uses memory at address 0 is reported", "[kernel_memory]
         },
         nullptr);
     CHECK(launch_with_pointer(module.function("take"), 0) == good);
-    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(d.cuCtxSynchronize() == good);
     expect_misuse("kernel take uses 16 bytes at address 0");
     CHECK(misuses().size() == 1);
 }
 
-TEST_CASE("a graph whose kernel's memory is freed is reported when it runs", "[kernel_memory]") {
+TEST_CASE("a graph whose kernel's memory is freed is reported when it runs") {
     start();
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     Stream stream;
-    REQUIRE(cu.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+    REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
     CHECK(launch_with_pointer(module.function("take"), address, stream) == good);
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
-    REQUIRE(cu.cuStreamEndCapture(stream, &graph) == good);
-    REQUIRE(cu.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
-    CHECK(cu.cuGraphLaunch(exec, stream) == good);
-    CHECK(cu.cuStreamSynchronize(stream) == good);
+    REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
+    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
+    CHECK(d.cuGraphLaunch(exec, stream) == good);
+    CHECK(d.cuStreamSynchronize(stream) == good);
     release(address);
     CHECK(misuses().empty());
-    CHECK(cu.cuGraphLaunch(exec, stream) == good);
-    CHECK(cu.cuStreamSynchronize(stream) == good);
+    CHECK(d.cuGraphLaunch(exec, stream) == good);
+    CHECK(d.cuStreamSynchronize(stream) == good);
     expect_misuse("kernel take runs with the address of memory that was freed");
-    CHECK(cu.cuGraphExecDestroy(exec) == good);
-    CHECK(cu.cuGraphDestroy(graph) == good);
+    CHECK(d.cuGraphExecDestroy(exec) == good);
+    CHECK(d.cuGraphDestroy(graph) == good);
 }
 
-TEST_CASE("memory that is freed while the kernel is queued is reported once", "[kernel_memory]") {
+TEST_CASE("memory that is freed while the kernel is queued is reported once") {
     start("mode=adversarial;seed=1");
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     CHECK(launch_with_pointer(module.function("take"), address) == good);
     release(address);
     expect_misuse("ends while 1 queued operations need it");
-    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("numbers that are no addresses, and structures, are left alone", "[kernel_memory]") {
+TEST_CASE("numbers that are no addresses, and structures, are left alone") {
     start();
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
@@ -94,56 +89,51 @@ TEST_CASE("numbers that are no addresses, and structures, are left alone", "[ker
     void *parameters[] = {structure};
     CHECK(launch(module.function("take_structure"), {1, 1, 1}, {1, 1, 1}, 0, nullptr, parameters) ==
           good);
-    CHECK(cu.cuCtxSynchronize() == good);
+    CHECK(d.cuCtxSynchronize() == good);
     CHECK(misuses().empty());
 }
 
-TEST_CASE("a kernel needs peer access to another device's memory", "[kernel_memory]") {
+TEST_CASE("a kernel needs peer access to another device's memory") {
     start("devices=2");
     bool viewed = true;
     sim_control().register_kernel("take", note_view, &viewed);
     const LoadedModule module(image);
     const CUfunction take = module.function("take");
-    CUcontext own = nullptr;
-    REQUIRE(cu.cuCtxGetCurrent(&own) == good);
+    CUcontext own = current();
     const OnDevice other(1);
-    const CUdeviceptr there = allocate(64);
-    REQUIRE(cu.cuCtxPushCurrent(own) == good);
+    const DeviceMemory there(64);
+    REQUIRE(d.cuCtxPushCurrent(own) == good);
     CHECK(launch_with_pointer(take, there) == good);
     expect_misuse("kernel take runs on device 0 with memory of device 1, which it cannot access");
     CHECK_FALSE(viewed);
     CHECK(sim_control().view(there, 16) != nullptr); // outside of kernels
-    REQUIRE(cu.cuCtxEnablePeerAccess(other.context, 0) == good);
+    REQUIRE(d.cuCtxEnablePeerAccess(other.context, 0) == good);
     CHECK(launch_with_pointer(take, there) == good);
     CHECK(viewed);
-    REQUIRE(cu.cuCtxDisablePeerAccess(other.context) == good);
-    REQUIRE(cu.cuCtxPopCurrent(&own) == good);
-    release(there);
+    REQUIRE(d.cuCtxDisablePeerAccess(other.context) == good);
+    REQUIRE(d.cuCtxPopCurrent(&own) == good);
 }
 
-TEST_CASE("every device may be given managed and pinned memory", "[kernel_memory]") {
+TEST_CASE("every device may be given managed and pinned memory") {
     start("devices=2;peers=none");
-    const CUdeviceptr managed = allocate_managed(64);
-    void *pinned = allocate_pinned(64);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
     {
         const OnDevice other(1);
         const LoadedModule module(image);
         CHECK(launch_with_pointer(module.function("take"), managed) == good);
         CHECK(launch_with_pointer(module.function("take"), as_device(pinned)) == good);
-        CHECK(cu.cuCtxSynchronize() == good);
+        CHECK(d.cuCtxSynchronize() == good);
     }
     CHECK(misuses().empty());
-    release(managed);
-    release(pinned);
 }
 
-TEST_CASE("a pool's memory is for the devices that it lets in", "[kernel_memory]") {
+TEST_CASE("a pool's memory is for the devices that it lets in") {
     start("devices=2");
-    CUmemoryPool pool = nullptr;
-    REQUIRE(cu.cuDeviceGetDefaultMemPool(&pool, 0) == good);
+    const CUmemoryPool pool = default_pool(0);
     CUdeviceptr memory = 0;
-    REQUIRE(cu.cuMemAllocAsync(&memory, 64, nullptr) == good);
-    REQUIRE(cu.cuCtxSynchronize() == good);
+    REQUIRE(d.cuMemAllocAsync(&memory, 64, nullptr) == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
     {
         const OnDevice other(1);
         const LoadedModule module(image);
@@ -153,10 +143,10 @@ TEST_CASE("a pool's memory is for the devices that it lets in", "[kernel_memory]
         access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
         access.location.id = 1;
         access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        REQUIRE(cu.cuMemPoolSetAccess(pool, &access, 1) == good);
+        REQUIRE(d.cuMemPoolSetAccess(pool, &access, 1) == good);
         CHECK(launch_with_pointer(module.function("take"), memory) == good);
         CHECK(misuses().size() == 1);
     }
-    REQUIRE(cu.cuMemFreeAsync(memory, nullptr) == good);
-    REQUIRE(cu.cuCtxSynchronize() == good);
+    REQUIRE(d.cuMemFreeAsync(memory, nullptr) == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
 }

@@ -1,9 +1,6 @@
 // Managed memory.
 #include "memory_tools.hpp"
 
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
 using namespace sim_test;
 
 namespace {
@@ -15,9 +12,9 @@ CUresult advise(CUdeviceptr address, std::size_t size, int advice, int device = 
     location.type =
         device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
     location.id = device == CU_DEVICE_CPU ? 0 : device;
-    return cu.cuMemAdvise(address, size, static_cast<CUmem_advise>(advice), location);
+    return d.cuMemAdvise(address, size, static_cast<CUmem_advise>(advice), location);
 #else
-    return cu.cuMemAdvise(address, size, static_cast<CUmem_advise>(advice), device);
+    return d.cuMemAdvise(address, size, static_cast<CUmem_advise>(advice), device);
 #endif
 }
 
@@ -27,17 +24,17 @@ CUresult prefetch(CUdeviceptr address, std::size_t size, int device, CUstream st
     location.type =
         device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
     location.id = device == CU_DEVICE_CPU ? 0 : device;
-    return cu.cuMemPrefetchAsync(address, size, location, 0, stream);
+    return d.cuMemPrefetchAsync(address, size, location, 0, stream);
 #else
-    return cu.cuMemPrefetchAsync(address, size, device, stream);
+    return d.cuMemPrefetchAsync(address, size, device, stream);
 #endif
 }
 
 int attribute(CUdeviceptr address, std::size_t size, int which) {
     int value = 0x5a;
-    REQUIRE(cu.cuMemRangeGetAttribute(&value, sizeof value,
-                                      static_cast<CUmem_range_attribute>(which), address,
-                                      size) == good);
+    REQUIRE(d.cuMemRangeGetAttribute(&value, sizeof value,
+                                     static_cast<CUmem_range_attribute>(which), address,
+                                     size) == good);
     return value;
 }
 
@@ -45,54 +42,52 @@ constexpr int read_mostly = 1, preferred = 2, accessed_by = 3, last_prefetch = 4
 
 } // namespace
 
-TEST_CASE("managed allocations as the measured driver makes them", "[managed]") {
+TEST_CASE("managed allocations as the measured driver makes them") {
     start();
     CUdeviceptr address = 0;
-    CHECK(cu.cuMemAllocManaged(&address, 0, 1) == invalid);
+    CHECK(d.cuMemAllocManaged(&address, 0, 1) == invalid);
     for (const unsigned int flags : {0U, 3U, 4U, 8U}) {
-        CHECK(cu.cuMemAllocManaged(&address, 16, flags) == invalid);
+        CHECK(d.cuMemAllocManaged(&address, 16, flags) == invalid);
     }
-    CHECK(cu.cuMemAllocManaged(nullptr, 16, 1) == invalid);
-    CHECK(cu.cuMemAllocManaged(&address, std::size_t(1) << 60, 1) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuMemAllocManaged(nullptr, 16, 1) == invalid);
+    CHECK(d.cuMemAllocManaged(&address, std::size_t(1) << 60, 1) == CUDA_ERROR_OUT_OF_MEMORY);
     for (const unsigned int flags : {CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST}) {
-        CHECK(cu.cuMemAllocManaged(&address, 16, flags) == good);
+        CHECK(d.cuMemAllocManaged(&address, 16, flags) == good);
         release(address);
     }
     const CUdeviceptr twice = allocate_managed(4096);
-    CHECK(cu.cuMemFree(twice + 16) == invalid);
+    CHECK(d.cuMemFree(twice + 16) == invalid);
     expect_misuse("cuMemFree of an address inside of managed memory");
-    CHECK(cu.cuMemFree(twice) == good);
-    CHECK(cu.cuMemFree(twice) == invalid);
+    CHECK(d.cuMemFree(twice) == good);
+    CHECK(d.cuMemFree(twice) == invalid);
     expect_misuse("cuMemFree of memory that was freed: managed memory");
     const WithoutContext none;
-    CHECK(cu.cuMemAllocManaged(&address, 64, 1) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(d.cuMemAllocManaged(&address, 64, 1) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("managed memory may be more than the device has", "[managed]") {
+TEST_CASE("managed memory may be more than the device has") {
     start("memory=1GiB");
-    const CUdeviceptr address = allocate_managed(2 * GiB);
+    const ManagedMemory address(2 * GiB);
     static_cast<unsigned char *>(as_host(address))[2 * GiB - 1] = 1;
     CHECK(free_memory() == GiB);
-    release(address);
 }
 
-TEST_CASE("managed memory is the host's and the device's", "[managed]") {
+TEST_CASE("managed memory is the host's and the device's") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUdeviceptr managed = allocate_managed(1000), device = allocate(1000);
+    const ManagedMemory managed(1000);
+    const DeviceMemory device(1000);
     auto *host = static_cast<unsigned char *>(as_host(managed));
     const Bytes bytes = pattern(1000, 1);
     std::memcpy(host, bytes.data(), bytes.size());
-    CHECK(cu.cuMemcpyDtoD(device, managed, 1000) == good);
+    CHECK(d.cuMemcpyDtoD(device, managed, 1000) == good);
     synchronize();
     CHECK((contents(device, 1000) == bytes));
-    CHECK(cu.cuMemsetD8(managed, 3, 1000) == good);
+    CHECK(d.cuMemsetD8(managed, 3, 1000) == good);
     CHECK(host[999] == 3);
     CHECK(sim_control().view(managed, 1000) == host);
-    release(device);
-    release(managed);
 }
 
-TEST_CASE("bytes written past managed memory are reported", "[managed]") {
+TEST_CASE("bytes written past managed memory are reported") {
     start();
     const CUdeviceptr managed = allocate_managed(100);
     static_cast<unsigned char *>(as_host(managed))[100] = 1;
@@ -100,9 +95,10 @@ TEST_CASE("bytes written past managed memory are reported", "[managed]") {
     expect_misuse("bytes were written past the end of managed memory");
 }
 
-TEST_CASE("advice that is refused, and advice that is not", "[managed]") {
+TEST_CASE("advice that is refused, and advice that is not") {
     start();
-    const CUdeviceptr managed = allocate_managed(MiB), device = allocate(MiB);
+    const ManagedMemory managed(MiB);
+    const DeviceMemory device(MiB);
     void *pinned = allocate_pinned(4096);
     for (const int advice : {1, 2, 3, 4, 5, 6}) {
         CHECK(advise(managed, MiB, advice) == good);
@@ -122,14 +118,12 @@ TEST_CASE("advice that is refused, and advice that is not", "[managed]") {
         const WithoutContext none;
         CHECK(advise(managed, 4096, 1) == CUDA_ERROR_INVALID_CONTEXT);
     }
-    release(device);
-    release(managed);
     release(pinned);
 }
 
-TEST_CASE("a range has an attribute where all of it has it", "[managed]") {
+TEST_CASE("a range has an attribute where all of it has it") {
     start("devices=2");
-    const CUdeviceptr managed = allocate_managed(MiB);
+    const ManagedMemory managed(MiB);
     CHECK(attribute(managed, MiB, read_mostly) == 0);
     CHECK(attribute(managed, MiB, preferred) == CU_DEVICE_INVALID);
     CHECK(attribute(managed, MiB, last_prefetch) == CU_DEVICE_INVALID);
@@ -150,25 +144,25 @@ TEST_CASE("a range has an attribute where all of it has it", "[managed]") {
     REQUIRE(advise(managed, MiB, 5, 0) == good);
     REQUIRE(advise(managed, MiB, 5, 1) == good);
     int devices[4] = {};
-    REQUIRE(cu.cuMemRangeGetAttribute(devices, sizeof devices, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
-                                      managed, MiB) == good);
+    REQUIRE(d.cuMemRangeGetAttribute(devices, sizeof devices, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+                                     managed, MiB) == good);
     CHECK(devices[0] == 0);
     CHECK(devices[1] == 1);
     CHECK(devices[2] == CU_DEVICE_INVALID);
     CHECK(devices[3] == CU_DEVICE_INVALID);
     REQUIRE(advise(managed, MiB, 6, 0) == good);
     CHECK(attribute(managed, MiB, accessed_by) == 1);
-    release(managed);
 }
 
-TEST_CASE("attributes of a range that are refused", "[managed]") {
+TEST_CASE("attributes of a range that are refused") {
     start();
-    const CUdeviceptr managed = allocate_managed(MiB), device = allocate(4096);
+    const ManagedMemory managed(MiB);
+    const DeviceMemory device(4096);
     int values[4] = {};
     const auto ask = [&](void *data, std::size_t size, int which, CUdeviceptr address,
                          std::size_t count) {
-        return cu.cuMemRangeGetAttribute(data, size, static_cast<CUmem_range_attribute>(which),
-                                         address, count);
+        return d.cuMemRangeGetAttribute(data, size, static_cast<CUmem_range_attribute>(which),
+                                        address, count);
     };
     for (const int which : {1, 2, 4, 5, 6, 7, 8}) {
         CHECK(ask(values, 4, which, managed, MiB) == good);
@@ -189,24 +183,23 @@ TEST_CASE("attributes of a range that are refused", "[managed]") {
     std::size_t sizes[2] = {4, 4};
     CUmem_range_attribute which[2] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
                                       CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
-    CHECK(cu.cuMemRangeGetAttributes(data, sizes, which, 2, managed, MiB) == good);
+    CHECK(d.cuMemRangeGetAttributes(data, sizes, which, 2, managed, MiB) == good);
     CHECK(values[0] == 0);
     CHECK(values[1] == CU_DEVICE_INVALID);
-    CHECK(cu.cuMemRangeGetAttributes(data, sizes, which, 0, managed, MiB) == invalid);
-    CHECK(cu.cuMemRangeGetAttributes(nullptr, sizes, which, 2, managed, MiB) == invalid);
+    CHECK(d.cuMemRangeGetAttributes(data, sizes, which, 0, managed, MiB) == invalid);
+    CHECK(d.cuMemRangeGetAttributes(nullptr, sizes, which, 2, managed, MiB) == invalid);
     {
         const WithoutContext none;
         CHECK(ask(values, 4, read_mostly, managed, 4096) == CUDA_ERROR_INVALID_CONTEXT);
     }
-    release(device);
-    release(managed);
 }
 
-TEST_CASE("prefetches", "[managed]") {
+TEST_CASE("prefetches") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUdeviceptr managed = allocate_managed(MiB), device = allocate(4096);
-    void *pinned = allocate_pinned(4096);
-    const CUstream stream = new_stream();
+    const ManagedMemory managed(MiB);
+    const DeviceMemory device(4096);
+    const PinnedMemory pinned(4096);
+    const Stream stream(non_blocking);
     CHECK(prefetch(managed, 4096, 0, stream) == good);
     synchronize();
     CHECK(attribute(managed, 4096, last_prefetch) == 0);
@@ -224,10 +217,10 @@ TEST_CASE("prefetches", "[managed]") {
 #if CUDA_VERSION >= 13000
     CUmemLocation here{};
     here.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    CHECK(cu.cuMemPrefetchAsync(managed, 4096, here, 1, stream) == invalid);
+    CHECK(d.cuMemPrefetchAsync(managed, 4096, here, 1, stream) == invalid);
     here.type = CU_MEM_LOCATION_TYPE_INVALID;
-    CHECK(cu.cuMemPrefetchAsync(managed, 4096, here, 0, stream) == invalid);
-    CHECK(cu.cuMemAdvise(managed, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, here) == invalid);
+    CHECK(d.cuMemPrefetchAsync(managed, 4096, here, 0, stream) == invalid);
+    CHECK(d.cuMemAdvise(managed, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, here) == invalid);
 #endif
     {
         const WithoutContext none;
@@ -235,18 +228,15 @@ TEST_CASE("prefetches", "[managed]") {
         CHECK(prefetch(managed, 4096, 0, nullptr) == CUDA_ERROR_INVALID_CONTEXT);
     }
     synchronize();
-    release(stream);
-    release(device);
-    release(managed);
-    release(pinned);
 }
 
-TEST_CASE("managed memory of a stream", "[managed]") {
+TEST_CASE("managed memory of a stream") {
     start();
-    const CUdeviceptr managed = allocate_managed(MiB), device = allocate(4096);
-    const CUstream stream = new_stream();
+    const ManagedMemory managed(MiB);
+    const DeviceMemory device(4096);
+    const Stream stream(non_blocking);
     const auto attach = [&](CUdeviceptr address, std::size_t size, unsigned int flags) {
-        return cu.cuStreamAttachMemAsync(stream, address, size, flags);
+        return d.cuStreamAttachMemAsync(stream, address, size, flags);
     };
     CHECK(attach(managed, 0, CU_MEM_ATTACH_SINGLE) == good);
     CHECK(attach(managed, MiB, CU_MEM_ATTACH_HOST) == good);
@@ -258,34 +248,29 @@ TEST_CASE("managed memory of a stream", "[managed]") {
     CHECK(attach(managed, 0, 0) == invalid);
     expect_misuse("cuStreamAttachMemAsync without a flag");
     CHECK(attach(managed, 0, 3) == invalid);
-    CHECK(cu.cuStreamAttachMemAsync(nullptr, managed, 0, CU_MEM_ATTACH_SINGLE) == invalid);
+    CHECK(d.cuStreamAttachMemAsync(nullptr, managed, 0, CU_MEM_ATTACH_SINGLE) == invalid);
     {
         const WithoutContext none;
         CHECK(attach(managed, 0, CU_MEM_ATTACH_SINGLE) == good);
     }
-    release(stream);
-    release(device);
-    release(managed);
 }
 
-TEST_CASE("what a stream that captures does not do with managed memory", "[managed]") {
+TEST_CASE("what a stream that captures does not do with managed memory") {
     start();
-    const CUdeviceptr managed = allocate_managed(MiB);
-    const CUstream stream = new_stream();
+    const ManagedMemory managed(MiB);
+    const Stream stream(non_blocking);
     const auto breaks = [&](auto call) {
         CUgraph graph = nullptr;
-        REQUIRE(cu.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+        REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
         CHECK(call() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        CHECK(cu.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        CHECK(d.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     };
     breaks([&] { return prefetch(managed, 4096, 0, stream); });
-    breaks([&] { return cu.cuStreamAttachMemAsync(stream, managed, 0, CU_MEM_ATTACH_SINGLE); });
-    release(stream);
-    release(managed);
+    breaks([&] { return d.cuStreamAttachMemAsync(stream, managed, 0, CU_MEM_ATTACH_SINGLE); });
 }
 
 #if CUDA_VERSION >= 13000
-TEST_CASE("batches of prefetches and discards", "[managed]") {
+TEST_CASE("batches of prefetches and discards") {
     start();
     CUdeviceptr addresses[2] = {allocate_managed(MiB), allocate_managed(MiB)};
     const CUdeviceptr device = allocate(4096);
@@ -293,11 +278,11 @@ TEST_CASE("batches of prefetches and discards", "[managed]") {
     CUmemLocation places[2] = {};
     places[0].type = CU_MEM_LOCATION_TYPE_DEVICE;
     places[1].type = CU_MEM_LOCATION_TYPE_HOST;
-    const CUstream stream = new_stream();
+    const CUstream stream = make_stream(non_blocking);
     const auto fetch = [&](std::size_t count, std::size_t location_count, unsigned long long flags,
                            CUstream where) {
-        return cu.cuMemPrefetchBatchAsync(addresses, sizes, count, places, indices, location_count,
-                                          flags, where);
+        return d.cuMemPrefetchBatchAsync(addresses, sizes, count, places, indices, location_count,
+                                         flags, where);
     };
     CHECK(fetch(2, 2, 0, stream) == good);
     synchronize();
@@ -312,33 +297,33 @@ TEST_CASE("batches of prefetches and discards", "[managed]") {
     CHECK(fetch(1, 1, 0, nullptr) == invalid);
     auto *host = static_cast<unsigned char *>(as_host(addresses[1]));
     std::memset(host, 7, MiB);
-    CHECK(cu.cuMemDiscardBatchAsync(addresses + 1, sizes + 1, 1, 0, stream) == good);
+    CHECK(d.cuMemDiscardBatchAsync(addresses + 1, sizes + 1, 1, 0, stream) == good);
     synchronize();
     CHECK(host[0] != 7); // anything, but not what it was
-    CHECK(cu.cuMemDiscardBatchAsync(addresses, sizes, 1, 1, stream) == invalid);
-    CHECK(cu.cuMemDiscardBatchAsync(addresses, sizes, 0, 0, stream) == invalid);
-    CHECK(cu.cuMemDiscardBatchAsync(addresses, sizes, 1, 0, nullptr) == invalid);
-    CHECK(cu.cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, 2, places, indices, 2, 0,
-                                               stream) == good);
+    CHECK(d.cuMemDiscardBatchAsync(addresses, sizes, 1, 1, stream) == invalid);
+    CHECK(d.cuMemDiscardBatchAsync(addresses, sizes, 0, 0, stream) == invalid);
+    CHECK(d.cuMemDiscardBatchAsync(addresses, sizes, 1, 0, nullptr) == invalid);
+    CHECK(d.cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, 2, places, indices, 2, 0, stream) ==
+          good);
     synchronize();
     CHECK(attribute(addresses[1], MiB, last_prefetch) == CU_DEVICE_CPU);
     CUdeviceptr wrong[1] = {device};
-    CHECK(cu.cuMemPrefetchBatchAsync(wrong, sizes, 1, places, indices, 1, 0, stream) == invalid);
-    CHECK(cu.cuMemDiscardBatchAsync(wrong, sizes, 1, 0, stream) == invalid);
-    release(stream);
+    CHECK(d.cuMemPrefetchBatchAsync(wrong, sizes, 1, places, indices, 1, 0, stream) == invalid);
+    CHECK(d.cuMemDiscardBatchAsync(wrong, sizes, 1, 0, stream) == invalid);
+    destroy(stream);
     release(device);
     release(addresses[0]);
     release(addresses[1]);
 }
 #endif
 
-TEST_CASE("the forms of before CUDA 13 take a device", "[managed]") {
+TEST_CASE("the forms of before CUDA 13 take a device") {
     start();
     using Advise = CUresult (*)(CUdeviceptr, std::size_t, CUmem_advise, CUdevice);
     using Prefetch = CUresult (*)(CUdeviceptr, std::size_t, CUdevice, CUstream);
     const auto old_advise = reinterpret_cast<Advise>(exported("cuMemAdvise"));
     const auto old_prefetch = reinterpret_cast<Prefetch>(exported("cuMemPrefetchAsync"));
-    const CUdeviceptr managed = allocate_managed(4096);
+    const ManagedMemory managed(4096);
     CHECK(old_advise(managed, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU) == good);
     CHECK(attribute(managed, 4096, preferred) == CU_DEVICE_CPU);
     CHECK(old_advise(managed, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0) == good);
@@ -346,5 +331,4 @@ TEST_CASE("the forms of before CUDA 13 take a device", "[managed]") {
     CHECK(old_prefetch(managed, 4096, 0, nullptr) == good);
     CHECK(attribute(managed, 4096, last_prefetch) == 0);
     CHECK(old_prefetch(managed, 4096, 77, nullptr) == CUDA_ERROR_INVALID_DEVICE);
-    release(managed);
 }

@@ -24,7 +24,7 @@ struct Memory {
             address = allocate_managed(bytes.size());
             break;
         case Kind::registered:
-            REQUIRE(cu.cuMemHostRegister(own.data(), own.size(), 0) == good);
+            REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
             address = as_device(own.data());
             break;
         case Kind::pageable:
@@ -47,7 +47,7 @@ struct Memory {
             release(as_host(address));
             break;
         case Kind::registered:
-            REQUIRE(cu.cuMemHostUnregister(own.data()) == good);
+            REQUIRE(d.cuMemHostUnregister(own.data()) == good);
             break;
         case Kind::pageable:
             break;

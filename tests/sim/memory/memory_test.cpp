@@ -1,63 +1,59 @@
 // Device memory: allocation, its limits and its end, addresses.
 #include "memory_tools.hpp"
 
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
 #include <map>
 #include <random>
 #include <set>
 
 using namespace sim_test;
 
-TEST_CASE("allocations are refused as the measured driver refuses them", "[memory]") {
+TEST_CASE("allocations are refused as the measured driver refuses them") {
     start();
     CUdeviceptr address = 0;
-    CHECK(cu.cuMemAlloc(&address, 0) == invalid);
-    CHECK(cu.cuMemAlloc(nullptr, 16) == invalid);
-    CHECK(cu.cuMemAlloc(&address, std::size_t(1) << 50) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(cu.cuMemAlloc(&address, ~std::size_t(0)) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(cu.cuMemFree(0) == good);
-    CHECK(cu.cuMemFree(0x1234) == invalid);
+    CHECK(d.cuMemAlloc(&address, 0) == invalid);
+    CHECK(d.cuMemAlloc(nullptr, 16) == invalid);
+    CHECK(d.cuMemAlloc(&address, std::size_t(1) << 50) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuMemAlloc(&address, ~std::size_t(0)) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuMemFree(0) == good);
+    CHECK(d.cuMemFree(0x1234) == invalid);
     int local = 0;
-    CHECK(cu.cuMemFree(as_device(&local)) == invalid);
+    CHECK(d.cuMemFree(as_device(&local)) == invalid);
 }
 
-TEST_CASE("an output of a failed allocation is no address", "[memory]") {
+TEST_CASE("an output of a failed allocation is no address") {
     start();
     CUdeviceptr address = 0;
-    CHECK(cu.cuMemAlloc(&address, 0) == invalid);
+    CHECK(d.cuMemAlloc(&address, 0) == invalid);
     CHECK(address == static_cast<CUdeviceptr>(0xbdbdbdbdbdbdbdbd));
 }
 
-TEST_CASE("memory is freed once, by its first address", "[memory]") {
+TEST_CASE("memory is freed once, by its first address") {
     start();
     const CUdeviceptr address = allocate(4096);
-    CHECK(cu.cuMemFree(address + 16) == invalid);
+    CHECK(d.cuMemFree(address + 16) == invalid);
     expect_misuse("cuMemFree of an address inside of device memory");
-    CHECK(cu.cuMemFree(address) == good);
-    CHECK(cu.cuMemFree(address) == invalid);
+    CHECK(d.cuMemFree(address) == good);
+    CHECK(d.cuMemFree(address) == invalid);
     expect_misuse("cuMemFree of memory that was freed: device memory");
-    CHECK(cu.cuMemFree(address + 16) == invalid);
+    CHECK(d.cuMemFree(address + 16) == invalid);
     expect_misuse("at offset 16");
 }
 
-TEST_CASE("only device memory is freed by cuMemFree", "[memory]") {
+TEST_CASE("only device memory is freed by cuMemFree") {
     start();
-    void *pinned = allocate_pinned(4096);
+    const PinnedMemory pinned(4096);
     std::vector<char> own(4096);
-    REQUIRE(cu.cuMemHostRegister(own.data(), own.size(), 0) == good);
-    CHECK(cu.cuMemFree(as_device(pinned)) == invalid);
+    REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
+    CHECK(d.cuMemFree(as_device(pinned)) == invalid);
     expect_misuse("cuMemFree of pinned host memory");
-    CHECK(cu.cuMemFree(as_device(own.data())) == invalid);
+    CHECK(d.cuMemFree(as_device(own.data())) == invalid);
     expect_misuse("cuMemFree of registered host memory");
     const CUdeviceptr managed = allocate_managed(64);
-    CHECK(cu.cuMemFree(managed) == good);
-    REQUIRE(cu.cuMemHostUnregister(own.data()) == good);
-    release(pinned);
+    CHECK(d.cuMemFree(managed) == good);
+    REQUIRE(d.cuMemHostUnregister(own.data()) == good);
 }
 
-TEST_CASE("what needs a context and what does not", "[memory]") {
+TEST_CASE("what needs a context and what does not") {
     start();
     const CUdeviceptr address = allocate(4096);
     {
@@ -65,102 +61,100 @@ TEST_CASE("what needs a context and what does not", "[memory]") {
         CUdeviceptr other = 0;
         std::size_t size = 0;
         constexpr auto no_context = CUDA_ERROR_INVALID_CONTEXT;
-        CHECK(cu.cuMemAlloc(&other, 64) == no_context);
-        CHECK(cu.cuMemAlloc(&other, 0) == no_context);
-        CHECK(cu.cuMemAlloc(nullptr, 0) == no_context);
-        CHECK(cu.cuMemAllocPitch(&other, &size, 64, 4, 4) == no_context);
-        CHECK(cu.cuMemGetInfo(&size, &size) == no_context);
-        CHECK(cu.cuMemGetInfo(nullptr, nullptr) == no_context);
-        CHECK(cu.cuMemGetAddressRange(&other, &size, address) == no_context);
-        CHECK(cu.cuMemFree(0x1234) == invalid);
-        CHECK(cu.cuMemFree(0) == good);
-        CHECK(cu.cuMemFree(address) == good);
+        CHECK(d.cuMemAlloc(&other, 64) == no_context);
+        CHECK(d.cuMemAlloc(&other, 0) == no_context);
+        CHECK(d.cuMemAlloc(nullptr, 0) == no_context);
+        CHECK(d.cuMemAllocPitch(&other, &size, 64, 4, 4) == no_context);
+        CHECK(d.cuMemGetInfo(&size, &size) == no_context);
+        CHECK(d.cuMemGetInfo(nullptr, nullptr) == no_context);
+        CHECK(d.cuMemGetAddressRange(&other, &size, address) == no_context);
+        CHECK(d.cuMemFree(0x1234) == invalid);
+        CHECK(d.cuMemFree(0) == good);
+        CHECK(d.cuMemFree(address) == good);
     }
 }
 
-TEST_CASE("nothing is allocated before cuInit", "[memory]") {
+TEST_CASE("nothing is allocated before cuInit") {
     sim_control().reset();
     CUdeviceptr address = 0;
-    CHECK(cu.cuMemAlloc(&address, 64) == CUDA_ERROR_NOT_INITIALIZED);
+    CHECK(d.cuMemAlloc(&address, 64) == CUDA_ERROR_NOT_INITIALIZED);
 }
 
-TEST_CASE("the memory of a context that was reset is gone", "[memory]") {
+TEST_CASE("the memory of a context that was reset is gone") {
     start();
     const CUdeviceptr address = allocate(4096);
     void *pinned = allocate_pinned(64);
-    REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
-    CHECK(cu.cuMemFree(address) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(cu.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(d.cuMemFree(address) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CUdeviceptr other = 0;
-    CHECK(cu.cuMemAlloc(&other, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuMemAlloc(&other, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(sim_control().view(address, 1) == nullptr);
     CHECK(leaks().empty());
 }
 
-TEST_CASE("address ranges", "[memory]") {
+TEST_CASE("address ranges") {
     start();
-    const CUdeviceptr address = allocate(1000);
-    void *pinned = allocate_pinned(100);
+    const DeviceMemory address(1000);
+    const PinnedMemory pinned(100);
     CUdeviceptr base = 0;
     std::size_t size = 0;
-    for (const CUdeviceptr inside : {address, address + 1, address + 999}) {
-        CHECK(cu.cuMemGetAddressRange(&base, &size, inside) == good);
+    for (const CUdeviceptr inside : {address + 0, address + 1, address + 999}) {
+        CHECK(d.cuMemGetAddressRange(&base, &size, inside) == good);
         CHECK(base == address);
         CHECK(size == 1000);
     }
-    CHECK(cu.cuMemGetAddressRange(nullptr, &size, address) == good);
-    CHECK(cu.cuMemGetAddressRange(&base, nullptr, address) == good);
-    CHECK(cu.cuMemGetAddressRange(nullptr, nullptr, address) == good);
-    CHECK(cu.cuMemGetAddressRange(&base, &size, as_device(pinned) + 99) == good);
+    CHECK(d.cuMemGetAddressRange(nullptr, &size, address) == good);
+    CHECK(d.cuMemGetAddressRange(&base, nullptr, address) == good);
+    CHECK(d.cuMemGetAddressRange(nullptr, nullptr, address) == good);
+    CHECK(d.cuMemGetAddressRange(&base, &size, as_device(pinned) + 99) == good);
     CHECK(size == 100);
-    CHECK(cu.cuMemGetAddressRange(&base, &size, address + 1000) == CUDA_ERROR_NOT_FOUND);
-    CHECK(cu.cuMemGetAddressRange(&base, &size, as_device(&base)) == CUDA_ERROR_NOT_FOUND);
-    CHECK(cu.cuMemGetAddressRange(&base, &size, 0) == CUDA_ERROR_NOT_FOUND);
-    release(pinned);
-    release(address);
+    CHECK(d.cuMemGetAddressRange(&base, &size, address + 1000) == CUDA_ERROR_NOT_FOUND);
+    CHECK(d.cuMemGetAddressRange(&base, &size, as_device(&base)) == CUDA_ERROR_NOT_FOUND);
+    CHECK(d.cuMemGetAddressRange(&base, &size, 0) == CUDA_ERROR_NOT_FOUND);
 }
 
-TEST_CASE("pitched allocations", "[memory]") {
+TEST_CASE("pitched allocations") {
     start();
     CUdeviceptr address = 0;
     std::size_t pitch = 0;
     for (const unsigned int element : {0U, 3U, 32U}) {
-        CHECK(cu.cuMemAllocPitch(&address, &pitch, 100, 3, element) == invalid);
+        CHECK(d.cuMemAllocPitch(&address, &pitch, 100, 3, element) == invalid);
     }
     const std::map<std::size_t, std::size_t> pitches{{1, 512},   {100, 512},  {511, 512},
                                                      {512, 512}, {513, 1024}, {4096, 4096}};
     for (const auto &[width, expected] : pitches) {
         for (const unsigned int element : {4U, 8U, 16U}) {
-            REQUIRE(cu.cuMemAllocPitch(&address, &pitch, width, 3, element) == good);
+            REQUIRE(d.cuMemAllocPitch(&address, &pitch, width, 3, element) == good);
             CHECK(pitch == expected);
             std::size_t size = 0;
-            CHECK(cu.cuMemGetAddressRange(nullptr, &size, address) == good);
+            CHECK(d.cuMemGetAddressRange(nullptr, &size, address) == good);
             CHECK(size == 3 * pitch);
             release(address);
         }
     }
-    CHECK(cu.cuMemAllocPitch(&address, &pitch, 0, 3, 4) == invalid);
-    CHECK(cu.cuMemAllocPitch(&address, &pitch, 3, 0, 4) == invalid);
-    CHECK(cu.cuMemAllocPitch(nullptr, &pitch, 3, 1, 4) == invalid);
-    CHECK(cu.cuMemAllocPitch(&address, nullptr, 3, 1, 4) == invalid);
-    CHECK(cu.cuMemAllocPitch(&address, &pitch, ~std::size_t(0), 1, 4) == invalid);
-    CHECK(cu.cuMemAllocPitch(&address, &pitch, ~std::size_t(0) / 2, 4, 4) == invalid);
+    CHECK(d.cuMemAllocPitch(&address, &pitch, 0, 3, 4) == invalid);
+    CHECK(d.cuMemAllocPitch(&address, &pitch, 3, 0, 4) == invalid);
+    CHECK(d.cuMemAllocPitch(nullptr, &pitch, 3, 1, 4) == invalid);
+    CHECK(d.cuMemAllocPitch(&address, nullptr, 3, 1, 4) == invalid);
+    CHECK(d.cuMemAllocPitch(&address, &pitch, ~std::size_t(0), 1, 4) == invalid);
+    CHECK(d.cuMemAllocPitch(&address, &pitch, ~std::size_t(0) / 2, 4, 4) == invalid);
 }
 
-TEST_CASE("the budget of a device", "[memory]") {
+TEST_CASE("the budget of a device") {
     start("devices=2;memory=64MiB");
     std::size_t available = 0, total = 0;
-    REQUIRE(cu.cuMemGetInfo(&available, &total) == good);
+    REQUIRE(d.cuMemGetInfo(&available, &total) == good);
     CHECK(total == 64 * MiB);
     CHECK(available == 64 * MiB);
-    CHECK(cu.cuMemGetInfo(nullptr, nullptr) == good);
+    CHECK(d.cuMemGetInfo(nullptr, nullptr) == good);
     const CUdeviceptr most = allocate(60 * MiB);
     CHECK(free_memory() == 4 * MiB);
     CUdeviceptr more = 0;
-    CHECK(cu.cuMemAlloc(&more, 4 * MiB + 1) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuMemAlloc(&more, 4 * MiB + 1) == CUDA_ERROR_OUT_OF_MEMORY);
     const CUdeviceptr rest = allocate(4 * MiB);
     CHECK(free_memory() == 0);
-    CHECK(cu.cuMemAlloc(&more, 1) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuMemAlloc(&more, 1) == CUDA_ERROR_OUT_OF_MEMORY);
     {
         const OnDevice other(1); // has a budget of its own
         CHECK(free_memory() == 64 * MiB);
@@ -172,44 +166,42 @@ TEST_CASE("the budget of a device", "[memory]") {
     CHECK(free_memory() == 64 * MiB);
 }
 
-TEST_CASE("a budget below the memory", "[memory]") {
+TEST_CASE("a budget below the memory") {
     start("memory=1GiB;budget=1MiB");
     CUdeviceptr address = 0;
-    CHECK(cu.cuMemAlloc(&address, MiB + 1) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuMemAlloc(&address, MiB + 1) == CUDA_ERROR_OUT_OF_MEMORY);
     release(allocate(MiB));
     configure("budget=64KiB");
-    CHECK(cu.cuMemAlloc(&address, 64 * KiB + 1) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuMemAlloc(&address, 64 * KiB + 1) == CUDA_ERROR_OUT_OF_MEMORY);
     release(allocate(64 * KiB));
 }
 
-TEST_CASE("fresh memory holds no zeros by luck", "[memory]") {
+TEST_CASE("fresh memory holds no zeros by luck") {
     start();
     for (const std::size_t size : {std::size_t(1), std::size_t(100), 64 * KiB, 40 * MiB}) {
-        const CUdeviceptr address = allocate(size);
+        const DeviceMemory address(size);
         CHECK(view(address, size)[0] != 0);
         CHECK(view(address, size)[size - 1] != 0);
-        release(address);
     }
 }
 
-TEST_CASE("what was freed does not show in later memory", "[memory]") {
+TEST_CASE("what was freed does not show in later memory") {
     start();
     for (const std::size_t size : {std::size_t(600), 8 * KiB, 100 * KiB, 20 * MiB}) {
         const CUdeviceptr first = allocate(size);
         std::memset(view(first, size), 0x77, size);
         release(first);
-        const CUdeviceptr second = allocate(size);
+        const DeviceMemory second(size);
         for (const unsigned char byte : contents(second, size)) {
             if (byte == 0x77) {
                 FAIL_CHECK("a byte of freed memory of " << size << " bytes is there again");
                 break;
             }
         }
-        release(second);
     }
 }
 
-TEST_CASE("addresses are never used again and keep a distance", "[memory]") {
+TEST_CASE("addresses are never used again and keep a distance") {
     start();
     std::map<CUdeviceptr, std::size_t> seen;
     std::mt19937 random(1);
@@ -242,23 +234,21 @@ TEST_CASE("addresses are never used again and keep a distance", "[memory]") {
     }
 }
 
-TEST_CASE("big allocations are aligned to 2 MiB", "[memory]") {
+TEST_CASE("big allocations are aligned to 2 MiB") {
     start();
-    const CUdeviceptr address = allocate(2 * MiB);
+    const DeviceMemory address(2 * MiB);
     CHECK(address % (2 * MiB) == 0);
-    release(address);
 }
 
-TEST_CASE("all of a device's memory in one piece", "[memory]") {
+TEST_CASE("all of a device's memory in one piece") {
     start("memory=140GiB");
-    const CUdeviceptr address = allocate(140 * GiB);
+    const DeviceMemory address(140 * GiB);
     const unsigned char byte = 42;
-    CHECK(cu.cuMemcpyHtoD(address + 140 * GiB - 1, &byte, 1) == good);
+    CHECK(d.cuMemcpyHtoD(address + 140 * GiB - 1, &byte, 1) == good);
     CHECK(*view(address + 140 * GiB - 1, 1) == 42);
-    release(address);
 }
 
-TEST_CASE("bytes that a kernel writes past an allocation are reported", "[memory]") {
+TEST_CASE("bytes that a kernel writes past an allocation are reported") {
     start();
     for (const std::size_t size : {std::size_t(100), std::size_t(4096), 100 * KiB, 20 * MiB}) {
         const CUdeviceptr address = allocate(size);
@@ -268,7 +258,7 @@ TEST_CASE("bytes that a kernel writes past an allocation are reported", "[memory
     }
 }
 
-TEST_CASE("views are of living memory only", "[memory]") {
+TEST_CASE("views are of living memory only") {
     start();
     const CUdeviceptr address = allocate(100);
     CHECK(sim_control().view(address, 100) != nullptr);
@@ -281,7 +271,7 @@ TEST_CASE("views are of living memory only", "[memory]") {
     CHECK(misuses().empty());
 }
 
-TEST_CASE("leaked memory is named", "[memory]") {
+TEST_CASE("leaked memory is named") {
     start();
     const CUdeviceptr address = allocate(1234);
     const auto lines = leaks();
@@ -292,105 +282,97 @@ TEST_CASE("leaked memory is named", "[memory]") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("capture forbids what the real driver lists as unsafe", "[memory]") {
+TEST_CASE("capture forbids what the real driver lists as unsafe") {
     start();
     const auto mode = GENERATE(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                                CU_STREAM_CAPTURE_MODE_RELAXED);
     const bool allowed = mode == CU_STREAM_CAPTURE_MODE_RELAXED;
-    const CUstream stream = new_stream();
-    const CUdeviceptr address = allocate(4096), second = allocate(64);
-    void *pinned = allocate_pinned(64);
+    const Stream stream(non_blocking);
+    const CUdeviceptr second = allocate(64);
+    const DeviceMemory address(4096);
+    const PinnedMemory pinned(64);
     const auto during = [&](auto call, bool unsafe) {
         CUgraph graph = nullptr;
-        REQUIRE(cu.cuStreamBeginCapture(stream, mode) == good);
+        REQUIRE(d.cuStreamBeginCapture(stream, mode) == good);
         const bool works = allowed || !unsafe;
         CHECK(call() == (works ? good : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-        CHECK(cu.cuStreamIsCapturing(stream, &status) == good);
+        CHECK(d.cuStreamIsCapturing(stream, &status) == good);
         CHECK(status ==
               (works ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED));
-        CHECK(cu.cuStreamEndCapture(stream, &graph) ==
+        CHECK(d.cuStreamEndCapture(stream, &graph) ==
               (works ? good : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
         if (graph != nullptr) {
-            CHECK(cu.cuGraphDestroy(graph) == good);
+            CHECK(d.cuGraphDestroy(graph) == good);
         }
     };
     CUdeviceptr made = 0;
     std::size_t size = 0;
     void *host = nullptr;
-    during([&] { return cu.cuMemAlloc(&made, 64); }, true);
+    during([&] { return d.cuMemAlloc(&made, 64); }, true);
     if (allowed) {
-        during([&] { return cu.cuMemFree(made); }, true);
+        during([&] { return d.cuMemFree(made); }, true);
     } else {
-        during([&] { return cu.cuMemFree(second); }, true);
+        during([&] { return d.cuMemFree(second); }, true);
     }
-    during([&] { return cu.cuMemAllocPitch(&made, &size, 64, 2, 4); }, true);
-    during([&] { return cu.cuMemHostAlloc(&host, 64, 0); }, true);
-    during([&] { return cu.cuMemGetInfo(&size, &size); }, false);
-    during([&] { return cu.cuMemGetAddressRange(nullptr, &size, address); }, false);
-    during([&] { return cu.cuMemcpyHtoD(address, pinned, 16); }, false);
-    during([&] { return cu.cuMemcpyDtoD(address, address + 64, 16); }, false);
-    during([&] { return cu.cuMemsetD8(address, 1, 16); }, false);
+    during([&] { return d.cuMemAllocPitch(&made, &size, 64, 2, 4); }, true);
+    during([&] { return d.cuMemHostAlloc(&host, 64, 0); }, true);
+    during([&] { return d.cuMemGetInfo(&size, &size); }, false);
+    during([&] { return d.cuMemGetAddressRange(nullptr, &size, address); }, false);
+    during([&] { return d.cuMemcpyHtoD(address, pinned, 16); }, false);
+    during([&] { return d.cuMemcpyDtoD(address, address + 64, 16); }, false);
+    during([&] { return d.cuMemsetD8(address, 1, 16); }, false);
     if (allowed) {
         release(made);
         release(host);
     }
-    release(pinned);
     release(second);
-    release(address);
-    release(stream);
 }
 
-TEST_CASE("synchronous copies and memsets break the capture of a blocking stream", "[memory]") {
+TEST_CASE("synchronous copies and memsets break the capture of a blocking stream") {
     start();
-    const CUstream stream = new_stream(CU_STREAM_DEFAULT);
-    const CUdeviceptr address = allocate(4096);
-    void *pinned = allocate_pinned(64);
+    const Stream stream;
+    const DeviceMemory address(4096);
+    const PinnedMemory pinned(64);
     const auto breaks = [&](auto call) {
         CUgraph graph = nullptr;
-        REQUIRE(cu.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+        REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
         CHECK(call() == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-        CHECK(cu.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        CHECK(d.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     };
-    breaks([&] { return cu.cuMemcpyHtoD(address, pinned, 16); });
-    breaks([&] { return cu.cuMemsetD8(address, 1, 16); });
-    breaks([&] { return cu.cuMemcpyHtoDAsync(address, pinned, 16, nullptr); });
-    release(pinned);
-    release(address);
-    release(stream);
+    breaks([&] { return d.cuMemcpyHtoD(address, pinned, 16); });
+    breaks([&] { return d.cuMemsetD8(address, 1, 16); });
+    breaks([&] { return d.cuMemcpyHtoDAsync(address, pinned, 16, nullptr); });
 }
 
-TEST_CASE("freeing memory that queued work needs", "[memory]") {
+TEST_CASE("freeing memory that queued work needs") {
     start("mode=adversarial");
     const CUdeviceptr address = allocate(64);
     void *pinned = allocate_pinned(64);
-    const CUstream stream = new_stream();
-    REQUIRE(cu.cuMemcpyHtoDAsync(address, pinned, 64, stream) == good);
-    CHECK(cu.cuMemFree(address) == good);
+    const CUstream stream = make_stream(non_blocking);
+    REQUIRE(d.cuMemcpyHtoDAsync(address, pinned, 64, stream) == good);
+    CHECK(d.cuMemFree(address) == good);
     expect_misuse("ends while 1 queued operations need it");
-    CHECK(cu.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("use of memory that was freed");
-    CHECK(cu.cuMemAllocHost(&pinned, 64) == CUDA_ERROR_ILLEGAL_ADDRESS); // sticky
-    REQUIRE(cu.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(d.cuMemAllocHost(&pinned, 64) == CUDA_ERROR_ILLEGAL_ADDRESS); // sticky
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("freeing waits for queued work, but in the adversarial mode", "[memory]") {
+TEST_CASE("freeing waits for queued work, but in the adversarial mode") {
     start(GENERATE("mode=immediate", "mode=threaded"));
-    void *pinned = allocate_pinned(MiB);
-    const CUstream stream = new_stream();
+    const PinnedMemory pinned(MiB);
+    const Stream stream(non_blocking);
     for (int i = 0; i < 50; ++i) {
-        const CUdeviceptr address = allocate(MiB);
+        const DeviceMemory address(MiB);
         for (int j = 0; j < 4; ++j) {
-            REQUIRE(cu.cuMemcpyHtoDAsync(address, pinned, MiB, stream) == good);
+            REQUIRE(d.cuMemcpyHtoDAsync(address, pinned, MiB, stream) == good);
         }
-        CHECK(cu.cuMemFree(address) == good);
     }
-    release(stream);
-    release(pinned);
 }
 
 #ifndef _WIN32
-TEST_CASE("a host access to a device address faults", "[memory]") {
+TEST_CASE("a host access to a device address faults") {
     start();
     for (const std::size_t size : {std::size_t(1), std::size_t(5000), 40 * MiB}) {
         const CUdeviceptr address = allocate(size);

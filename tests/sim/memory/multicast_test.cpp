@@ -1,10 +1,5 @@
 // Multicast objects: who is in the team, what is bound where. No data goes through them here.
-#include "sim.hpp"
 #include "vmm_tools.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-
-#include <cstdint>
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -15,11 +10,7 @@ using namespace sim_test;
 #if CUDA_VERSION >= 12010
 
 namespace {
-
-const auto &d = cushim::driver();
 constexpr std::size_t G = default_granularity;
-constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
-constexpr auto good = CUDA_SUCCESS;
 constexpr const char *two_devices = "devices=2;attribute.132=1";
 
 CUmulticastObjectProp of_team(unsigned int devices, std::size_t size = 2 * G) {
@@ -44,7 +35,7 @@ CUmemGenericAllocationHandle complete_team(std::size_t size = 2 * G) {
 
 } // namespace
 
-TEST_CASE("a device without multicast has none", "[multicast]") {
+TEST_CASE("a device without multicast has none") {
     start("attribute.132=0");
     const auto properties = of_team(1);
     CUmemGenericAllocationHandle handle = 0;
@@ -55,7 +46,7 @@ TEST_CASE("a device without multicast has none", "[multicast]") {
         CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_CASE("a team is created, filled and released", "[multicast]") {
+TEST_CASE("a team is created, filled and released") {
     start(two_devices);
     const auto object = create_multicast(of_team(2));
     CHECK(d.cuMulticastAddDevice(object, 2) == CUDA_ERROR_INVALID_DEVICE);
@@ -67,7 +58,7 @@ TEST_CASE("a team is created, filled and released", "[multicast]") {
     expect_misuse("use of a destroyed physical memory");
 }
 
-TEST_CASE("a full team takes no more devices", "[multicast]") {
+TEST_CASE("a full team takes no more devices") {
     start(two_devices);
     const auto object = create_multicast(of_team(1));
     CHECK(d.cuMulticastAddDevice(object, 1) == good);
@@ -75,7 +66,7 @@ TEST_CASE("a full team takes no more devices", "[multicast]") {
     release_physical(object);
 }
 
-TEST_CASE("properties of multicast objects are checked", "[multicast]") {
+TEST_CASE("properties of multicast objects are checked") {
     start(two_devices);
     CUmemGenericAllocationHandle handle = 0;
     std::size_t granularity = 0;
@@ -105,7 +96,7 @@ TEST_CASE("properties of multicast objects are checked", "[multicast]") {
     CHECK(d.cuMulticastCreate(&handle, &properties) == invalid);
 }
 
-TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound", "[multicast]") {
+TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") {
     start(two_devices);
     const auto object = complete_team(4 * G);
     const auto first = create_memory(2 * G, on_device(0)),
@@ -134,7 +125,7 @@ TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound", 
     release_physical(object); // with what is bound still
 }
 
-TEST_CASE("memory of a device outside the team is refused", "[multicast]") {
+TEST_CASE("memory of a device outside the team is refused") {
     start("devices=3;attribute.132=1");
     const auto object = complete_team();
     const auto memory = create_memory(G, on_device(2));
@@ -143,7 +134,7 @@ TEST_CASE("memory of a device outside the team is refused", "[multicast]") {
     release_physical(object);
 }
 
-TEST_CASE("bound memory stays while it is bound", "[multicast]") {
+TEST_CASE("bound memory stays while it is bound") {
     start("devices=2;attribute.132=1;budget=4MiB");
     const auto object = complete_team();
     const auto memory = create_memory(2 * G, on_device());
@@ -157,7 +148,7 @@ TEST_CASE("bound memory stays while it is bound", "[multicast]") {
     release_physical(object);
 }
 
-TEST_CASE("memory is bound by its address, too", "[multicast]") {
+TEST_CASE("memory is bound by its address, too") {
     start(two_devices);
     const auto object = complete_team();
     {
@@ -171,7 +162,7 @@ TEST_CASE("memory is bound by its address, too", "[multicast]") {
     release_physical(object);
 }
 
-TEST_CASE("a team that is not complete cannot be used yet", "[multicast]") {
+TEST_CASE("a team that is not complete cannot be used yet") {
     start(two_devices);
     const auto object = create_multicast(of_team(2));
     CHECK(d.cuMulticastAddDevice(object, 0) == good);
@@ -186,7 +177,7 @@ TEST_CASE("a team that is not complete cannot be used yet", "[multicast]") {
     release_physical(object);
 }
 
-TEST_CASE("a multicast object maps like memory, and refuses copies", "[multicast]") {
+TEST_CASE("a multicast object maps like memory, and refuses copies") {
     start(two_devices);
     const auto object = complete_team();
     const auto address = reserve(2 * G);
@@ -203,7 +194,7 @@ TEST_CASE("a multicast object maps like memory, and refuses copies", "[multicast
 }
 
 #ifndef _WIN32
-TEST_CASE("a team is joined through a descriptor", "[multicast]") {
+TEST_CASE("a team is joined through a descriptor") {
     start(two_devices);
     auto properties = of_team(2);
     properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -234,7 +225,7 @@ TEST_CASE("a team is joined through a descriptor", "[multicast]") {
 
 #else
 
-TEST_CASE("multicast objects came with CUDA 12.1", "[multicast]") {
+TEST_CASE("multicast objects came with CUDA 12.1") {
     SKIP("the headers of this build are older");
 }
 

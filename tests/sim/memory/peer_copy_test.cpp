@@ -2,42 +2,36 @@
 // destination's context, and before all that is queued later.
 #include "memory_tools.hpp"
 
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <string>
-
 using namespace sim_test;
 
 namespace {
 
 constexpr std::size_t size = 64 * KiB;
-const auto r = cushim::runtime();
 
 // A context with memory, and a stream that waits for no other.
 struct Place {
     explicit Place(int ordinal)
-        : on(ordinal), device(ordinal), memory(allocate(size)), stream(new_stream()) {}
+        : on(ordinal), device(ordinal), memory(allocate(size)), stream(make_stream(non_blocking)) {}
     ~Place() {
         make_current();
-        CHECK(cu.cuCtxSynchronize() == good);
-        CHECK(cu.cuMemFree(memory) == good);
-        CHECK(cu.cuStreamDestroy(stream) == good);
+        CHECK(d.cuCtxSynchronize() == good);
+        CHECK(d.cuMemFree(memory) == good);
+        CHECK(d.cuStreamDestroy(stream) == good);
     }
     Place(const Place &) = delete;
     Place &operator=(const Place &) = delete;
 
-    void make_current() const { CHECK(cu.cuCtxSetCurrent(on.context) == good); }
+    void make_current() const { CHECK(d.cuCtxSetCurrent(on.context) == good); }
     void set(int value) const {
-        CHECK(cu.cuMemsetD8Async(memory, static_cast<unsigned char>(value), size, stream) == good);
+        CHECK(d.cuMemsetD8Async(memory, static_cast<unsigned char>(value), size, stream) == good);
     }
     // What is there when it is the turn of a stream, which may be another context's.
     Bytes read_in(CUstream reader) const {
         void *pinned = allocate_pinned(size, CU_MEMHOSTALLOC_PORTABLE);
         auto *bytes = static_cast<unsigned char *>(pinned);
         std::memset(bytes, 0, size);
-        CHECK(cu.cuMemcpyDtoHAsync(bytes, memory, size, reader) == good);
-        CHECK(cu.cuStreamSynchronize(reader) == good);
+        CHECK(d.cuMemcpyDtoHAsync(bytes, memory, size, reader) == good);
+        CHECK(d.cuStreamSynchronize(reader) == good);
         const Bytes read(bytes, bytes + size);
         release(pinned);
         return read;
@@ -77,11 +71,10 @@ enum class Way { one_row, block, runtime_row, runtime_block };
 bool copied(Way way, const Place &to, const Place &from) {
     switch (way) {
     case Way::one_row:
-        return cu.cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) ==
-               good;
+        return d.cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) == good;
     case Way::block: {
         const auto copy = whole(to, from);
-        return cu.cuMemcpy3DPeer(&copy) == good;
+        return d.cuMemcpy3DPeer(&copy) == good;
     }
     case Way::runtime_row:
         return r.cudaMemcpyPeer(as_host(to.memory), to.device, as_host(from.memory), from.device,
@@ -124,7 +117,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a synchronous copy between contexts orders the current one, too", "[copy]") {
+TEST_CASE("a synchronous copy between contexts orders the current one, too") {
     const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
     for (const std::string &mode : modes()) {
         INFO(mode);
@@ -133,11 +126,11 @@ TEST_CASE("a synchronous copy between contexts orders the current one, too", "[c
         auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
         *word = 0;
         const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
-        REQUIRE(cu.cuLaunchHostFunc(caller.stream, set, word) == good);
+        REQUIRE(d.cuLaunchHostFunc(caller.stream, set, word) == good);
         from.set(7);
         CHECK(copied(way, to, from));
         CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
-        CHECK(cu.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
+        CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
         CHECK(to.read_in(to.stream)[0] == 1); // before it
         release(static_cast<void *>(word));
     }

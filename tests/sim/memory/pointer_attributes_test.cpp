@@ -8,14 +8,14 @@ namespace {
 template <class T>
 T get(int attribute, CUdeviceptr address) {
     T value{};
-    REQUIRE(cu.cuPointerGetAttribute(&value, static_cast<CUpointer_attribute>(attribute),
-                                     address) == good);
+    REQUIRE(d.cuPointerGetAttribute(&value, static_cast<CUpointer_attribute>(attribute), address) ==
+            good);
     return value;
 }
 
 CUresult status(int attribute, CUdeviceptr address) {
     unsigned char value[64];
-    return cu.cuPointerGetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
+    return d.cuPointerGetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
 }
 
 // What the H200 answered for one address; numbers are those of CUpointer_attribute.
@@ -26,14 +26,13 @@ struct Expected {
 };
 
 void check(CUdeviceptr base, std::size_t offset, const Expected &e) {
-    CUcontext context = nullptr;
-    REQUIRE(cu.cuCtxGetCurrent(&context) == good);
+    CUcontext context = current();
     const CUdeviceptr at = base + offset;
     CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, at) == context);
     CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) == e.type);
     CHECK(get<CUdeviceptr>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at) == at);
     void *host = &context;
-    CHECK(cu.cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, at) ==
+    CHECK(d.cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, at) ==
           (e.on_host ? good : invalid));
     CHECK(host == (e.on_host ? as_host(at) : nullptr));
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, at) == (e.p2p ? good : invalid));
@@ -60,43 +59,40 @@ void check(CUdeviceptr base, std::size_t offset, const Expected &e) {
 
 } // namespace
 
-TEST_CASE("attributes of an address", "[pointer_attributes]") {
+TEST_CASE("attributes of an address") {
     start();
-    const CUdeviceptr device = allocate(MiB), managed = allocate_managed(MiB);
-    void *pinned = allocate_pinned(MiB);
+    const DeviceMemory device(MiB);
+    const ManagedMemory managed(MiB);
+    const PinnedMemory pinned(MiB);
     Bytes own(MiB);
     const auto aligned = (reinterpret_cast<std::uintptr_t>(own.data()) + 4095) / 4096 * 4096;
     auto *registered = reinterpret_cast<void *>(aligned);
-    REQUIRE(cu.cuMemHostRegister(registered, 512 * KiB, 0) == good);
+    REQUIRE(d.cuMemHostRegister(registered, 512 * KiB, 0) == good);
     for (const std::size_t offset : {std::size_t(0), std::size_t(100), 512 * KiB - 1}) {
         check(device, offset, {2, false, true, false, true, MiB, 2 * MiB});
         check(as_device(pinned), offset, {1, true, false, false, false, MiB, 2 * MiB});
         check(as_device(registered), offset, {1, true, false, false, false, 512 * KiB, 512 * KiB});
         check(managed, offset, {2, true, true, true, false, MiB, 2 * MiB});
     }
-    REQUIRE(cu.cuMemHostUnregister(registered) == good);
-    release(pinned);
-    release(managed);
-    release(device);
+    REQUIRE(d.cuMemHostUnregister(registered) == good);
 }
 
-TEST_CASE("attributes of memory of a pool", "[pointer_attributes]") {
+TEST_CASE("attributes of memory of a pool") {
     start();
     CUdeviceptr address = 0;
-    CUmemoryPool pool = nullptr;
-    REQUIRE(cu.cuDeviceGetDefaultMemPool(&pool, 0) == good);
-    REQUIRE(cu.cuMemAllocAsync(&address, 4096, nullptr) == good);
+    const CUmemoryPool pool = default_pool(0);
+    REQUIRE(d.cuMemAllocAsync(&address, 4096, nullptr) == good);
     synchronize();
     CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, address) == nullptr);
     CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == 2);
     CHECK(get<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) == pool);
     CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address) == 0);
     CHECK(get<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) == 4096);
-    REQUIRE(cu.cuMemFreeAsync(address, nullptr) == good);
+    REQUIRE(d.cuMemFreeAsync(address, nullptr) == good);
     synchronize();
 }
 
-TEST_CASE("an address that CUDA does not know has no attribute", "[pointer_attributes]") {
+TEST_CASE("an address that CUDA does not know has no attribute") {
     start();
     const CUdeviceptr freed = allocate(4096);
     release(freed);
@@ -109,10 +105,12 @@ TEST_CASE("an address that CUDA does not know has no attribute", "[pointer_attri
     CHECK(misuses().empty()); // to ask is no use
 }
 
-TEST_CASE("several attributes at once", "[pointer_attributes]") {
+TEST_CASE("several attributes at once") {
     start();
-    const CUdeviceptr device = allocate(64), managed = allocate_managed(64), freed = allocate(64);
-    void *pinned = allocate_pinned(64);
+    const CUdeviceptr freed = allocate(64);
+    const DeviceMemory device(64);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
     release(freed);
     CUpointer_attribute which[3] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
@@ -124,7 +122,7 @@ TEST_CASE("several attributes at once", "[pointer_attributes]") {
     const auto answers = [&](CUdeviceptr address, unsigned int expected_type, int expected_ordinal,
                              void *expected_host) {
         type = 9, ordinal = 9, host = &type;
-        CHECK(cu.cuPointerGetAttributes(3, which, data, address) == good);
+        CHECK(d.cuPointerGetAttributes(3, which, data, address) == good);
         CHECK(type == expected_type);
         CHECK(ordinal == expected_ordinal);
         CHECK(host == expected_host);
@@ -134,25 +132,22 @@ TEST_CASE("several attributes at once", "[pointer_attributes]") {
     answers(managed, 2, 0, as_host(managed));
     answers(as_device(&type), 0, CU_DEVICE_INVALID, &type);
     answers(freed, 0, CU_DEVICE_INVALID, as_host(freed));
-    CHECK(cu.cuPointerGetAttributes(0, which, data, device) == invalid);
-    CHECK(cu.cuPointerGetAttributes(3, nullptr, data, device) == invalid);
-    CHECK(cu.cuPointerGetAttributes(3, which, nullptr, device) == invalid);
+    CHECK(d.cuPointerGetAttributes(0, which, data, device) == invalid);
+    CHECK(d.cuPointerGetAttributes(3, nullptr, data, device) == invalid);
+    CHECK(d.cuPointerGetAttributes(3, which, nullptr, device) == invalid);
     which[1] = static_cast<CUpointer_attribute>(99);
-    CHECK(cu.cuPointerGetAttributes(3, which, data, device) == invalid);
-    CHECK(cu.cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == invalid);
-    release(pinned);
-    release(managed);
-    release(device);
+    CHECK(d.cuPointerGetAttributes(3, which, data, device) == invalid);
+    CHECK(d.cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == invalid);
 }
 
-TEST_CASE("the attribute that can be set", "[pointer_attributes]") {
+TEST_CASE("the attribute that can be set") {
     start();
-    const CUdeviceptr device = allocate(64), managed = allocate_managed(64);
-    void *pinned = allocate_pinned(64);
+    const DeviceMemory device(64);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
     const unsigned int yes = 1;
     const auto set = [&](const void *value, int attribute, CUdeviceptr address) {
-        return cu.cuPointerSetAttribute(value, static_cast<CUpointer_attribute>(attribute),
-                                        address);
+        return d.cuPointerSetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
     };
     constexpr int sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
     const unsigned int no = 0;
@@ -175,31 +170,26 @@ TEST_CASE("the attribute that can be set", "[pointer_attributes]") {
         const WithoutContext none;
         CHECK(set(&yes, sync, device) == good);
     }
-    release(pinned);
-    release(managed);
-    release(device);
 }
 
 TEST_CASE("asking for peer tokens makes operations on the memory synchronous",
           "[pointer_attributes]") {
     start();
     constexpr int sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
-    const CUdeviceptr device = allocate(64);
-    void *pinned = allocate_pinned(64);
+    const DeviceMemory device(64);
+    const PinnedMemory pinned(64);
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, device) == good);
     CHECK(get<unsigned int>(sync, device) == 1);
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, as_device(pinned)) == invalid);
     CHECK(get<unsigned int>(sync, as_device(pinned)) == 0);
-    release(pinned);
-    release(device);
 }
 
-TEST_CASE("without a context only the device pointer is unknown", "[pointer_attributes]") {
+TEST_CASE("without a context only the device pointer is unknown") {
     start();
-    const CUdeviceptr device = allocate(64);
+    const DeviceMemory device(64);
     const WithoutContext none;
     CUdeviceptr pointer = 9;
-    CHECK(cu.cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, device) ==
+    CHECK(d.cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, device) ==
           CUDA_ERROR_INVALID_CONTEXT);
     CHECK(pointer == 0);
     CHECK(status(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, as_device(&pointer)) == invalid);
@@ -211,8 +201,7 @@ TEST_CASE("without a context only the device pointer is unknown", "[pointer_attr
     unsigned int type = 9;
     void *data[2] = {&type, &pointer};
     pointer = 9;
-    CHECK(cu.cuPointerGetAttributes(2, which, data, device) == good);
+    CHECK(d.cuPointerGetAttributes(2, which, data, device) == good);
     CHECK(type == 2);
     CHECK(pointer == 0);
-    release(device);
 }

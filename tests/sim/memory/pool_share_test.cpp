@@ -1,13 +1,7 @@
 // Memory pools that leave their process, and those that came from another.
 #include "../support/child_process.hpp"
 #include "pool_tools.hpp"
-#include "sim.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <cstdint>
 #include <cstring>
 
 #ifndef _WIN32
@@ -17,8 +11,6 @@
 using namespace sim_test;
 
 namespace {
-
-const auto &d = cushim::driver();
 
 constexpr auto posix_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
@@ -58,7 +50,7 @@ CUdeviceptr import_pointer(CUmemoryPool pool, CUmemPoolPtrExportData data) {
 
 } // namespace
 
-TEST_CASE("an exportable pool works like any other", "[pool]") {
+TEST_CASE("an exportable pool works like any other") {
     start(GENERATE(from_range(all_modes())));
     const auto pool = create_pool(pool_properties(0, posix_fd));
     const auto before = free_memory();
@@ -79,7 +71,7 @@ TEST_CASE("an exportable pool works like any other", "[pool]") {
     destroy(pool);
 }
 
-TEST_CASE("a pool is exported and imported, and its memory seen", "[pool]") {
+TEST_CASE("a pool is exported and imported, and its memory seen") {
     start();
     const auto before = open_descriptors();
     const auto pool = create_pool(pool_properties(0, posix_fd));
@@ -114,7 +106,7 @@ TEST_CASE("a pool is exported and imported, and its memory seen", "[pool]") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("an imported pool gives nothing of its own", "[pool]") {
+TEST_CASE("an imported pool gives nothing of its own") {
     start();
     const auto pool = create_pool(pool_properties(0, posix_fd));
     const int fd = export_pool(pool);
@@ -130,7 +122,7 @@ TEST_CASE("an imported pool gives nothing of its own", "[pool]") {
     destroy(pool);
 }
 
-TEST_CASE("what of pools exports, and how", "[pool]") {
+TEST_CASE("what of pools exports, and how") {
     start();
     const auto closed = create_pool(), open = create_pool(pool_properties(0, posix_fd));
     int fd = -1;
@@ -146,8 +138,7 @@ TEST_CASE("what of pools exports, and how", "[pool]") {
     CUmemPoolPtrExportData data;
     const auto address = allocate(closed, 16);
     CHECK(d.cuMemPoolExportPointer(&data, address) == invalid);
-    CUdeviceptr plain = 0;
-    REQUIRE(d.cuMemAlloc(&plain, 16) == good);
+    const CUdeviceptr plain = allocate(16);
     CHECK(d.cuMemPoolExportPointer(&data, plain) == invalid);
     CHECK(d.cuMemPoolExportPointer(&data, 0) == invalid);
     const auto exported = allocate(open, 4096);
@@ -166,7 +157,7 @@ TEST_CASE("what of pools exports, and how", "[pool]") {
     destroy(open);
 }
 
-TEST_CASE("descriptors of other things are no pools", "[pool]") {
+TEST_CASE("descriptors of other things are no pools") {
     start();
     const auto before = open_descriptors();
     const int null = open("/dev/null", O_RDWR);
@@ -200,7 +191,7 @@ TEST_CASE("descriptors of other things are no pools", "[pool]") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("pointer data that lies is refused", "[pool]") {
+TEST_CASE("pointer data that lies is refused") {
     start();
     const auto pool = create_pool(pool_properties(0, posix_fd)),
                other = create_pool(pool_properties(0, posix_fd));
@@ -242,7 +233,7 @@ TEST_CASE("pointer data that lies is refused", "[pool]") {
     destroy(other);
 }
 
-TEST_CASE("the exporter frees last", "[pool]") {
+TEST_CASE("the exporter frees last") {
     start();
     const auto pool = create_pool(pool_properties(0, posix_fd));
     const auto address = allocate(pool, 4096);
@@ -276,7 +267,7 @@ TEST_CASE("child: imports a pool", "[.][pool]") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("two processes share a pool", "[pool]") {
+TEST_CASE("two processes share a pool") {
     start();
     const auto pool = create_pool(pool_properties(0, posix_fd));
     Child child("child: imports a pool");

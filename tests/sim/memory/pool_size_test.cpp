@@ -1,23 +1,9 @@
 // What memory pools count as used and as reserved, and what of it is missing elsewhere.
 #include "pool_tools.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <string>
-#include <vector>
 
 using namespace sim_test;
 
-namespace {
-
-const auto &d = cushim::driver();
-
-} // namespace
-
-TEST_CASE("what is used and what is reserved is counted, with watermarks", "[pool]") {
+TEST_CASE("what is used and what is reserved is counted, with watermarks") {
     start(GENERATE(from_range(all_modes())));
     const auto pool = create_pool();
     const auto before = free_memory();
@@ -44,11 +30,10 @@ TEST_CASE("what is used and what is reserved is counted, with watermarks", "[poo
     destroy(pool);
 }
 
-TEST_CASE("a synchronisation with an event or the context releases memory, too", "[pool]") {
+TEST_CASE("a synchronisation with an event or the context releases memory, too") {
     start();
     const auto pool = create_pool();
-    CUevent event = nullptr;
-    REQUIRE(d.cuEventCreate(&event, 0) == good);
+    const CUevent event = make_event();
     free_async(allocate(pool, MiB));
     CHECK(reserved(pool) != 0);
     REQUIRE(d.cuEventRecord(event, nullptr) == good);
@@ -61,7 +46,7 @@ TEST_CASE("a synchronisation with an event or the context releases memory, too",
     destroy(pool);
 }
 
-TEST_CASE("a release threshold keeps memory in the pool, trimming takes it", "[pool]") {
+TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
     start();
     const auto pool = create_pool();
     REQUIRE(set_bytes(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 80 * MiB) == good);
@@ -82,7 +67,7 @@ TEST_CASE("a release threshold keeps memory in the pool, trimming takes it", "[p
     destroy(pool);
 }
 
-TEST_CASE("what a pool reserves is missing elsewhere", "[pool]") {
+TEST_CASE("what a pool reserves is missing elsewhere") {
     start("budget=16MiB");
     const auto pool = default_pool();
     REQUIRE(set_bytes(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, ~cuuint64_t(0)) == good);
@@ -100,7 +85,7 @@ TEST_CASE("what a pool reserves is missing elsewhere", "[pool]") {
     free_async(more);
 }
 
-TEST_CASE("the budget need not be a multiple of anything", "[pool]") {
+TEST_CASE("the budget need not be a multiple of anything") {
     start("budget=1000000");
     const auto address = allocate(default_pool(), 999999);
     CUdeviceptr more = 0;
@@ -110,7 +95,7 @@ TEST_CASE("the budget need not be a multiple of anything", "[pool]") {
     free_async(more);
 }
 
-TEST_CASE("freed memory can be had again at once, though nothing ran", "[pool]") {
+TEST_CASE("freed memory can be had again at once, though nothing ran") {
     start("budget=16MiB;" + GENERATE(from_range(all_modes())));
     for (int i = 0; i != 20; ++i) {
         free_async(allocate(default_pool(), 12 * MiB));
@@ -119,7 +104,7 @@ TEST_CASE("freed memory can be had again at once, though nothing ran", "[pool]")
 }
 
 #if CUDA_VERSION >= 12020
-TEST_CASE("a pool stays below its maximal size", "[pool]") {
+TEST_CASE("a pool stays below its maximal size") {
     start();
     auto properties = pool_properties();
     properties.maxSize = 3 * MiB;
@@ -135,7 +120,7 @@ TEST_CASE("a pool stays below its maximal size", "[pool]") {
 }
 #endif
 
-TEST_CASE("a pool that is destroyed lives until its last allocation ends", "[pool]") {
+TEST_CASE("a pool that is destroyed lives until its last allocation ends") {
     start(GENERATE(from_range(all_modes())));
     const auto before = free_memory();
     const auto pool = create_pool();

@@ -1,22 +1,9 @@
 // Memory pools: created ones and those of the devices, their attributes, and who may use their memory.
 #include "pool_tools.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <string>
 
 using namespace sim_test;
 
-namespace {
-
-const auto &d = cushim::driver();
-
-} // namespace
-
-TEST_CASE("pools need no current context", "[pool]") {
+TEST_CASE("pools need no current context") {
     REQUIRE(d.cuInit(0) == good);
     CHECK(default_pool() == current_pool());
     const auto pool = create_pool();
@@ -24,7 +11,7 @@ TEST_CASE("pools need no current context", "[pool]") {
     destroy(pool);
 }
 
-TEST_CASE("every device has a default pool, which is no leak and cannot be destroyed", "[pool]") {
+TEST_CASE("every device has a default pool, which is no leak and cannot be destroyed") {
     start("devices=2");
     CHECK(default_pool(0) != default_pool(1));
     CHECK(default_pool(0) == default_pool(0));
@@ -37,7 +24,7 @@ TEST_CASE("every device has a default pool, which is no leak and cannot be destr
     CHECK(d.cuDeviceGetMemPool(nullptr, 0) == invalid);
 }
 
-TEST_CASE("a pool is created and destroyed", "[pool]") {
+TEST_CASE("a pool is created and destroyed") {
     start("devices=2");
     const auto pool = create_pool(pool_properties(1));
     CHECK(leaks().size() == 1);
@@ -65,7 +52,7 @@ TEST_CASE("a pool is created and destroyed", "[pool]") {
     CHECK(reinterpret_cast<std::uintptr_t>(other) == 0xbdbdbdbdbdbdbdbd);
 }
 
-TEST_CASE("a device without pools has none", "[pool]") {
+TEST_CASE("a device without pools has none") {
     start("attribute.115=0");
     CUmemoryPool pool = nullptr;
     CUdeviceptr address = 0;
@@ -75,7 +62,7 @@ TEST_CASE("a device without pools has none", "[pool]") {
     CHECK(d.cuMemAllocAsync(&address, 16, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_CASE("the current pool of a device is where cuMemAllocAsync takes from", "[pool]") {
+TEST_CASE("the current pool of a device is where cuMemAllocAsync takes from") {
     start("devices=2");
     const auto pool = create_pool(), elsewhere = create_pool(pool_properties(1));
     CHECK(d.cuDeviceSetMemPool(0, pool) == good);
@@ -97,7 +84,7 @@ TEST_CASE("the current pool of a device is where cuMemAllocAsync takes from", "[
 }
 
 #if CUDA_VERSION >= 13000
-TEST_CASE("pools by location", "[pool]") {
+TEST_CASE("pools by location") {
     start("devices=2");
     CUmemLocation where = grant(1).location;
     CUmemoryPool pool = nullptr;
@@ -122,7 +109,7 @@ TEST_CASE("pools by location", "[pool]") {
 }
 #endif
 
-TEST_CASE("memory of a pool is mapped 32 MiB at a time", "[pool]") {
+TEST_CASE("memory of a pool is mapped 32 MiB at a time") {
     start();
     constexpr auto mapping_size = static_cast<CUpointer_attribute>(18); // of CUDA 11.7 on
     CUdeviceptr address = 0;
@@ -134,7 +121,7 @@ TEST_CASE("memory of a pool is mapped 32 MiB at a time", "[pool]") {
     synchronize_stream();
 }
 
-TEST_CASE("attributes have their defaults, and what they are set to", "[pool]") {
+TEST_CASE("attributes have their defaults, and what they are set to") {
     start();
     const auto pool = create_pool();
     for (const auto attribute : {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
@@ -169,7 +156,7 @@ TEST_CASE("attributes have their defaults, and what they are set to", "[pool]") 
     destroy(pool);
 }
 
-TEST_CASE("the access of other devices", "[pool]") {
+TEST_CASE("the access of other devices") {
     start("devices=3");
     const auto pool = create_pool();
     CUmemAccess_flags flags{};
@@ -206,13 +193,12 @@ TEST_CASE("the access of other devices", "[pool]") {
     destroy(pool);
 }
 
-TEST_CASE("a device that a pool does not let in is refused at once", "[pool]") {
+TEST_CASE("a device that a pool does not let in is refused at once") {
     start("devices=2");
     const auto pool = create_pool();
     const auto address = allocate(pool, 4096);
     synchronize_stream();
-    CUcontext other = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&other, 1) == good);
+    CUcontext other = retain_primary(1);
     REQUIRE(d.cuCtxPushCurrent(other) == good);
     const bool let_in = GENERATE(true, false);
     if (let_in) {
@@ -235,7 +221,7 @@ TEST_CASE("a device that a pool does not let in is refused at once", "[pool]") {
     destroy(pool);
 }
 
-TEST_CASE("a device without peer access is not let in", "[pool]") {
+TEST_CASE("a device without peer access is not let in") {
     start("devices=2;peers=none");
     const auto pool = create_pool();
     const auto access = grant(1);
@@ -244,7 +230,7 @@ TEST_CASE("a device without peer access is not let in", "[pool]") {
 }
 
 // As recorded.
-TEST_CASE("a pool's memory outlives a reset where another context of the device lives", "[pool]") {
+TEST_CASE("a pool's memory outlives a reset where another context of the device lives") {
     start(GENERATE(from_range(all_modes())));
     CUcontext primary = nullptr, other = nullptr;
     REQUIRE(d.cuCtxGetCurrent(&primary) == good);
@@ -271,7 +257,7 @@ TEST_CASE("a pool's memory outlives a reset where another context of the device 
     REQUIRE(d.cuCtxSetCurrent(primary) == good);
 }
 
-TEST_CASE("a pool's memory goes with a reset where only other devices have contexts", "[pool]") {
+TEST_CASE("a pool's memory goes with a reset where only other devices have contexts") {
     start("devices=2");
     CUcontext other = nullptr;
     REQUIRE(d.cuCtxCreate_v2(&other, 0, 1) == good);

@@ -17,29 +17,23 @@ inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
 
 inline CUmemoryPool create_pool(const CUmemPoolProps &properties = pool_properties()) {
     CUmemoryPool pool = nullptr;
-    REQUIRE(cu.cuMemPoolCreate(&pool, &properties) == good);
+    REQUIRE(d.cuMemPoolCreate(&pool, &properties) == good);
     return pool;
 }
 
 inline void destroy(CUmemoryPool pool) {
-    REQUIRE(cu.cuMemPoolDestroy(pool) == good);
-}
-
-inline CUmemoryPool default_pool(int ordinal = 0) {
-    CUmemoryPool pool = nullptr;
-    REQUIRE(cu.cuDeviceGetDefaultMemPool(&pool, ordinal) == good);
-    return pool;
+    REQUIRE(d.cuMemPoolDestroy(pool) == good);
 }
 
 inline CUmemoryPool current_pool(int ordinal = 0) {
     CUmemoryPool pool = nullptr;
-    REQUIRE(cu.cuDeviceGetMemPool(&pool, ordinal) == good);
+    REQUIRE(d.cuDeviceGetMemPool(&pool, ordinal) == good);
     return pool;
 }
 
 inline cuuint64_t bytes_of(CUmemoryPool pool, CUmemPool_attribute attribute) {
     cuuint64_t value = 0;
-    REQUIRE(cu.cuMemPoolGetAttribute(pool, attribute, &value) == good);
+    REQUIRE(d.cuMemPoolGetAttribute(pool, attribute, &value) == good);
     return value;
 }
 
@@ -51,22 +45,22 @@ inline cuuint64_t reserved(CUmemoryPool pool) {
 }
 
 inline CUresult set_bytes(CUmemoryPool pool, CUmemPool_attribute attribute, cuuint64_t value) {
-    return cu.cuMemPoolSetAttribute(pool, attribute, &value);
+    return d.cuMemPoolSetAttribute(pool, attribute, &value);
 }
 
 inline CUdeviceptr allocate(CUmemoryPool pool, std::size_t size) {
     CUdeviceptr address = 0;
-    REQUIRE(cu.cuMemAllocFromPoolAsync(&address, size, pool, nullptr) == good);
+    REQUIRE(d.cuMemAllocFromPoolAsync(&address, size, pool, nullptr) == good);
     return address;
 }
 
 inline void free_async(CUdeviceptr address) {
-    REQUIRE(cu.cuMemFreeAsync(address, nullptr) == good);
+    REQUIRE(d.cuMemFreeAsync(address, nullptr) == good);
 }
 
 // Of the null stream, where the short forms queue.
 inline void synchronize_stream() {
-    REQUIRE(cu.cuStreamSynchronize(nullptr) == good);
+    REQUIRE(d.cuStreamSynchronize(nullptr) == good);
 }
 
 } // namespace sim_test

@@ -1,48 +1,36 @@
 // Memory that is allocated and freed in the order of streams.
 #include "plan_fault.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
 
-const auto &d = cushim::driver();
-constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
-constexpr auto good = CUDA_SUCCESS;
-
 // Since lose_context(), and until the next stream is made.
 bool context_is_lost = false;
 
-struct Stream {
-    explicit Stream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
+struct WorkStream {
+    explicit WorkStream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
         context_is_lost = false;
         REQUIRE(d.cuStreamCreate(&handle, flags) == good);
     }
-    ~Stream() {
+    ~WorkStream() {
         if (!context_is_lost) { // it went with its context
             d.cuStreamDestroy(handle);
         }
     }
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
+    WorkStream(const WorkStream &) = delete;
+    WorkStream &operator=(const WorkStream &) = delete;
     operator CUstream() const { return handle; }
     CUresult synchronize() const { return d.cuStreamSynchronize(handle); }
     CUstream handle = nullptr;
 };
 
-CUdeviceptr allocate(CUstream stream, std::size_t size = 4096) {
+CUdeviceptr allocate_in(CUstream stream, std::size_t size = 4096) {
     CUdeviceptr address = 0;
     REQUIRE(d.cuMemAllocAsync(&address, size, stream) == good);
     return address;
@@ -83,12 +71,12 @@ struct OpenedAtEnd {
 
 } // namespace
 
-TEST_CASE("a stream is enough, no current context", "[stream_ordered]") {
+TEST_CASE("a stream is enough, no current context") {
     start();
     {
-        Stream stream;
+        WorkStream stream;
         REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
-        const auto address = allocate(stream);
+        const auto address = allocate_in(stream);
         CHECK(d.cuMemFreeAsync(address, stream) == good);
         CUdeviceptr other = 0;
         CHECK(d.cuMemAllocAsync(&other, 16, nullptr) == CUDA_ERROR_INVALID_CONTEXT);
@@ -100,8 +88,8 @@ TEST_CASE("a stream is enough, no current context", "[stream_ordered]") {
 TEST_CASE("memory is allocated, used and freed in the order of a stream, in every mode",
           "[stream_ordered]") {
     start(GENERATE(from_range(all_modes())));
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     std::vector<std::uint32_t> host(1024);
     CHECK(d.cuMemsetD32Async(address, 42, 1024, stream) == good);
     CHECK(d.cuMemcpyDtoHAsync(host.data(), address, 4096, stream) == good);
@@ -110,10 +98,10 @@ TEST_CASE("memory is allocated, used and freed in the order of a stream, in ever
     CHECK(std::all_of(host.begin(), host.end(), [](auto v) { return v == 42; }));
 }
 
-TEST_CASE("fresh memory is not zero", "[stream_ordered]") {
+TEST_CASE("fresh memory is not zero") {
     start();
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     std::uint32_t value = 0;
     CHECK(d.cuMemcpyDtoHAsync(&value, address, 4, stream) == good);
     CHECK(stream.synchronize() == good);
@@ -121,9 +109,9 @@ TEST_CASE("fresh memory is not zero", "[stream_ordered]") {
     free_async(address, stream);
 }
 
-TEST_CASE("arguments", "[stream_ordered]") {
+TEST_CASE("arguments") {
     start();
-    Stream stream;
+    WorkStream stream;
     CUdeviceptr address = 0;
     CHECK(d.cuMemAllocAsync(&address, 0, stream) == good);
     CHECK(address == 0);
@@ -136,19 +124,17 @@ TEST_CASE("arguments", "[stream_ordered]") {
     CHECK(d.cuMemFreeAsync(0x1000, stream) == invalid);
 }
 
-TEST_CASE("a free needs the beginning of living stream-ordered memory", "[stream_ordered]") {
+TEST_CASE("a free needs the beginning of living stream-ordered memory") {
     start();
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     CHECK(d.cuMemFreeAsync(address + 16, stream) == invalid);
     expect_misuse("free of an address inside of pool memory");
-    CUdeviceptr plain = 0;
-    REQUIRE(d.cuMemAlloc(&plain, 64) == good);
+    const CUdeviceptr plain = allocate(64);
     CHECK(d.cuMemFreeAsync(plain + 8, stream) == invalid);
     expect_misuse("free of an address inside of device memory");
     REQUIRE(d.cuMemFree(plain) == good);
-    void *host = nullptr;
-    REQUIRE(d.cuMemAllocHost(&host, 16) == good);
+    void *host = allocate_pinned(16);
     const auto pinned = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(host));
     CHECK(d.cuMemFreeAsync(pinned, stream) == invalid);
     expect_misuse("free in stream order of pinned host memory");
@@ -157,11 +143,10 @@ TEST_CASE("a free needs the beginning of living stream-ordered memory", "[stream
     CHECK(stream.synchronize() == good);
 }
 
-TEST_CASE("memory of cuMemAlloc is freed in stream order, too", "[stream_ordered]") {
+TEST_CASE("memory of cuMemAlloc is freed in stream order, too") {
     start(GENERATE(from_range(all_modes())));
-    Stream stream;
-    CUdeviceptr plain = 0;
-    REQUIRE(d.cuMemAlloc(&plain, 16) == good);
+    WorkStream stream;
+    const CUdeviceptr plain = allocate(16);
     CHECK(d.cuMemsetD8Async(plain, 1, 16, stream) == good);
     CHECK(d.cuMemFreeAsync(plain, stream) == good);
     CHECK(d.cuMemFreeAsync(plain, stream) == invalid);
@@ -171,10 +156,10 @@ TEST_CASE("memory of cuMemAlloc is freed in stream order, too", "[stream_ordered
     CHECK(stream.synchronize() == good);
 }
 
-TEST_CASE("a second free is refused, whether the first ran or not", "[stream_ordered]") {
+TEST_CASE("a second free is refused, whether the first ran or not") {
     start(GENERATE(from_range(all_modes())));
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     free_async(address, stream);
     CHECK(d.cuMemFreeAsync(address, stream) == invalid);
     CHECK(misuses().size() == 1);
@@ -186,10 +171,10 @@ TEST_CASE("a second free is refused, whether the first ran or not", "[stream_ord
     expect_misuse("freed by cuMemFreeAsync");
 }
 
-TEST_CASE("what was not freed is reported", "[stream_ordered]") {
+TEST_CASE("what was not freed is reported") {
     start();
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     const auto lines = leaks();
     REQUIRE(lines.size() == 2); // and the stream
     CHECK(std::any_of(lines.begin(), lines.end(), [](const auto &line) {
@@ -199,10 +184,10 @@ TEST_CASE("what was not freed is reported", "[stream_ordered]") {
     free_async(address, stream);
 }
 
-TEST_CASE("bytes written past the end are reported", "[stream_ordered]") {
+TEST_CASE("bytes written past the end are reported") {
     start();
-    Stream stream;
-    const auto address = allocate(stream, 100);
+    WorkStream stream;
+    const auto address = allocate_in(stream, 100);
     auto *view = static_cast<unsigned char *>(sim_control().view(address, 100));
     REQUIRE(view != nullptr);
     view[100] = 1;
@@ -211,11 +196,10 @@ TEST_CASE("bytes written past the end are reported", "[stream_ordered]") {
     expect_misuse("bytes were written past the end of pool memory");
 }
 
-TEST_CASE("use after the free is found in every mode", "[stream_ordered]") {
-    const std::string mode = GENERATE(from_range(all_modes()));
-    start(mode);
-    Stream stream;
-    const auto address = allocate(stream);
+TEST_CASE("use after the free is found in every mode") {
+    start(GENERATE(from_range(all_modes())));
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     free_async(address, stream);
     const auto status = d.cuMemsetD8Async(address, 1, 16, stream);
     const auto end = stream.synchronize();
@@ -237,8 +221,8 @@ TEST_CASE("use in another stream before the allocation is found where the order 
     int found = 0, missed = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
-        Stream first, second;
-        const auto address = allocate(first);
+        WorkStream first, second;
+        const auto address = allocate_in(first);
         CHECK(d.cuMemsetD8Async(address, 1, 16, second) == good);
         const auto status = second.synchronize();
         if (status == good) {
@@ -258,13 +242,12 @@ TEST_CASE("use in another stream before the allocation is found where the order 
     sim_control().reset();
 }
 
-TEST_CASE("an event makes another stream's use legal, in every order", "[stream_ordered]") {
+TEST_CASE("an event makes another stream's use legal, in every order") {
     start(GENERATE(from_range(all_modes())));
-    CUevent event = nullptr;
-    REQUIRE(d.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == good);
+    const Event event(CU_EVENT_DISABLE_TIMING);
     {
-        Stream first, second;
-        const auto address = allocate(first);
+        WorkStream first, second;
+        const auto address = allocate_in(first);
         CHECK(d.cuEventRecord(event, first) == good);
         CHECK(d.cuStreamWaitEvent(second, event, 0) == good);
         CHECK(d.cuMemsetD8Async(address, 1, 16, second) == good);
@@ -274,7 +257,6 @@ TEST_CASE("an event makes another stream's use legal, in every order", "[stream_
         CHECK(first.synchronize() == good);
         CHECK(second.synchronize() == good);
     }
-    CHECK(d.cuEventDestroy(event) == good);
 }
 
 TEST_CASE("a free in another stream without an event is found where the order allows it",
@@ -282,8 +264,8 @@ TEST_CASE("a free in another stream without an event is found where the order al
     int found = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
-        Stream first, second;
-        const auto address = allocate(first);
+        WorkStream first, second;
+        const auto address = allocate_in(first);
         CHECK(first.synchronize() == good);
         CHECK(d.cuMemsetD8Async(address, 1, 16, first) == good);
         free_async(address, second);
@@ -304,8 +286,8 @@ TEST_CASE("a free in another stream before the allocation is found where the ord
     int found = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
-        Stream first, second;
-        free_async(allocate(first), second);
+        WorkStream first, second;
+        free_async(allocate_in(first), second);
         CHECK(second.synchronize() == good);
         found += was_reported("ends while 1 queued operations need it") ? 1 : 0;
         CHECK(first.synchronize() == good);
@@ -314,10 +296,10 @@ TEST_CASE("a free in another stream before the allocation is found where the ord
     sim_control().reset();
 }
 
-TEST_CASE("cuMemFree frees stream-ordered memory, too", "[stream_ordered]") {
+TEST_CASE("cuMemFree frees stream-ordered memory, too") {
     start(GENERATE(from_range(all_modes())));
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     if (GENERATE(true, false)) {
         CHECK(stream.synchronize() == good);
     }
@@ -328,10 +310,10 @@ TEST_CASE("cuMemFree frees stream-ordered memory, too", "[stream_ordered]") {
     CHECK(stream.synchronize() == good);
 }
 
-TEST_CASE("cuMemFree does not wait for the streams that use it", "[stream_ordered]") {
+TEST_CASE("cuMemFree does not wait for the streams that use it") {
     start("mode=adversarial");
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     CHECK(d.cuMemsetD8Async(address, 1, 16, stream) == good);
     CHECK(d.cuMemFree(address) == good);
     expect_misuse("ends while 1 queued operations need it");
@@ -340,14 +322,14 @@ TEST_CASE("cuMemFree does not wait for the streams that use it", "[stream_ordere
     lose_context();
 }
 
-TEST_CASE("an allocation waits for its turn behind blocked work", "[stream_ordered]") {
+TEST_CASE("an allocation waits for its turn behind blocked work") {
     start("mode=threaded");
     static Gate gate; // outlives the stream's work
     gate.open = false;
-    Stream stream, other;
+    WorkStream stream, other;
     const OpenedAtEnd opened(gate);
     CHECK(d.cuLaunchHostFunc(stream, &Gate::wait, &gate) == good);
-    const auto address = allocate(stream); // its address is there at once
+    const auto address = allocate_in(stream); // its address is there at once
     CHECK(address != 0);
     CHECK(d.cuMemsetD8Async(address, 1, 16, other) == good); // too early
     CHECK(other.synchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -357,16 +339,16 @@ TEST_CASE("an allocation waits for its turn behind blocked work", "[stream_order
     sim_control().reset();
 }
 
-TEST_CASE("many small allocations, in many streams", "[stream_ordered]") {
+TEST_CASE("many small allocations, in many streams") {
     start(GENERATE(from_range(all_modes())));
-    std::vector<std::unique_ptr<Stream>> streams;
+    std::vector<std::unique_ptr<WorkStream>> streams;
     for (int i = 0; i != 4; ++i) {
-        streams.push_back(std::make_unique<Stream>());
+        streams.push_back(std::make_unique<WorkStream>());
     }
     std::vector<std::uint32_t> host(200, 0);
     for (std::uint32_t i = 0; i != 200; ++i) {
-        Stream &stream = *streams[i % 4];
-        const auto address = allocate(stream, 4 + i * 13);
+        WorkStream &stream = *streams[i % 4];
+        const auto address = allocate_in(stream, 4 + i * 13);
         REQUIRE(d.cuMemsetD32Async(address, i, 1, stream) == good);
         REQUIRE(d.cuMemcpyDtoHAsync(&host[i], address, 4, stream) == good);
         free_async(address, stream);
@@ -379,11 +361,10 @@ TEST_CASE("many small allocations, in many streams", "[stream_ordered]") {
     }
 }
 
-TEST_CASE("allocations of one device on a stream of another", "[stream_ordered]") {
+TEST_CASE("allocations of one device on a stream of another") {
     start("devices=2");
-    CUmemoryPool pool = nullptr;
-    REQUIRE(d.cuDeviceGetDefaultMemPool(&pool, 1) == good);
-    Stream stream;
+    const CUmemoryPool pool = default_pool(1);
+    WorkStream stream;
     CUdeviceptr address = 0;
     REQUIRE(d.cuMemAllocFromPoolAsync(&address, 64, pool, stream) == good);
     int ordinal = -1;
@@ -392,38 +373,38 @@ TEST_CASE("allocations of one device on a stream of another", "[stream_ordered]"
     free_async(address, stream);
 }
 
-TEST_CASE("the pool of a pointer is told", "[stream_ordered]") {
+TEST_CASE("the pool of a pointer is told") {
     start();
     CUmemoryPool pool = nullptr, told = nullptr;
     REQUIRE(d.cuDeviceGetDefaultMemPool(&pool, 0) == good);
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     CHECK(d.cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) == good);
     CHECK(told == pool);
     free_async(address, stream);
 }
 
-TEST_CASE("a failed allocation leaves nothing behind", "[stream_ordered]") {
+TEST_CASE("a failed allocation leaves nothing behind") {
     start("budget=4MiB");
-    Stream stream;
+    WorkStream stream;
     CUdeviceptr address = 0;
     CHECK(d.cuMemAllocAsync(&address, std::size_t(5) << 20, stream) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(leaks().size() == 1); // the stream
-    free_async(allocate(stream, std::size_t(4) << 20), stream);
+    free_async(allocate_in(stream, std::size_t(4) << 20), stream);
     CHECK(stream.synchronize() == good);
 }
 
-TEST_CASE("memory whose free is planned to fail is gone all the same", "[stream_ordered]") {
+TEST_CASE("memory whose free is planned to fail is gone all the same") {
     start(GENERATE_COPY(from_range(all_modes())));
     CUdeviceptr memory = 0;
-    REQUIRE(cushim::driver().cuMemAllocAsync(&memory, 64, nullptr) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAllocAsync(&memory, 64, nullptr) == good);
     fail_work("cuMemFreeAsync", CUDA_ERROR_UNKNOWN);
-    CHECK(cushim::driver().cuMemFreeAsync(memory, nullptr) == CUDA_SUCCESS);
-    CHECK(cushim::driver().cuCtxSynchronize() == CUDA_ERROR_UNKNOWN);
+    CHECK(d.cuMemFreeAsync(memory, nullptr) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a reset of the device ends its stream-ordered memory", "[stream_ordered]") {
+TEST_CASE("a reset of the device ends its stream-ordered memory") {
     start(GENERATE(from_range(all_modes())));
     std::size_t before = 0, after = 0, total = 0;
     REQUIRE(d.cuMemGetInfo(&before, &total) == good);
@@ -444,14 +425,14 @@ TEST_CASE("a reset of the device ends its stream-ordered memory", "[stream_order
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
-TEST_CASE("captured allocations belong to the graph", "[stream_ordered]") {
+TEST_CASE("captured allocations belong to the graph") {
     start(GENERATE(from_range(all_modes())));
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
-    Stream stream;
+    WorkStream stream;
     std::uint32_t host = 0;
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
-    const auto address = allocate(stream);
+    const auto address = allocate_in(stream);
     CHECK(d.cuMemsetD32Async(address, 0x31, 4, stream) == good);
     CHECK(d.cuMemcpyDtoHAsync(&host, address, 4, stream) == good);
     CHECK(d.cuMemFreeAsync(address, stream) == good);
@@ -470,13 +451,13 @@ TEST_CASE("captured allocations belong to the graph", "[stream_ordered]") {
     CHECK(d.cuGraphDestroy(graph) == good);
 }
 
-TEST_CASE("a graph's allocation that it does not free is freed by a stream", "[stream_ordered]") {
+TEST_CASE("a graph's allocation that it does not free is freed by a stream") {
     start(GENERATE(from_range(all_modes())));
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
-    Stream stream;
+    WorkStream stream;
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
-    const auto address = allocate(stream);
+    const auto address = allocate_in(stream);
     REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
     REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
     CHECK(d.cuMemFreeAsync(address, stream) == invalid); // not launched yet
@@ -489,10 +470,10 @@ TEST_CASE("a graph's allocation that it does not free is freed by a stream", "[s
     CHECK(d.cuGraphDestroy(graph) == good);
 }
 
-TEST_CASE("a capture cannot free what no graph allocated", "[stream_ordered]") {
+TEST_CASE("a capture cannot free what no graph allocated") {
     start();
-    Stream stream;
-    const auto address = allocate(stream);
+    WorkStream stream;
+    const auto address = allocate_in(stream);
     CUgraph graph = nullptr;
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
     CHECK(d.cuMemFreeAsync(address, stream) == invalid);
@@ -501,13 +482,13 @@ TEST_CASE("a capture cannot free what no graph allocated", "[stream_ordered]") {
     free_async(address, stream);
 }
 
-TEST_CASE("threads allocate and free at the same time", "[stream_ordered]") {
+TEST_CASE("threads allocate and free at the same time") {
     start("mode=threaded");
-    std::vector<std::unique_ptr<Stream>> streams;
+    std::vector<std::unique_ptr<WorkStream>> streams;
     std::vector<int> failures(4, 0);
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t != 4; ++t) {
-        streams.push_back(std::make_unique<Stream>());
+        streams.push_back(std::make_unique<WorkStream>());
         threads.emplace_back([&failures, t, stream = streams.back()->handle] {
             for (int i = 0; i != 100; ++i) {
                 CUdeviceptr address = 0;

@@ -4,17 +4,12 @@
 #include "images.hpp"
 #include "launch_tools.hpp"
 #include "process_tools.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include <chrono>
 #include <cstring>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 using namespace sim_test;
 
@@ -39,7 +34,7 @@ TEST_CASE("child opens memory", "[.]") {
     parent.signal();
 }
 
-TEST_CASE("a process reads and writes the memory of another", "[processes]") {
+TEST_CASE("a process reads and writes the memory of another") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     const std::size_t size = GENERATE(1, 100, 5000, 3 << 20, 40 << 20);
     start(mode);
@@ -51,11 +46,11 @@ TEST_CASE("a process reads and writes the memory of another", "[processes]") {
         CHECK(byte_at(memory + size - 1) == 1);
         CUdeviceptr base = 0;
         std::size_t bytes = 0;
-        CHECK(cushim::driver().cuMemGetAddressRange(&base, &bytes, memory) == CUDA_SUCCESS);
+        CHECK(d.cuMemGetAddressRange(&base, &bytes, memory) == good);
         CHECK(base == memory);
         CHECK(bytes == size);
         unsigned char value = 0;
-        CHECK(cushim::driver().cuMemcpyDtoH(&value, memory + size, 1) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(d.cuMemcpyDtoH(&value, memory + size, 1) == invalid);
         set_byte(memory, 2);
         close_memory(memory);
         child.channel().signal();
@@ -72,7 +67,7 @@ TEST_CASE("a process reads and writes the memory of another", "[processes]") {
     }
 }
 
-TEST_CASE("the handle of an interior pointer opens at the allocation's base", "[processes]") {
+TEST_CASE("the handle of an interior pointer opens at the allocation's base") {
     start();
     const auto memory = allocated(1000, 1);
     set_byte(memory + 999, 1);
@@ -87,7 +82,6 @@ TEST_CASE("the handle of an interior pointer opens at the allocation's base", "[
 
 TEST_CASE("child exports on request", "[.]") {
     start();
-    const auto &d = cushim::driver();
     auto parent = Channel::of_parent();
     std::vector<CUdeviceptr> all;
     for (char request = parent.receive<char>(); request != 'q'; request = parent.receive<char>()) {
@@ -106,7 +100,7 @@ TEST_CASE("child exports on request", "[.]") {
             parent.signal();
         } else if (request == 'r') { // its device starts anew
             all.clear();
-            REQUIRE(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+            REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
             parent.signal();
         }
     }
@@ -115,10 +109,9 @@ TEST_CASE("child exports on request", "[.]") {
     }
 }
 
-TEST_CASE("opening again gives the same memory, and each opening is closed once", "[processes]") {
+TEST_CASE("opening again gives the same memory, and each opening is closed once") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
-    const auto &d = cushim::driver();
     Child child("child exports on request", mode);
     child.channel().send('a');
     const auto handle = child.channel().receive<CUipcMemHandle>();
@@ -130,44 +123,43 @@ TEST_CASE("opening again gives the same memory, and each opening is closed once"
     close_memory(memory);
     CHECK(byte_at(memory) == 1);
     close_memory(memory);
-    CHECK(d.cuIpcCloseMemHandle(memory) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
     expect_misuse("cuIpcCloseMemHandle");
     unsigned char value = 0;
-    CHECK(d.cuMemcpyDtoH(&value, memory, 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuMemcpyDtoH(&value, memory, 1) == invalid);
     expect_misuse("memory of another process");
 
     const auto again = opened(handle);
     CHECK(again != memory); // addresses are not used again
     CHECK(byte_at(again) == 1);
-    CHECK(d.cuIpcCloseMemHandle(again + 1) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcCloseMemHandle(again + 1) == invalid);
     expect_misuse("did not return");
     close_memory(again);
     child.channel().send('q');
     ended(child);
 }
 
-TEST_CASE("memory of another process is freed by its own process only", "[processes]") {
+TEST_CASE("memory of another process is freed by its own process only") {
     start();
-    const auto &d = cushim::driver();
     Child child("child exports on request");
     child.channel().send('a');
     const auto memory = opened(child.channel().receive<CUipcMemHandle>());
     CHECK(leaks().size() == 1);
-    CHECK(d.cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuMemFree(memory) == invalid);
     CHECK(misuses().size() == 1);
     expect_misuse("memory of another process");
     CUipcMemHandle onward;
-    CHECK(d.cuIpcGetMemHandle(&onward, memory) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(d.cuIpcGetMemHandle(&onward, memory) == invalid);
     int capable = -1;
     CHECK(d.cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-                                  memory) == CUDA_SUCCESS);
+                                  memory) == good);
     CHECK(capable == 0);
     close_memory(memory);
     child.channel().send('q');
     ended(child);
 }
 
-TEST_CASE("the handle of freed memory is refused", "[processes]") {
+TEST_CASE("the handle of freed memory is refused") {
     start();
     Child child("child exports on request");
     auto &c = child.channel();
@@ -182,35 +174,35 @@ TEST_CASE("the handle of freed memory is refused", "[processes]") {
     const auto second = c.receive<CUipcMemHandle>();
     CHECK(std::memcmp(&first, &second, sizeof first) != 0);
     CUdeviceptr memory = 0;
-    CHECK(open(memory, first) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(open(memory, first) == invalid);
     close_memory(opened(second));
     close_memory(opened(kept));
     c.send('r');
     c.await();
-    CHECK(open(memory, kept) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(open(memory, second) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(open(memory, kept) == invalid);
+    CHECK(open(memory, second) == invalid);
     c.send('q');
     ended(child);
 }
 
-TEST_CASE("spoilt handles of a living process are refused", "[processes]") {
+TEST_CASE("spoilt handles of a living process are refused") {
     start();
     Child child("child exports on request");
     child.channel().send('a');
-    const auto good = child.channel().receive<CUipcMemHandle>();
+    const auto valid = child.channel().receive<CUipcMemHandle>();
     CUdeviceptr memory = 0;
-    for (std::size_t i = 0; i < sizeof good; ++i) {
-        auto spoilt = good;
+    for (std::size_t i = 0; i < sizeof valid; ++i) {
+        auto spoilt = valid;
         spoilt.reserved[i] = static_cast<char>(spoilt.reserved[i] + 1);
         INFO("byte " << i);
-        CHECK(open(memory, spoilt) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(open(memory, spoilt) == invalid);
     }
-    close_memory(opened(good));
+    close_memory(opened(valid));
     child.channel().send('q');
     ended(child);
 }
 
-TEST_CASE("an exporter that frees what is open elsewhere is told", "[processes]") {
+TEST_CASE("an exporter that frees what is open elsewhere is told") {
     start();
     Child child("child exports on request");
     auto &c = child.channel();
@@ -232,7 +224,7 @@ TEST_CASE("child opens memory and waits", "[.]") {
     close_memory(memory);
 }
 
-TEST_CASE("an importer that died has nothing open", "[processes]") {
+TEST_CASE("an importer that died has nothing open") {
     start();
     const auto memory = allocated(4096, 1);
     Child child("child opens memory and waits");
@@ -247,7 +239,7 @@ TEST_CASE("an importer that died has nothing open", "[processes]") {
     free_memory(memory); // no misuse
 }
 
-TEST_CASE("an importer that lives has its memory open", "[processes]") {
+TEST_CASE("an importer that lives has its memory open") {
     start();
     const auto memory = allocated(4096, 1);
     Child child("child opens memory and waits");
@@ -259,7 +251,7 @@ TEST_CASE("an importer that lives has its memory open", "[processes]") {
     ended(child);
 }
 
-TEST_CASE("memory outlives its exporter where it is open", "[processes]") {
+TEST_CASE("memory outlives its exporter where it is open") {
     start();
     Child child("child exports on request");
     child.channel().send('a');
@@ -276,23 +268,21 @@ TEST_CASE("memory outlives its exporter where it is open", "[processes]") {
     CHECK(byte_at(memory) == 9);
     close_memory(memory);
     CUdeviceptr again = 0;
-    CHECK(open(again, handle) == CUDA_ERROR_INVALID_VALUE); // but cannot be opened any more
+    CHECK(open(again, handle) == invalid); // but cannot be opened any more
 }
 
-TEST_CASE("opened memory ends with the context that opened it", "[processes]") {
+TEST_CASE("opened memory ends with the context that opened it") {
     start();
-    const auto &d = cushim::driver();
     const auto before = open_descriptors();
     Child child("child exports on request");
     child.channel().send('a');
     const auto handle = child.channel().receive<CUipcMemHandle>();
     const auto memory = opened(handle);
-    REQUIRE(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
-    CUcontext context = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
-    CHECK(d.cuIpcCloseMemHandle(memory) == CUDA_ERROR_INVALID_VALUE);
+    const PrimaryContext context(0);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
     expect_misuse("cuIpcCloseMemHandle");
     close_memory(opened(handle));
     CHECK(open_descriptors() == before + 1); // the channel
@@ -300,55 +290,52 @@ TEST_CASE("opened memory ends with the context that opened it", "[processes]") {
     child.channel().await();
     child.channel().send('q');
     ended(child);
-    REQUIRE(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
 }
 
-TEST_CASE("one context per device opens what a process exports", "[processes]") {
+TEST_CASE("one context per device opens what a process exports") {
     start();
-    const auto &d = cushim::driver();
     Child child("child exports on request");
     child.channel().send('a');
     const auto handle = child.channel().receive<CUipcMemHandle>();
     const auto memory = opened(handle);
     CUcontext first = nullptr, other = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxGetCurrent(&first) == good);
 #if CUDA_VERSION >= 13000
-    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == good);
 #else
-    REQUIRE(d.cuCtxCreate(&other, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&other, 0, 0) == good);
 #endif
     CUdeviceptr elsewhere = 0;
     CHECK(open(elsewhere, handle) == CUDA_ERROR_INVALID_HANDLE);
-    REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
     close_memory(memory);
-    REQUIRE(d.cuCtxSetCurrent(other) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(other) == good);
     close_memory(opened(handle));
-    REQUIRE(d.cuCtxDestroy(other) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxDestroy(other) == good);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
     child.channel().send('q');
     ended(child);
 }
 
-TEST_CASE("a device that cannot reach the memory's does not open it", "[processes]") {
+TEST_CASE("a device that cannot reach the memory's does not open it") {
     start("devices=2;peers=none");
-    const auto &d = cushim::driver();
     Child child("child exports on request", "devices=2;peers=none");
     child.channel().send('a');
     const auto handle = child.channel().receive<CUipcMemHandle>();
     CUcontext first = nullptr, second = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == CUDA_SUCCESS);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(second) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxGetCurrent(&first) == good);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
+    REQUIRE(d.cuCtxSetCurrent(second) == good);
     CUdeviceptr memory = 0;
     CHECK(open(memory, handle) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    REQUIRE(d.cuCtxSetCurrent(first) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
     close_memory(opened(handle));
-    REQUIRE(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxRelease(1) == good);
     child.channel().send('q');
     ended(child);
 }
 
-TEST_CASE("the device that opens memory of another may work on it", "[processes]") {
+TEST_CASE("the device that opens memory of another may work on it") {
     start("devices=3");
     bool viewed = false;
     sim_control().register_kernel("take", note_view, &viewed);
@@ -359,29 +346,29 @@ TEST_CASE("the device that opens memory of another may work on it", "[processes]
     const auto memory = opened(handle);
     {
         const LoadedModule module("cushim-sim-image 1\nkernel take params=8\n");
-        CHECK(cu.cuMemsetD8(memory, 7, 16) == good);
+        CHECK(d.cuMemsetD8(memory, 7, 16) == good);
         CHECK(byte_at(memory) == 7);
         CHECK(launch_with_pointer(module.function("take"), memory) == good);
-        CHECK(cu.cuCtxSynchronize() == good);
+        CHECK(d.cuCtxSynchronize() == good);
         CHECK(viewed);
         CHECK(misuses().empty());
     }
     {
         const OnDevice third(2); // which opened nothing
-        CHECK(cu.cuMemsetD8(memory, 8, 16) == invalid);
+        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
         expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
-        REQUIRE(cu.cuCtxEnablePeerAccess(second.context, 0) == good); // no access to what it opened
-        CHECK(cu.cuMemsetD8(memory, 8, 16) == invalid);
+        REQUIRE(d.cuCtxEnablePeerAccess(second.context, 0) == good); // no access to what it opened
+        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
         expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
-        REQUIRE(cu.cuCtxDisablePeerAccess(second.context) == good);
+        REQUIRE(d.cuCtxDisablePeerAccess(second.context) == good);
     }
     {
         int ordinal = 77; // of the device that opened it
-        CHECK(cu.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory) ==
+        CHECK(d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory) ==
               good);
         CHECK(ordinal == 1);
         const OnDevice owner(0);
-        CHECK(cu.cuMemsetD8(memory, 8, 16) == invalid);
+        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
         expect_misuse("cuMemsetD8 on device 0 of memory that it cannot access");
     }
     close_memory(memory);
@@ -393,18 +380,17 @@ TEST_CASE("closing memory waits for the work that uses it, or says that it does 
           "[processes]") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
-    const auto &d = cushim::driver();
     Child child("child exports on request", mode);
     child.channel().send('a');
     const auto memory = opened(child.channel().receive<CUipcMemHandle>());
-    const auto stream = new_stream();
-    CHECK(d.cuMemsetD8Async(memory, 5, 4096, stream) == CUDA_SUCCESS);
+    const auto stream = make_stream(non_blocking);
+    CHECK(d.cuMemsetD8Async(memory, 5, 4096, stream) == good);
     close_memory(memory);
     if (mode.find("adversarial") != std::string::npos) {
         expect_misuse("queued operations need it");
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
         sim_control().clear_misuses();
-        CHECK(d.cuDevicePrimaryCtxReset(0) == CUDA_SUCCESS);
+        CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     } else {
         end(stream);
     }
@@ -412,7 +398,7 @@ TEST_CASE("closing memory waits for the work that uses it, or says that it does 
     ended(child);
 }
 
-TEST_CASE("a forked child that never used the driver opens the parent's memory", "[processes]") {
+TEST_CASE("a forked child that never used the driver opens the parent's memory") {
     // As a server does that forks before it initialises. Its own test program cannot go on in the
     // child.
     int ends[2];
@@ -421,18 +407,16 @@ TEST_CASE("a forked child that never used the driver opens the parent's memory",
     REQUIRE(process >= 0);
     if (process == 0) {
         CUipcMemHandle handle;
-        bool good = read(ends[0], &handle, sizeof handle) == sizeof handle;
-        const auto &d = cushim::driver();
+        bool valid = read(ends[0], &handle, sizeof handle) == sizeof handle;
         CUcontext context = nullptr;
         CUdeviceptr memory = 0;
         unsigned char value = 0;
-        good = good && d.cuInit(0) == CUDA_SUCCESS &&
-               d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS &&
-               d.cuCtxSetCurrent(context) == CUDA_SUCCESS &&
-               d.cuIpcOpenMemHandle(&memory, handle, lazy) == CUDA_SUCCESS &&
-               d.cuMemcpyDtoH(&value, memory, 1) == CUDA_SUCCESS && value == 0x77 &&
-               d.cuIpcCloseMemHandle(memory) == CUDA_SUCCESS;
-        _exit(good ? 0 : 1);
+        valid = valid && d.cuInit(0) == good && d.cuDevicePrimaryCtxRetain(&context, 0) == good &&
+                d.cuCtxSetCurrent(context) == good &&
+                d.cuIpcOpenMemHandle(&memory, handle, lazy) == good &&
+                d.cuMemcpyDtoH(&value, memory, 1) == good && value == 0x77 &&
+                d.cuIpcCloseMemHandle(memory) == good;
+        _exit(valid ? 0 : 1);
     }
     start();
     const auto memory = allocated(4096, 0x77);
@@ -446,7 +430,7 @@ TEST_CASE("a forked child that never used the driver opens the parent's memory",
     free_memory(memory);
 }
 
-TEST_CASE("a forked child that ends orderly does not end what its parent exports", "[processes]") {
+TEST_CASE("a forked child that ends orderly does not end what its parent exports") {
     start();
     const auto memory = allocated(4096, 1);
     const auto handle = handle_of(memory);

@@ -1,26 +1,15 @@
 // Who may read and write mapped memory: devices, the host, and nobody.
 #include "memory_tools.hpp"
-#include "sim.hpp"
 #include "vmm_tools.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto &d = cushim::driver();
 constexpr std::size_t G = default_granularity;
 
 } // namespace
 
-TEST_CASE("a mapping has no access until it is given", "[vmm]") {
+TEST_CASE("a mapping has no access until it is given") {
     start();
     const auto memory = create_memory(G, on_device());
     const auto address = reserve(2 * G);
@@ -57,7 +46,7 @@ TEST_CASE("a mapping has no access until it is given", "[vmm]") {
     free_reserved(address, 2 * G);
 }
 
-TEST_CASE("access can be read-only, and be taken away again", "[vmm]") {
+TEST_CASE("access can be read-only, and be taken away again") {
     start();
     Mapped memory(G);
     write(memory.address, 77);
@@ -75,13 +64,12 @@ TEST_CASE("access can be read-only, and be taken away again", "[vmm]") {
     CHECK(try_write(memory.address) == good);
 }
 
-TEST_CASE("access that is taken away while queued work needs it is told", "[vmm]") {
+TEST_CASE("access that is taken away while queued work needs it is told") {
     start("mode=adversarial;devices=2;stall=0");
     const auto flags = GENERATE(CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ);
     Mapped memory(G), other(G);
     REQUIRE(set_access(memory.address, G, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, 1) == good);
-    CUstream stream = nullptr;
-    REQUIRE(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == good);
+    const CUstream stream = make_stream(non_blocking);
     REQUIRE(d.cuMemsetD8Async(memory.address, 7, 16, stream) == good);
     // Of others, and for others: not a word.
     REQUIRE(set_access(other.address, G, CU_MEM_ACCESS_FLAGS_PROT_NONE) == good);
@@ -96,7 +84,7 @@ TEST_CASE("access that is taken away while queued work needs it is told", "[vmm]
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("a copy may go over the border of two mappings", "[vmm]") {
+TEST_CASE("a copy may go over the border of two mappings") {
     start();
     const auto first = create_memory(G, on_device()), second = create_memory(G, on_device());
     const auto address = reserve(2 * G);
@@ -114,7 +102,7 @@ TEST_CASE("a copy may go over the border of two mappings", "[vmm]") {
     release_physical(second);
 }
 
-TEST_CASE("each device has its own access", "[vmm]") {
+TEST_CASE("each device has its own access") {
     start("devices=3");
     const auto memory = create_memory(G, on_device(1));
     const auto address = reserve(G);
@@ -140,7 +128,7 @@ TEST_CASE("each device has its own access", "[vmm]") {
     release_physical(memory);
 }
 
-TEST_CASE("a device without peer access is given none", "[vmm]") {
+TEST_CASE("a device without peer access is given none") {
     start("devices=2;peers=none");
     const auto memory = create_memory(G, on_device(1));
     const auto address = reserve(G);
@@ -153,7 +141,7 @@ TEST_CASE("a device without peer access is given none", "[vmm]") {
     release_physical(memory);
 }
 
-TEST_CASE("what a device may not touch is refused to its copies and memsets at once", "[vmm]") {
+TEST_CASE("what a device may not touch is refused to its copies and memsets at once") {
     start("devices=2;" + std::string(GENERATE(from_range(all_modes()))));
     const auto flags = GENERATE(CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ,
                                 CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -163,11 +151,9 @@ TEST_CASE("what a device may not touch is refused to its copies and memsets at o
     write(memory.address, 77);
     REQUIRE(d.cuCtxSynchronize() == good);
     REQUIRE(set_access(memory.address, G, flags, 1) == good);
-    CUcontext other = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&other, 1) == good);
+    CUcontext other = retain_primary(1);
     REQUIRE(d.cuCtxPushCurrent(other) == good);
-    CUdeviceptr own = 0;
-    REQUIRE(d.cuMemAlloc(&own, 16) == good);
+    const CUdeviceptr own = allocate(16);
     std::uint32_t words[4] = {};
     CHECK(d.cuMemcpyDtoH(words, memory.address, 16) == to_read);
     CHECK(d.cuMemcpyDtoHAsync(words, memory.address, 16, nullptr) == to_read);
@@ -189,7 +175,7 @@ TEST_CASE("what a device may not touch is refused to its copies and memsets at o
     CHECK(read(memory.address) == written);
 }
 
-TEST_CASE("an address tells its mapping, as long as somebody has access", "[vmm]") {
+TEST_CASE("an address tells its mapping, as long as somebody has access") {
     start("devices=2");
     const auto memory = create_memory(G, on_device(1));
     const auto address = reserve(4 * G);
@@ -211,7 +197,7 @@ TEST_CASE("an address tells its mapping, as long as somebody has access", "[vmm]
     release_physical(memory);
 }
 
-TEST_CASE("an address tells its reservation as its range, and its mapping as such", "[vmm]") {
+TEST_CASE("an address tells its reservation as its range, and its mapping as such") {
     start();
     const auto memory = create_memory(G, on_device());
     const auto address = reserve(4 * G);
@@ -234,7 +220,7 @@ TEST_CASE("an address tells its reservation as its range, and its mapping as suc
 }
 
 #ifndef _WIN32
-TEST_CASE("the host cannot touch mapped device memory", "[vmm]") {
+TEST_CASE("the host cannot touch mapped device memory") {
     start();
     Mapped memory(G);
     CHECK(is_deadly(as_host(memory.address), true));
@@ -243,7 +229,7 @@ TEST_CASE("the host cannot touch mapped device memory", "[vmm]") {
     CHECK(!is_deadly(view, true));
 }
 
-TEST_CASE("the simulator's own view is protected as the access says", "[vmm]") {
+TEST_CASE("the simulator's own view is protected as the access says") {
     start();
     Mapped memory(G);
     const void *view = sim_control().view(memory.address, G);
@@ -259,7 +245,7 @@ TEST_CASE("the simulator's own view is protected as the access says", "[vmm]") {
     CHECK(is_deadly(view));
 }
 
-TEST_CASE("memory of the host can be mapped for both", "[vmm]") {
+TEST_CASE("memory of the host can be mapped for both") {
     start();
     auto properties = on_device();
     properties.location.type = static_cast<CUmemLocationType>(GENERATE(2, 3)); // HOST, HOST_NUMA
@@ -289,7 +275,7 @@ TEST_CASE("memory of the host can be mapped for both", "[vmm]") {
 }
 #endif
 
-TEST_CASE("memory of the host: what is refused", "[vmm]") {
+TEST_CASE("memory of the host: what is refused") {
     start();
     CUmemGenericAllocationHandle handle = 0;
     auto properties = on_device();

@@ -1,23 +1,14 @@
 // How long physical memory, mappings and reservations live, what they cost, what is left over, and work that is
 // queued on them.
 #include "memory_tools.hpp"
-#include "sim.hpp"
 #include "vmm_tools.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
 #include <algorithm>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto &d = cushim::driver();
 constexpr std::size_t G = default_granularity;
 
 bool any_line(const std::vector<std::string> &lines, const std::string &text) {
@@ -28,7 +19,7 @@ bool any_line(const std::vector<std::string> &lines, const std::string &text) {
 
 } // namespace
 
-TEST_CASE("released memory lives as long as it is mapped", "[vmm]") {
+TEST_CASE("released memory lives as long as it is mapped") {
     start();
     const auto before = free_memory();
     const auto memory = create_memory(G, on_device());
@@ -56,7 +47,7 @@ TEST_CASE("released memory lives as long as it is mapped", "[vmm]") {
     free_reserved(address, G);
 }
 
-TEST_CASE("the last unmap frees released memory", "[vmm]") {
+TEST_CASE("the last unmap frees released memory") {
     start();
     const auto before = free_memory();
     const auto memory = create_memory(G, on_device());
@@ -75,7 +66,7 @@ TEST_CASE("the last unmap frees released memory", "[vmm]") {
     free_reserved(address, 2 * G);
 }
 
-TEST_CASE("every retain needs a release", "[vmm]") {
+TEST_CASE("every retain needs a release") {
     start();
     const auto memory = create_memory(G, on_device());
     const auto address = reserve(G);
@@ -95,21 +86,19 @@ TEST_CASE("every retain needs a release", "[vmm]") {
     free_reserved(address, G);
 }
 
-TEST_CASE("handles of other things are refused", "[vmm]") {
+TEST_CASE("handles of other things are refused") {
     start();
-    CUstream stream = nullptr;
-    REQUIRE(d.cuStreamCreate(&stream, 0) == good);
+    const Stream stream;
     const auto as_handle =
-        static_cast<CUmemGenericAllocationHandle>(reinterpret_cast<std::uintptr_t>(stream));
+        static_cast<CUmemGenericAllocationHandle>(reinterpret_cast<std::uintptr_t>(stream.get()));
     CHECK(d.cuMemRelease(as_handle) == invalid);
     expect_misuse("a physical memory was expected, this is stream");
     CHECK(d.cuMemRelease(0) == invalid);
     CHECK(d.cuMemRelease(12345) == invalid);
     expect_misuse("is no handle of a physical memory");
-    REQUIRE(d.cuStreamDestroy(stream) == good);
 }
 
-TEST_CASE("physical memory counts against the device's budget", "[vmm]") {
+TEST_CASE("physical memory counts against the device's budget") {
     start("devices=2;budget=8MiB");
     const auto half = create_memory(2 * G, on_device());
     CUmemGenericAllocationHandle handle = 0;
@@ -128,7 +117,7 @@ TEST_CASE("physical memory counts against the device's budget", "[vmm]") {
     free_reserved(address, std::size_t(64) << 30);
 }
 
-TEST_CASE("any granularity works, powers of two or not", "[vmm]") {
+TEST_CASE("any granularity works, powers of two or not") {
     const auto [setting, bytes] =
         GENERATE(table<std::string, std::size_t>({{"64KiB", std::size_t(64) << 10},
                                                   {"3MiB", std::size_t(3) << 20},
@@ -162,7 +151,7 @@ TEST_CASE("any granularity works, powers of two or not", "[vmm]") {
     release_physical(second);
 }
 
-TEST_CASE("a buffer grows in place", "[vmm]") {
+TEST_CASE("a buffer grows in place") {
     start();
     const auto address = reserve(64 * G);
     std::vector<CUmemGenericAllocationHandle> parts;
@@ -182,7 +171,7 @@ TEST_CASE("a buffer grows in place", "[vmm]") {
     free_reserved(address, 64 * G);
 }
 
-TEST_CASE("many mappings need few descriptors", "[vmm]") {
+TEST_CASE("many mappings need few descriptors") {
     start();
     const auto address = reserve(3000 * std::size_t(65536));
     configure("granularity=64KiB");
@@ -199,7 +188,7 @@ TEST_CASE("many mappings need few descriptors", "[vmm]") {
     free_reserved(address, 3000 * step);
 }
 
-TEST_CASE("what is left over is reported: memory, mappings, reservations", "[vmm]") {
+TEST_CASE("what is left over is reported: memory, mappings, reservations") {
     start();
     const auto memory = create_memory(G, on_device());
     const auto address = reserve(2 * G);
@@ -218,7 +207,7 @@ TEST_CASE("what is left over is reported: memory, mappings, reservations", "[vmm
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a reset forgets all of it", "[vmm]") {
+TEST_CASE("a reset forgets all of it") {
     start();
     const auto memory = create_memory(G, on_device());
     const auto address = reserve(2 * G);
@@ -231,7 +220,7 @@ TEST_CASE("a reset forgets all of it", "[vmm]") {
     CHECK(d.cuMemAddressFree(address, 2 * G) == invalid);
 }
 
-TEST_CASE("an unmap waits for queued work, or the work fails", "[vmm]") {
+TEST_CASE("an unmap waits for queued work, or the work fails") {
     const std::string mode = GENERATE(from_range(all_modes()));
     start(mode);
     const auto memory = create_memory(G, on_device());
@@ -239,8 +228,7 @@ TEST_CASE("an unmap waits for queued work, or the work fails", "[vmm]") {
     map(address, G, memory);
     map(address + G, G, memory);
     allow(address, 2 * G);
-    CUstream stream = nullptr;
-    REQUIRE(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == good);
+    CUstream stream = make_stream(non_blocking);
     REQUIRE(d.cuMemsetD32Async(address, 7, G / 4, stream) == good);
     if (mode.find("adversarial") == std::string::npos) {
         unmap(address, G);
@@ -264,7 +252,7 @@ TEST_CASE("an unmap waits for queued work, or the work fails", "[vmm]") {
     }
 }
 
-TEST_CASE("work that begins in an earlier mapping needs the later ones that it gets to", "[vmm]") {
+TEST_CASE("work that begins in an earlier mapping needs the later ones that it gets to") {
     start("mode=adversarial;stall=0;seed=" + std::to_string(GENERATE(range(0, 8))));
     const bool copies = GENERATE(false, true);
     const auto first = create_memory(G, on_device()), second = create_memory(G, on_device());
@@ -297,21 +285,19 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
     free_reserved(address, 3 * G);
 }
 
-TEST_CASE("asynchronous work on mapped memory gives its results in every mode", "[vmm]") {
+TEST_CASE("asynchronous work on mapped memory gives its results in every mode") {
     start(GENERATE(from_range(all_modes())));
     Mapped first(G), second(G);
-    CUstream stream = nullptr;
-    REQUIRE(d.cuStreamCreate(&stream, 0) == good);
+    const Stream stream;
     CHECK(d.cuMemsetD32Async(first.address, 0x9e3779b1, G / 4, stream) == good);
     CHECK(d.cuMemcpyDtoDAsync(second.address, first.address, G, stream) == good);
     std::vector<std::uint32_t> host(G / 4);
     CHECK(d.cuMemcpyDtoHAsync(host.data(), second.address, G, stream) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(std::all_of(host.begin(), host.end(), [](auto v) { return v == 0x9e3779b1; }));
-    CHECK(d.cuStreamDestroy(stream) == good);
 }
 
-TEST_CASE("threads map and unmap at the same time", "[vmm]") {
+TEST_CASE("threads map and unmap at the same time") {
     start("mode=threaded");
     const auto address = reserve(8 * G);
     std::vector<std::thread> threads;

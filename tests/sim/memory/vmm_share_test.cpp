@@ -2,27 +2,18 @@
 #ifndef _WIN32
 
 #include "../support/child_process.hpp"
-#include "sim.hpp"
 #include "vmm_tools.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto &d = cushim::driver();
 constexpr std::size_t G = default_granularity;
-constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
-constexpr auto good = CUDA_SUCCESS;
 constexpr auto posix_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 CUmemAllocationProp exportable(int ordinal = 0) {
@@ -72,7 +63,7 @@ TEST_CASE("an import leaves the descriptor open, gives another handle, shows the
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("every export is a descriptor of its own", "[vmm_share]") {
+TEST_CASE("every export is a descriptor of its own") {
     start();
     Mapped memory(G, exportable());
     const int first = export_fd(memory.handle), second = export_fd(memory.handle);
@@ -98,7 +89,7 @@ TEST_CASE("one descriptor imports twice, into handles that are released each for
     CHECK(read(still.address) == 3);
 }
 
-TEST_CASE("memory lives on in a descriptor, and in what was imported from it", "[vmm_share]") {
+TEST_CASE("memory lives on in a descriptor, and in what was imported from it") {
     start();
     int fd = -1;
     {
@@ -130,7 +121,7 @@ TEST_CASE("imported memory is not counted against the budget, and has its proper
     release_physical(memory);
 }
 
-TEST_CASE("what exports, and how", "[vmm_share]") {
+TEST_CASE("what exports, and how") {
     start();
     const auto closed = create_memory(G, on_device());
     const auto open = create_memory(G, exportable());
@@ -150,7 +141,7 @@ TEST_CASE("what exports, and how", "[vmm_share]") {
     release_physical(closed);
 }
 
-TEST_CASE("descriptors of other things are refused and stay open", "[vmm_share]") {
+TEST_CASE("descriptors of other things are refused and stay open") {
     start();
     const auto before = open_descriptors();
     const int null = open("/dev/null", O_RDWR);
@@ -178,7 +169,7 @@ TEST_CASE("descriptors of other things are refused and stay open", "[vmm_share]"
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("descriptors whose bytes lie are refused", "[vmm_share]") {
+TEST_CASE("descriptors whose bytes lie are refused") {
     start();
     const auto memory = create_memory(G, exportable());
     const int fd = export_fd(memory);
@@ -203,7 +194,7 @@ TEST_CASE("descriptors whose bytes lie are refused", "[vmm_share]") {
     release_physical(memory);
 }
 
-TEST_CASE("import: arguments", "[vmm_share]") {
+TEST_CASE("import: arguments") {
     start();
     const auto memory = create_memory(G, exportable());
     const int fd = export_fd(memory);
@@ -220,7 +211,7 @@ TEST_CASE("import: arguments", "[vmm_share]") {
     release_physical(memory);
 }
 
-TEST_CASE("a handle of a device that the importer does not have is not supported", "[vmm_share]") {
+TEST_CASE("a handle of a device that the importer does not have is not supported") {
     start("devices=2");
     const auto memory = create_memory(G, exportable(1));
     const int fd = export_fd(memory);
@@ -237,8 +228,7 @@ TEST_CASE("a range of device memory has a descriptor of its size for other drive
     const auto address = reserve(4 * G);
     map(address, G, first);
     map(address + G, G, second);
-    CUdeviceptr plain = 0;
-    REQUIRE(d.cuMemAlloc(&plain, 2 * G) == good);
+    const CUdeviceptr plain = allocate(2 * G);
     constexpr auto dma_buf = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     for (const CUdeviceptr begin : {address, plain}) {
         int fd = -1;
@@ -287,7 +277,7 @@ TEST_CASE("child: imports and writes", "[.][vmm_share]") {
     parent.signal();
 }
 
-TEST_CASE("two processes see the same memory", "[vmm_share]") {
+TEST_CASE("two processes see the same memory") {
     start();
     Mapped memory(2 * G, exportable());
     write(memory.address, 0xc0ffee);
@@ -313,7 +303,7 @@ TEST_CASE("child: creates and ends", "[.][vmm_share]") {
     close(fd);
 }
 
-TEST_CASE("memory outlives the process that created it", "[vmm_share]") {
+TEST_CASE("memory outlives the process that created it") {
     start();
     Child child("child: creates and ends");
     const int fd = child.channel().receive_fd();
@@ -323,7 +313,7 @@ TEST_CASE("memory outlives the process that created it", "[vmm_share]") {
     CHECK(read(memory.address + 8) == 0x5151);
 }
 
-TEST_CASE("memory outlives a process that crashed", "[vmm_share]") {
+TEST_CASE("memory outlives a process that crashed") {
     start();
     Child child("child: imports and writes");
     Mapped memory(2 * G, exportable());

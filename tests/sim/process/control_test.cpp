@@ -1,10 +1,7 @@
 // What cushim_sim_control() gives to tests: how long it lasts.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <atomic>
-#include <string>
 #include <thread>
 
 using namespace sim_test;
@@ -15,18 +12,18 @@ namespace {
 void list_calls(int count) {
     for (int i = 0; i < count; ++i) {
         CUdevice device = 0;
-        cushim::driver().cuDeviceGet(&device, 100000000 + i);
+        d.cuDeviceGet(&device, 100000000 + i);
     }
 }
 
 } // namespace
 
-TEST_CASE("the texts of listed calls stay until the reset", "[control]") {
+TEST_CASE("the texts of listed calls stay until the reset") {
     start();
     sim_control().log_calls(1);
     const char *text = "long enough to lie in memory of its own";
     CUmodule module = nullptr;
-    CHECK(cushim::driver().cuModuleLoad(&module, text) == CUDA_ERROR_FILE_NOT_FOUND);
+    CHECK(d.cuModuleLoad(&module, text) == CUDA_ERROR_FILE_NOT_FOUND);
     cushim_sim_call call{};
     REQUIRE(sim_control().call_at(0, &call) == 1);
     const std::string arguments = call.arguments;
@@ -38,7 +35,7 @@ TEST_CASE("the texts of listed calls stay until the reset", "[control]") {
     CHECK(std::string(call.name) == "cuModuleLoad");
 }
 
-TEST_CASE("the text of a problem stays until the reset, whatever is configured", "[control]") {
+TEST_CASE("the text of a problem stays until the reset, whatever is configured") {
     CHECK(sim_control().configure("colour=red") == -1);
     const char *first = sim_control().problem();
     const std::string text = first;
@@ -50,7 +47,7 @@ TEST_CASE("the text of a problem stays until the reset, whatever is configured",
     CHECK(std::string(sim_control().problem()).empty());
 }
 
-TEST_CASE("threads may configure and ask for the problem at once", "[control]") {
+TEST_CASE("threads may configure and ask for the problem at once") {
     std::atomic<bool> stop{false};
     std::thread other([&] {
         for (int i = 0; !stop; ++i) {

@@ -1,16 +1,12 @@
 // Calls at the very end of threads and of the process, when their own objects are destroyed already.
 #include "../support/contains.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #ifndef _WIN32
 #include "../support/child_process.hpp"
@@ -20,9 +16,6 @@ using namespace sim_test;
 using support::contains;
 
 namespace {
-
-const auto d = cushim::driver();
-const auto r = cushim::runtime();
 
 // The program's own memory, in pieces of all sizes that anything small that was freed may have had.
 class Own {
@@ -89,7 +82,7 @@ Last &last() {
 
 } // namespace
 
-TEST_CASE("a thread can make calls of the runtime until its last object is gone", "[exit]") {
+TEST_CASE("a thread can make calls of the runtime until its last object is gone") {
     start();
     Found found;
     std::thread([&] {
@@ -103,8 +96,7 @@ TEST_CASE("a thread can make calls of the runtime until its last object is gone"
 TEST_CASE("a context stays current until a thread's last object is gone, and for no other thread",
           "[exit]") {
     start();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    const CUcontext context = current();
     for (CUcontext current : {context, CUcontext(nullptr), context, CUcontext(nullptr)}) {
         Found found;
         std::thread([&] {
@@ -112,22 +104,21 @@ TEST_CASE("a context stays current until a thread's last object is gone, and for
             d.cuCtxSetCurrent(current);
         }).join();
         CHECK(found.context == current);
-        CHECK(found.allocated == (current != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT));
+        CHECK(found.allocated == (current != nullptr ? good : CUDA_ERROR_INVALID_CONTEXT));
     }
 }
 
-TEST_CASE("contexts that threads had current are forgotten at a reset", "[exit]") {
+TEST_CASE("contexts that threads had current are forgotten at a reset") {
     start();
     CUcontext context = nullptr;
     std::thread([&] {
         d.cuCtxCreate_v2(&context, 0, 0);
         start();
-        CUcontext now = nullptr;
-        CHECK(d.cuCtxPopCurrent(&now) == CUDA_SUCCESS);
+        CUcontext now = pop_current();
         CHECK(d.cuCtxPopCurrent(&now) == CUDA_ERROR_INVALID_CONTEXT);
     }).join();
     CUcontext now = context;
-    CHECK(d.cuCtxGetCurrent(&now) == CUDA_SUCCESS);
+    CHECK(d.cuCtxGetCurrent(&now) == good);
     CHECK(now == nullptr);
 }
 
@@ -155,9 +146,9 @@ void ask(const char *who) {
 
 void make_current() {
     CUcontext context = nullptr;
-    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    REQUIRE(d.cuInit(0) == good);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == good);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
     allow_leaks();
 }
 
@@ -192,7 +183,7 @@ TEST_CASE("child frees memory of the runtime at its exit", "[.]") {
 }
 
 // As recorded.
-TEST_CASE("the main thread's context is current in the handlers of its exit", "[exit]") {
+TEST_CASE("the main thread's context is current in the handlers of its exit") {
     const Outcome told = run_alone("child asks at its exit", "");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "registered after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, "
@@ -203,7 +194,7 @@ TEST_CASE("the main thread's context is current in the handlers of its exit", "[
                                 "name of 4: none\n"));
 }
 
-TEST_CASE("static objects of a program can free what they have of the runtime", "[exit]") {
+TEST_CASE("static objects of a program can free what they have of the runtime") {
     const Outcome told = run_alone("child frees memory of the runtime at its exit", "");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "cudaMalloc 0, cudaFree 0, own memory intact\n"));

@@ -1,11 +1,6 @@
 // What the leak report says of calls that make no object, and that nobody undid.
 #include "../support/contains.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-
-#include <string>
-#include <vector>
+#include "handles.hpp"
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -16,8 +11,6 @@ using support::contains;
 
 namespace {
 
-const auto d = cushim::driver();
-
 // The only leak there is, or "".
 std::string leak() {
     const auto lines = leaks();
@@ -27,97 +20,94 @@ std::string leak() {
 
 } // namespace
 
-TEST_CASE("every retain of a primary context is told until it is released", "[leaks]") {
+TEST_CASE("every retain of a primary context is told until it is released") {
     start("devices=2");
-    CUcontext context = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == CUDA_SUCCESS);
+    CUcontext context = retain_primary(1);
     CHECK(contains(leak(),
                    "primary context of device 1 retained by cuDevicePrimaryCtxRetain in call "));
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == good);
     const auto two = leaks();
     REQUIRE(two.size() == 2);
     CHECK(two[0] != two[1]); // another call
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     CHECK(leak() == two[0]);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     CHECK(leak().empty());
 }
 
-TEST_CASE("retains of a primary context that was reset hold nothing", "[leaks]") {
+TEST_CASE("retains of a primary context that was reset hold nothing") {
     start("devices=2");
-    CUcontext context = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxReset(1) == CUDA_SUCCESS);
+    retain_primary(1);
+    CHECK(d.cuDevicePrimaryCtxReset(1) == good);
     CHECK(leak().empty());
 }
 
-TEST_CASE("what the runtime retains for itself is no leak", "[leaks]") {
+TEST_CASE("what the runtime retains for itself is no leak") {
     sim_control().reset();
-    REQUIRE(cushim::runtime().cudaFree(nullptr) == cudaSuccess);
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     unsigned int flags = 0;
     int active = 0;
-    REQUIRE(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS);
+    REQUIRE(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == good);
     CHECK(active == 1);
     CHECK(leak().empty());
 }
 
-TEST_CASE("a pushed context is told until it is popped", "[leaks]") {
+TEST_CASE("a pushed context is told until it is popped") {
     start();
     CUcontext context = nullptr, popped = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxPushCurrent(context) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxGetCurrent(&context) == good);
+    REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(contains(leak(), "of device 0 pushed by cuCtxPushCurrent"));
-    CHECK(d.cuCtxSetCurrent(context) == CUDA_SUCCESS); // in its place
+    CHECK(d.cuCtxSetCurrent(context) == good); // in its place
     CHECK(contains(leak(), "pushed by cuCtxPushCurrent"));
-    CHECK(d.cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+    CHECK(d.cuCtxPopCurrent(&popped) == good);
     CHECK(leak().empty());
-    REQUIRE(d.cuCtxPushCurrent(context) == CUDA_SUCCESS);
-    CHECK(d.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS); // which pops it
+    REQUIRE(d.cuCtxPushCurrent(context) == good);
+    CHECK(d.cuCtxSetCurrent(nullptr) == good); // which pops it
     CHECK(leak().empty());
 }
 
-TEST_CASE("a context that ends is pushed no more", "[leaks]") {
+TEST_CASE("a context that ends is pushed no more") {
     start();
     CUcontext context = nullptr, popped = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxPushCurrent(context) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    REQUIRE(d.cuCtxPopCurrent(&popped) == good);
+    REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(leaks().size() == 2); // and the context itself
-    CHECK(d.cuCtxDestroy(context) == CUDA_SUCCESS);
+    CHECK(d.cuCtxDestroy(context) == good);
     CHECK(leak().empty());
     // What comes to be current in its place was not pushed.
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
     CHECK(contains(leak(), "context"));
-    CHECK(d.cuCtxDestroy(context) == CUDA_SUCCESS);
+    CHECK(d.cuCtxDestroy(context) == good);
 }
 
-TEST_CASE("peer access is told until it is disabled, or a context ends", "[leaks]") {
+TEST_CASE("peer access is told until it is disabled, or a context ends") {
     start("devices=2");
-    CUcontext other = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&other, 1) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == CUDA_SUCCESS);
+    const CUcontext other = retain_primary(1);
+    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == good);
     REQUIRE(leaks().size() == 2);
     CHECK(contains(leaks()[1], "of device 1 enabled by cuCtxEnablePeerAccess in call "));
-    CHECK(d.cuCtxDisablePeerAccess(other) == CUDA_SUCCESS);
+    CHECK(d.cuCtxDisablePeerAccess(other) == good);
     CHECK(leaks().size() == 1);
-    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     CHECK(leak().empty());
 }
 
 #ifndef _WIN32
-TEST_CASE("an exported descriptor is told until it is closed", "[leaks]") {
+TEST_CASE("an exported descriptor is told until it is closed") {
     start();
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     CUmemGenericAllocationHandle memory = 0;
-    REQUIRE(d.cuMemCreate(&memory, 2 << 20, &properties, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemCreate(&memory, 2 << 20, &properties, 0) == good);
     int descriptor = -1;
-    REQUIRE(d.cuMemExportToShareableHandle(
-                &descriptor, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemRelease(memory) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemExportToShareableHandle(&descriptor, memory,
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == good);
+    REQUIRE(d.cuMemRelease(memory) == good);
     CHECK(contains(leak(), "open descriptor " + std::to_string(descriptor) +
                                " exported by cuMemExportToShareableHandle in call "));
     close(descriptor);

@@ -1,8 +1,5 @@
 // The states of a process: fork and exit. POSIX.
 #include "images.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
 
 #ifndef _WIN32
 #include <atomic>
@@ -12,13 +9,10 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto d = cushim::driver();
 
 // The exit status of a child that runs `body`.
 template <class Body>
@@ -37,8 +31,8 @@ CUresult seen_after_init = CUDA_ERROR_UNKNOWN, allocated_after_init = CUDA_ERROR
 // As start() does, where a failure ends the process.
 void initialise_or_end() {
     CUcontext context = nullptr;
-    if (d.cuInit(0) != CUDA_SUCCESS || d.cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
-        d.cuCtxSetCurrent(context) != CUDA_SUCCESS) {
+    if (d.cuInit(0) != good || d.cuDevicePrimaryCtxRetain(&context, 0) != good ||
+        d.cuCtxSetCurrent(context) != good) {
         _exit(3);
     }
 }
@@ -59,14 +53,13 @@ struct Static {
 } // namespace
 
 // These two first: the handler counts from the first cuInit of the process.
-TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do", "[process]") {
+TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do") {
     const int status = in_child([] {
         sim_control().reset();
         std::atexit([] { // runs last
             int count = 0;
             const CUresult now = d.cuDeviceGetCount(&count);
-            const bool later =
-                seen_after_init == CUDA_SUCCESS && allocated_after_init == CUDA_SUCCESS;
+            const bool later = seen_after_init == good && allocated_after_init == good;
             _exit(now == CUDA_ERROR_DEINITIALIZED && later ? 0 : 1);
         });
         initialise_or_end();
@@ -81,22 +74,21 @@ TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do
     CHECK(status == 0);
 }
 
-TEST_CASE("destructors of static objects from before cuInit find no driver", "[process]") {
+TEST_CASE("destructors of static objects from before cuInit find no driver") {
     CHECK(in_child([] {
               sim_control().reset();
               static Static object;
               initialise_or_end();
-              if (d.cuEventCreate(&object.event, 0) != CUDA_SUCCESS) {
+              if (d.cuEventCreate(&object.event, 0) != good) {
                   _exit(3);
               }
               std::exit(2);
           }) == 0);
 }
 
-TEST_CASE("in a child every call answers 3, but for what measured drivers answer", "[process]") {
+TEST_CASE("in a child every call answers 3, but for what measured drivers answer") {
     start();
-    CUevent event = nullptr;
-    REQUIRE(d.cuEventCreate(&event, 0) == CUDA_SUCCESS);
+    const CUevent event = make_event();
     const int status = in_child([&] {
         CUcontext context = nullptr;
         CUdeviceptr p = 0;
@@ -104,12 +96,11 @@ TEST_CASE("in a child every call answers 3, but for what measured drivers answer
         const bool right = d.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
                            d.cuCtxGetCurrent(&context) == CUDA_ERROR_NOT_INITIALIZED &&
                            d.cuMemAlloc(&p, 16) == CUDA_ERROR_NOT_INITIALIZED &&
-                           d.cuDriverGetVersion(&value) == CUDA_SUCCESS &&
-                           d.cuEventDestroy(event) == CUDA_SUCCESS;
+                           d.cuDriverGetVersion(&value) == good && d.cuEventDestroy(event) == good;
         _exit(right ? 0 : 1);
     });
     CHECK(status == 0);
-    CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
+    CHECK(d.cuEventDestroy(event) == good);
 }
 
 namespace {
@@ -123,10 +114,9 @@ namespace {
 
 } // namespace
 
-TEST_CASE("a child answers while its parent's threads are in calls", "[process]") {
+TEST_CASE("a child answers while its parent's threads are in calls") {
     start();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    const CUcontext context = current();
     std::atomic<bool> stop{false};
     std::vector<std::thread> busy;
     for (int i = 0; i < 2; ++i) {
@@ -183,8 +173,7 @@ class Registered {
     Registered &operator=(const Registered &) = delete;
 
     cudaError_t launch() const {
-        return cushim::runtime().cudaLaunchKernel(&kernel_, {1, 1, 1}, {1, 1, 1}, nullptr, 0,
-                                                  nullptr);
+        return r.cudaLaunchKernel(&kernel_, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
     }
 
   private:
@@ -195,7 +184,7 @@ class Registered {
 
 cudaError_t ask_runtime() {
     int device = 0;
-    return cushim::runtime().cudaGetDevice(&device);
+    return r.cudaGetDevice(&device);
 }
 
 [[noreturn]] void ask_runtime_in_child() {
@@ -207,7 +196,7 @@ cudaError_t ask_runtime() {
 
 } // namespace
 
-TEST_CASE("a child answers while its parent's threads are in calls of the runtime", "[process]") {
+TEST_CASE("a child answers while its parent's threads are in calls of the runtime") {
     start();
     const Registered program;
     REQUIRE(program.launch() == cudaSuccess);
@@ -239,30 +228,29 @@ TEST_CASE("a child answers while its parent's threads are in calls of the runtim
     CHECK(failed == 0);
 }
 
-TEST_CASE("a child answers while its parent's work runs", "[process]") {
+TEST_CASE("a child answers while its parent's work runs") {
     start("mode=threaded");
     constexpr std::size_t size = std::size_t(16) << 20;
     CUstream stream = nullptr;
     CUdeviceptr memory = 0;
-    REQUIRE(d.cuStreamCreate(&stream, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemAlloc(&memory, size) == CUDA_SUCCESS);
+    REQUIRE(d.cuStreamCreate(&stream, 0) == good);
+    REQUIRE(d.cuMemAlloc(&memory, size) == good);
     int failed = 0;
     for (int i = 0; i < 20 && failed == 0; ++i) {
         for (int j = 0; j < 4; ++j) {
-            REQUIRE(d.cuMemsetD8Async(memory, 1, size, stream) == CUDA_SUCCESS);
+            REQUIRE(d.cuMemsetD8Async(memory, 1, size, stream) == good);
         }
         failed = in_child(ask_in_child);
-        REQUIRE(d.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+        REQUIRE(d.cuStreamSynchronize(stream) == good);
     }
     CHECK(failed == 0);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
-    CHECK(d.cuStreamDestroy(stream) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == good);
+    CHECK(d.cuStreamDestroy(stream) == good);
 }
 
-TEST_CASE("a child that exits says nothing of what its parent has", "[process]") {
+TEST_CASE("a child that exits says nothing of what its parent has") {
     start("report=fail");
-    CUdeviceptr memory = 0;
-    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
+    const CUdeviceptr memory = allocate(64);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     CHECK(in_child([&] {
@@ -273,7 +261,7 @@ TEST_CASE("a child that exits says nothing of what its parent has", "[process]")
     char byte = 0;
     CHECK(read(ends[0], &byte, 1) == 0);
     close(ends[0]);
-    CHECK(d.cuMemFree(memory) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(memory) == good);
     configure("report=0");
 }
 
@@ -301,10 +289,9 @@ TEST_CASE("a child can have worker threads, where its parent had some before it 
     const auto use_worker = [] {
         CUstream stream = nullptr;
         const auto nothing = [](void *) {};
-        return d.cuStreamCreate(&stream, 0) == CUDA_SUCCESS &&
-               d.cuLaunchHostFunc(stream, nothing, nullptr) == CUDA_SUCCESS &&
-               d.cuStreamSynchronize(stream) == CUDA_SUCCESS &&
-               d.cuStreamDestroy(stream) == CUDA_SUCCESS;
+        return d.cuStreamCreate(&stream, 0) == good &&
+               d.cuLaunchHostFunc(stream, nothing, nullptr) == good &&
+               d.cuStreamSynchronize(stream) == good && d.cuStreamDestroy(stream) == good;
     };
     CHECK(use_worker());
     sim_control().reset();
@@ -316,9 +303,9 @@ TEST_CASE("a child can have worker threads, where its parent had some before it 
           }) == 0);
 }
 
-TEST_CASE("a child of a process that never called cuInit can call it", "[process]") {
+TEST_CASE("a child of a process that never called cuInit can call it") {
     sim_control().reset();
-    CHECK(in_child([] { _exit(d.cuInit(0) == CUDA_SUCCESS ? 0 : 1); }) == 0);
+    CHECK(in_child([] { _exit(d.cuInit(0) == good ? 0 : 1); }) == 0);
 }
 
 #endif

@@ -1,19 +1,15 @@
 // What a process says of itself at its end, and with what status: leaks, misuses, notes. POSIX.
 #include "../support/child_process.hpp"
 #include "../support/contains.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #ifndef _WIN32
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <pthread.h>
-#include <string>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -23,15 +19,12 @@ using support::contains;
 
 namespace {
 
-const auto d = cushim::driver();
-
 void leak() {
     CUdeviceptr memory = 0;
-    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
-    CUcontext context = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
-    REQUIRE(d.cuCtxSetCurrent(context) == CUDA_SUCCESS);
-    REQUIRE(d.cuMemAlloc(&memory, 64) == CUDA_SUCCESS);
+    REQUIRE(d.cuInit(0) == good);
+    const CUcontext context = retain_primary(0);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    REQUIRE(d.cuMemAlloc(&memory, 64) == good);
     allow_leaks();
 }
 
@@ -61,7 +54,7 @@ TEST_CASE("child loads what is compressed", "[.]") {
 }
 
 TEST_CASE("child leaves nothing behind", "[.]") {
-    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuInit(0) == good);
 }
 
 TEST_CASE("child leaves memory behind", "[.]") {
@@ -71,7 +64,7 @@ TEST_CASE("child leaves memory behind", "[.]") {
 TEST_CASE("child misuses a handle", "[.]") {
     // Catch2's own handler does what sanitizers do not let a signal handler do.
     std::signal(SIGABRT, SIG_DFL);
-    REQUIRE(d.cuInit(0) == CUDA_SUCCESS);
+    REQUIRE(d.cuInit(0) == good);
     CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is no handle");
 }
@@ -82,7 +75,7 @@ TEST_CASE("child cannot be initialised", "[.]") {
     CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
 }
 
-TEST_CASE("a process that is set up wrongly gets nowhere, and is told why", "[report]") {
+TEST_CASE("a process that is set up wrongly gets nowhere, and is told why") {
     for (const std::string wrong : {"mode=adverserial", "device=2", "fault=cudaMallocc:1:2"}) {
         const Outcome told = run_alone("child cannot be initialised", wrong);
         CHECK(told.status == 0);
@@ -91,7 +84,7 @@ TEST_CASE("a process that is set up wrongly gets nowhere, and is told why", "[re
     }
 }
 
-TEST_CASE("a report tells of faults that never fired", "[report]") {
+TEST_CASE("a report tells of faults that never fired") {
     const Outcome told = run_alone("child leaves nothing behind",
                                    "report=1;fault=cuMemAlloc:1:2;fault=cuInit:2:999");
     CHECK(
@@ -99,7 +92,7 @@ TEST_CASE("a report tells of faults that never fired", "[report]") {
     CHECK(contains(told.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
 }
 
-TEST_CASE("a report tells once of compressed images", "[report]") {
+TEST_CASE("a report tells once of compressed images") {
     const Outcome told = run_alone("child loads what is compressed", "report=1");
     const std::string note =
         "note: the images in the fatbin that are for this device are compressed";
@@ -108,7 +101,7 @@ TEST_CASE("a report tells once of compressed images", "[report]") {
     CHECK(told.errors.find(note) == told.errors.rfind(note));
 }
 
-TEST_CASE("the report at exit, and the status that comes of it", "[report]") {
+TEST_CASE("the report at exit, and the status that comes of it") {
     for (const auto &[child, line] :
          {std::pair("child leaves memory behind", "leak: device memory"),
           std::pair("child misuses a handle", "misuse: 0x1230 is no")}) {
@@ -122,9 +115,9 @@ TEST_CASE("the report at exit, and the status that comes of it", "[report]") {
         CHECK(failed.status == 1);
         CHECK(contains(failed.errors, std::string("cushim-sim: ") + line));
     }
-    const Outcome good = run_alone("child leaves nothing behind", "report=fail");
-    CHECK(good.status == 0);
-    CHECK_FALSE(contains(good.errors, "cushim-sim"));
+    const Outcome valid = run_alone("child leaves nothing behind", "report=fail");
+    CHECK(valid.status == 0);
+    CHECK_FALSE(contains(valid.errors, "cushim-sim"));
 }
 
 // Under glibc, which lets the handlers go on that are left.
@@ -134,14 +127,14 @@ TEST_CASE("child has handlers from before cuInit", "[.]") {
     leak();
 }
 
-TEST_CASE("a process that fails by its report runs its exit handlers", "[report]") {
+TEST_CASE("a process that fails by its report runs its exit handlers") {
     const Outcome failed = run_alone("child has handlers from before cuInit", "report=fail");
     CHECK(failed.status == 1);
     CHECK(contains(failed.errors, "still called"));
 }
 #endif
 
-TEST_CASE("the first misuse aborts where that is asked for", "[report]") {
+TEST_CASE("the first misuse aborts where that is asked for") {
     const Outcome aborted = run_alone("child misuses a handle", "abort=1");
     CHECK(aborted.status == 128 + SIGABRT);
     CHECK(contains(aborted.errors, "cushim-sim: misuse: 0x1230 is no handle"));
@@ -150,8 +143,7 @@ TEST_CASE("the first misuse aborts where that is asked for", "[report]") {
 
 TEST_CASE("child exits while its threads make calls", "[.]") {
     leak();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    const CUcontext context = current();
     for (int i = 0; i < 2; ++i) {
         std::thread([context] {
             d.cuCtxSetCurrent(context);
@@ -166,7 +158,7 @@ TEST_CASE("child exits while its threads make calls", "[.]") {
     std::exit(0);
 }
 
-TEST_CASE("a report comes out while threads make calls", "[report]") {
+TEST_CASE("a report comes out while threads make calls") {
     const Outcome told = run_alone("child exits while its threads make calls", "report=1");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
@@ -202,19 +194,19 @@ TEST_CASE("child exits while its lock is taken for long", "[.]") {
     std::exit(0);
 }
 
-TEST_CASE("a report waits for a thread that takes its time in a call", "[report]") {
+TEST_CASE("a report waits for a thread that takes its time in a call") {
     const Outcome told = run_alone("child exits while its lock is taken for long", "report=1");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
 }
 
-TEST_CASE("a line of a report may make calls", "[report]") {
+TEST_CASE("a line of a report may make calls") {
     leak();
     CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is no handle");
     const auto call = [](const char *, void *made) {
         int count = 0;
-        CHECK(d.cuDeviceGetCount(&count) == CUDA_SUCCESS);
+        CHECK(d.cuDeviceGetCount(&count) == good);
         CHECK(sim_control().configure("") == 0);
         ++*static_cast<int *>(made);
     };

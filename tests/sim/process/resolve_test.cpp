@@ -1,12 +1,9 @@
 // Looking entry points up by name. What is expected here was answered by the drivers 470.256.02, 535.261.03,
 // 550.163.01 and 580.159.04.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstdlib>
 #include <ostream>
-#include <string>
 #include <utility>
 
 using namespace sim_test;
@@ -90,7 +87,7 @@ constexpr int headers = CUDA_VERSION;
 
 #if CUDA_VERSION >= 12000
 
-TEST_CASE("the newest ABI that the version knows", "[resolve]") {
+TEST_CASE("the newest ABI that the version knows") {
     CHECK(second("cuMemAlloc", headers) == Found{0, 0, "cuMemAlloc_v2"});
     CHECK(second("cuMemAlloc", 3021) == Found{0, 0, "cuMemAlloc_v2"});
     CHECK(second("cuMemAlloc", 3020) == Found{0, 0, "cuMemAlloc_v2"});
@@ -109,7 +106,7 @@ TEST_CASE("the newest ABI that the version knows", "[resolve]") {
 #endif
 }
 
-TEST_CASE("a version that is not sufficient", "[resolve]") {
+TEST_CASE("a version that is not sufficient") {
     for (const int version : {0, 1, 1999}) {
         CHECK(second("cuMemAlloc", version) == not_sufficient);
     }
@@ -117,7 +114,7 @@ TEST_CASE("a version that is not sufficient", "[resolve]") {
     CHECK(second("cuGetProcAddress", 11020) == not_sufficient);
 }
 
-TEST_CASE("only base names are known, and only exactly", "[resolve]") {
+TEST_CASE("only base names are known, and only exactly") {
     for (const char *name : {"cuMemAlloc_v2", "cuMemcpyHtoD_v2_ptds", "cuMemcpyHtoD_ptds",
                              "cuStreamQuery_ptsz", "cuGetProcAddress_v2", "", "nothing",
                              "cuNothing", "cumemalloc", "cuMemAlloc ", "cushim_sim_control"}) {
@@ -128,7 +125,7 @@ TEST_CASE("only base names are known, and only exactly", "[resolve]") {
     }
 }
 
-TEST_CASE("per-thread variants", "[resolve]") {
+TEST_CASE("per-thread variants") {
     CHECK(second("cuMemcpyHtoD", headers) == Found{0, 0, "cuMemcpyHtoD_v2"});
     CHECK(second("cuMemcpyHtoD", headers, legacy) == Found{0, 0, "cuMemcpyHtoD_v2"});
     CHECK(second("cuMemcpyHtoD", headers, per_thread) == Found{0, 0, "cuMemcpyHtoD_v2_ptds"});
@@ -144,7 +141,7 @@ TEST_CASE("per-thread variants", "[resolve]") {
     CHECK(second("cuStreamQuery", 3000, per_thread) == not_sufficient);
 }
 
-TEST_CASE("flags that nobody knows are refused before anything else", "[resolve]") {
+TEST_CASE("flags that nobody knows are refused before anything else") {
     for (const cuuint64_t flags :
          {cuuint64_t(4), cuuint64_t(8), cuuint64_t(1) << 40, ~cuuint64_t(0)}) {
         CHECK(second("cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
@@ -153,10 +150,10 @@ TEST_CASE("flags that nobody knows are refused before anything else", "[resolve]
     }
     // And before a null name is missed.
     const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
-    CHECK(function(nullptr, nullptr, headers, 8, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(function(nullptr, nullptr, headers, 8, nullptr) == invalid);
 }
 
-TEST_CASE("versions above the driver's own", "[resolve]") {
+TEST_CASE("versions above the driver's own") {
     if (headers >= 13000) {
         CHECK(second("cuMemAlloc", headers + 10) == Found{1, -1, "untouched"});
         CHECK(second("nothing", 99000) == Found{1, -1, "untouched"});
@@ -172,36 +169,36 @@ TEST_CASE("versions above the driver's own", "[resolve]") {
     CHECK(first(older, "nothing", 99000) == Found{500, -1, "untouched"});
 }
 
-TEST_CASE("the query's result is optional", "[resolve]") {
+TEST_CASE("the query's result is optional") {
     const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
     void *address = nullptr;
-    CHECK(function("cuInit", &address, headers, 0, nullptr) == CUDA_SUCCESS);
+    CHECK(function("cuInit", &address, headers, 0, nullptr) == good);
     CHECK(address == reinterpret_cast<void *>(exported("cuInit")));
-    CHECK(function("cuNope", &address, headers, 0, nullptr) == CUDA_SUCCESS);
+    CHECK(function("cuNope", &address, headers, 0, nullptr) == good);
     CHECK(address == nullptr);
 }
 
-TEST_CASE("no name, or no place for the result, is a misuse", "[resolve]") {
+TEST_CASE("no name, or no place for the result, is a misuse") {
     const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
     void *address = &untouched;
-    CHECK(function(nullptr, &address, headers, 0, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(function(nullptr, &address, headers, 0, nullptr) == invalid);
     expect_misuse("cuGetProcAddress");
     CHECK(address == &untouched);
-    CHECK(function("cuInit", nullptr, headers, 0, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(function("cuInit", nullptr, headers, 0, nullptr) == invalid);
     expect_misuse("cuGetProcAddress");
 }
 
-TEST_CASE("what is found can be called, the right one", "[resolve]") {
+TEST_CASE("what is found can be called, the right one") {
     start();
     void *address = nullptr;
     const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
-    REQUIRE(function("cuMemGetInfo", &address, headers, 0, nullptr) == CUDA_SUCCESS);
+    REQUIRE(function("cuMemGetInfo", &address, headers, 0, nullptr) == good);
     std::size_t free = 0, total = 0;
     CHECK(reinterpret_cast<CUresult (*)(std::size_t *, std::size_t *)>(address)(&free, &total) ==
-          CUDA_SUCCESS);
+          good);
     CHECK(total > 0);
     // The first ABI, with sizes of 32 bits, is there and refuses.
-    REQUIRE(function("cuMemGetInfo", &address, 3019, 0, nullptr) == CUDA_SUCCESS);
+    REQUIRE(function("cuMemGetInfo", &address, 3019, 0, nullptr) == good);
     unsigned int narrow = 7;
     CHECK(reinterpret_cast<CUresult (*)(unsigned int *, unsigned int *)>(address)(
               &narrow, &narrow) == CUDA_ERROR_INVALID_CONTEXT);
@@ -219,7 +216,7 @@ CUresult first_abi(const char *name, Arguments... arguments) {
 
 } // namespace
 
-TEST_CASE("some of the first ABI look at an argument before they refuse", "[resolve]") {
+TEST_CASE("some of the first ABI look at an argument before they refuse") {
     start();
     constexpr auto refused = CUDA_ERROR_INVALID_CONTEXT;
     unsigned int out = 7;
@@ -241,20 +238,20 @@ TEST_CASE("some of the first ABI look at an argument before they refuse", "[reso
     };
     CHECK(first_abi("cuMemFree", 16u) == refused);
     CHECK(copy_result() == refused);
-    REQUIRE(cushim::driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
-    CHECK(first_abi("cuMemFree", 16u) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
+    CHECK(first_abi("cuMemFree", 16u) == invalid);
     CHECK(copy_result() == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is no handle of a stream");
 }
 
-TEST_CASE("a driver that is told to be an older one finds no newer names", "[resolve]") {
+TEST_CASE("a driver that is told to be an older one finds no newer names") {
     configure("driver=11040");
     CHECK(second("cuGetProcAddress", 11040) == Found{0, 0, "cuGetProcAddress"});
     CHECK(second("cuGetProcAddress", 12000) == Found{0, 0, "cuGetProcAddress"});
     CHECK(second("cuLibraryLoadData", 12000) == not_found);
 }
 
-TEST_CASE("the variant without a name does not find it either", "[resolve]") {
+TEST_CASE("the variant without a name does not find it either") {
     const std::string lacking = variable("SIM_DRIVER_MISSING_ONE_NAME");
     // Nor an older ABI in its place.
     CHECK(second(lacking, "cuMemFree", headers) == not_found);
@@ -265,7 +262,7 @@ TEST_CASE("the variant without a name does not find it either", "[resolve]") {
 
 #endif
 
-TEST_CASE("the first version says that it found nothing by its status", "[resolve]") {
+TEST_CASE("the first version says that it found nothing by its status") {
     const std::string library = variable("SIM_DRIVER_11_4");
     CHECK(first(library, "cuMemAlloc", 11040) == Found{0, -1, "cuMemAlloc_v2"});
     CHECK(first(library, "cuMemAlloc", 3019) == Found{0, -1, "cuMemAlloc"});

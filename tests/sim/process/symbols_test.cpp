@@ -1,13 +1,9 @@
 // Every row of the tables is an export of the simulated libraries, and says whether it is simulated.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstdlib>
 #include <fstream>
 #include <set>
-#include <string>
-#include <vector>
 
 using namespace sim_test;
 
@@ -42,7 +38,7 @@ std::vector<Told> told_entries() {
 
 } // namespace
 
-TEST_CASE("every row of the driver's table is exported", "[symbols]") {
+TEST_CASE("every row of the driver's table is exported") {
     const auto names = names_of(CUSHIM_LIBRARY_DRIVER);
     CHECK(names.size() > 300);
     for (const auto &name : names) {
@@ -52,7 +48,7 @@ TEST_CASE("every row of the driver's table is exported", "[symbols]") {
 }
 
 // As NVIDIA's libcudart of 11.8, 12.9 and 13.0 export them.
-TEST_CASE("what compilers call is exported", "[symbols]") {
+TEST_CASE("what compilers call is exported") {
     std::vector<std::string> names = {
         "RegisterFatBinary",    "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterFunction",
         "RegisterVar",          "RegisterManagedVar",   "RegisterHostVar",     "InitModule",
@@ -71,7 +67,7 @@ TEST_CASE("what compilers call is exported", "[symbols]") {
     }
 }
 
-TEST_CASE("every row of the runtime's table is exported", "[symbols]") {
+TEST_CASE("every row of the runtime's table is exported") {
     const char *library = std::getenv("CUSHIM_RUNTIME");
     REQUIRE(library != nullptr);
     const auto names = names_of(CUSHIM_LIBRARY_RUNTIME);
@@ -82,12 +78,12 @@ TEST_CASE("every row of the runtime's table is exported", "[symbols]") {
     }
 }
 
-TEST_CASE("cushim resolves all of both", "[symbols]") {
+TEST_CASE("cushim resolves all of both") {
     CHECK(cushim_resolve_all(CUSHIM_LIBRARY_DRIVER) == names_of(CUSHIM_LIBRARY_DRIVER).size());
     CHECK(cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME) == names_of(CUSHIM_LIBRARY_RUNTIME).size());
 }
 
-TEST_CASE("the control tells of every row, and ends", "[symbols]") {
+TEST_CASE("the control tells of every row, and ends") {
     const auto names = names_of(CUSHIM_LIBRARY_DRIVER);
     const auto told = told_entries();
     CHECK(told.size() >= names.size());
@@ -103,7 +99,7 @@ TEST_CASE("the control tells of every row, and ends", "[symbols]") {
     CHECK(sim_control().entry_at(0, nullptr, nullptr) == 1);
 }
 
-TEST_CASE("what the control calls not simulated is what the build lists", "[symbols]") {
+TEST_CASE("what the control calls not simulated is what the build lists") {
     const char *path = std::getenv("SIM_NOT_SIMULATED");
     REQUIRE(path != nullptr);
     std::ifstream file(path);

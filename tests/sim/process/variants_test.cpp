@@ -1,14 +1,9 @@
 // The variants of the simulated driver: which names each has, what each says it is.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
+#include "handles.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string>
-#include <vector>
 
 using namespace sim_test;
 
@@ -45,7 +40,7 @@ Function function(const std::string &from, const char *name) {
 
 int version_of(const std::string &from) {
     int version = -1;
-    CHECK(function<CUresult (*)(int *)>(from, "cuDriverGetVersion")(&version) == CUDA_SUCCESS);
+    CHECK(function<CUresult (*)(int *)>(from, "cuDriverGetVersion")(&version) == good);
     return version;
 }
 
@@ -67,7 +62,7 @@ void check_names(const std::string &from, int version, const std::string &lackin
 
 } // namespace
 
-TEST_CASE("a variant has the names of its version, and says so", "[variants]") {
+TEST_CASE("a variant has the names of its version, and says so") {
     const auto variant = GENERATE(values<Variant>({{"CURRENT", CUDA_VERSION},
                                                    {"12_4", 12040},
                                                    {"12_0", 12000},
@@ -81,7 +76,7 @@ TEST_CASE("a variant has the names of its version, and says so", "[variants]") {
     CHECK(version_of(path) == variant.version);
 }
 
-TEST_CASE("how each variant looks names up", "[variants]") {
+TEST_CASE("how each variant looks names up") {
     struct Ways {
         const char *variant;
         bool first, second;
@@ -132,21 +127,21 @@ TEST_CASE("no version has more names than the drivers of its time, and none lose
     }
 }
 
-TEST_CASE("not a driver: everything but cuInit", "[variants]") {
+TEST_CASE("not a driver: everything but cuInit") {
     check_names(library("NOT_A_DRIVER"), CUDA_VERSION, "cuInit");
 }
 
-TEST_CASE("a driver that lacks one name", "[variants]") {
+TEST_CASE("a driver that lacks one name") {
     check_names(library("MISSING_ONE_NAME"), CUDA_VERSION, "cuMemFree_v2");
 }
 
-TEST_CASE("nothing but CUDA's names and the control is exported", "[variants]") {
+TEST_CASE("nothing but CUDA's names and the control is exported") {
     for (const char *name : {"sim_variant_version", "sim_variant_is_stub", "sim_variant_lacks"}) {
         CHECK(exported(name) == nullptr);
     }
 }
 
-TEST_CASE("the stub has every name, answers 34, and touches no output", "[variants]") {
+TEST_CASE("the stub has every name, answers 34, and touches no output") {
     const std::string stub = library("STUB");
     check_names(stub, CUDA_VERSION, "");
     CHECK(function<CUresult (*)(unsigned int)>(stub, "cuInit")(0) == CUDA_ERROR_STUB_LIBRARY);
@@ -157,8 +152,8 @@ TEST_CASE("the stub has every name, answers 34, and touches no output", "[varian
           CUDA_ERROR_STUB_LIBRARY);
     CHECK(number == -7);
     const char *text = "before";
-    CHECK(function<CUresult (*)(CUresult, const char **)>(stub, "cuGetErrorName")(
-              CUDA_SUCCESS, &text) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(function<CUresult (*)(CUresult, const char **)>(stub, "cuGetErrorName")(good, &text) ==
+          CUDA_ERROR_STUB_LIBRARY);
     CHECK(std::string(text) == "before");
     void *address = &number;
     CHECK(function<CUresult (*)(const char *, void **, int, cuuint64_t)>(stub, "cuGetProcAddress")(
@@ -173,14 +168,14 @@ TEST_CASE("the stub has every name, answers 34, and touches no output", "[varian
 // What cushim makes of the variants: CUSHIM_DRIVER names another one in each of these.
 
 TEST_CASE("cushim takes the stub for none", "[.stub]") {
-    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(d.cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
     CHECK(cushim::load_report().driver.reason == CUSHIM_REASON_LINK_STUB);
     REQUIRE(cushim::load_report().driver.candidate_count > 0);
     CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_LINK_STUB);
 }
 
 TEST_CASE("cushim takes a library without cuInit for none", "[.not-a-driver]") {
-    CHECK(static_cast<int>(cushim::driver().cuInit(0)) == 303);
+    CHECK(static_cast<int>(d.cuInit(0)) == 303);
     REQUIRE(cushim::load_report().driver.candidate_count > 0);
     CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_NOT_CUDA);
 }
@@ -188,9 +183,9 @@ TEST_CASE("cushim takes a library without cuInit for none", "[.not-a-driver]") {
 TEST_CASE("cushim answers for the name that is missing", "[.missing-one-name]") {
     start();
     CUdeviceptr memory = 0;
-    CHECK(cushim::driver().cuMemFree_v2(memory) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+    CHECK(d.cuMemFree_v2(memory) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
     int devices = 0;
-    CHECK(cushim::driver().cuDeviceGetCount(&devices) == CUDA_SUCCESS);
+    CHECK(d.cuDeviceGetCount(&devices) == good);
 }
 
 TEST_CASE("cushim answers for names that are newer than the driver", "[.old]") {

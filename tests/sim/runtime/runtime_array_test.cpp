@@ -1,16 +1,11 @@
 // The runtime's arrays, channel formats, textures and surfaces.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstring>
 
 using namespace sim_test;
 
 namespace {
-
-const auto r = cushim::runtime();
-const auto d = cushim::driver();
 
 struct Pair {
     cudaChannelFormatDesc runtime;
@@ -48,17 +43,17 @@ constexpr cudaChannelFormatDesc bytes_4{8, 8, 8, 8, cudaChannelFormatKindUnsigne
 
 } // namespace
 
-TEST_CASE("a channel description", "[runtime_array]") {
+TEST_CASE("a channel description") {
     const auto description = r.cudaCreateChannelDesc(1, 2, 3, 4, cudaChannelFormatKindFloat);
     CHECK(equal(description, {1, 2, 3, 4, cudaChannelFormatKindFloat}));
 }
 
-TEST_CASE("formats are those of the driver, both ways", "[runtime_array]") {
+TEST_CASE("formats are those of the driver, both ways") {
     start();
     for (const Pair &pair : pairs) {
         const cudaArray_t array = made(pair.runtime, 16, 8);
         CUDA_ARRAY3D_DESCRIPTOR found{};
-        CHECK(d.cuArray3DGetDescriptor(&found, reinterpret_cast<CUarray>(array)) == CUDA_SUCCESS);
+        CHECK(d.cuArray3DGetDescriptor(&found, reinterpret_cast<CUarray>(array)) == good);
         CHECK(found.Format == pair.format);
         CHECK(found.NumChannels == pair.channels);
         CHECK(found.Width == 16);
@@ -71,7 +66,7 @@ TEST_CASE("formats are those of the driver, both ways", "[runtime_array]") {
     }
 }
 
-TEST_CASE("descriptions that are no format", "[runtime_array]") {
+TEST_CASE("descriptions that are no format") {
     start();
     cudaArray_t array = nullptr;
     for (const cudaChannelFormatDesc &bad : {
@@ -92,7 +87,7 @@ TEST_CASE("descriptions that are no format", "[runtime_array]") {
     CHECK(r.cudaFreeMipmappedArray(nullptr) == cudaSuccess);
 }
 
-TEST_CASE("what an array is like", "[runtime_array]") {
+TEST_CASE("what an array is like") {
     start();
     cudaArray_t array = nullptr;
     REQUIRE(r.cudaMalloc3DArray(&array, &bytes_4, {16, 8, 4}, cudaArraySurfaceLoadStore) ==
@@ -112,7 +107,7 @@ TEST_CASE("what an array is like", "[runtime_array]") {
     expect_misuse("array");
 }
 
-TEST_CASE("mipmapped arrays", "[runtime_array]") {
+TEST_CASE("mipmapped arrays of the runtime") {
     start();
     cudaMipmappedArray_t mipmapped = nullptr;
     REQUIRE(r.cudaMallocMipmappedArray(&mipmapped, &bytes_4, {16, 16, 0}, 3, 0) == cudaSuccess);
@@ -126,7 +121,7 @@ TEST_CASE("mipmapped arrays", "[runtime_array]") {
     CHECK(r.cudaFreeMipmappedArray(mipmapped) == cudaSuccess);
 }
 
-TEST_CASE("a texture object says what it was made of", "[runtime_array]") {
+TEST_CASE("a texture object says what it was made of") {
     start();
     const cudaArray_t array = made(bytes_4, 16, 16);
     cudaResourceDesc resource{};
@@ -146,7 +141,7 @@ TEST_CASE("a texture object says what it was made of", "[runtime_array]") {
     REQUIRE(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
 
     CUDA_TEXTURE_DESC drivers{};
-    CHECK(d.cuTexObjectGetTextureDesc(&drivers, object) == CUDA_SUCCESS);
+    CHECK(d.cuTexObjectGetTextureDesc(&drivers, object) == good);
     CHECK(drivers.addressMode[0] == CU_TR_ADDRESS_MODE_CLAMP);
     CHECK(drivers.addressMode[1] == CU_TR_ADDRESS_MODE_MIRROR);
     CHECK(drivers.addressMode[2] == CU_TR_ADDRESS_MODE_BORDER);
@@ -181,7 +176,7 @@ TEST_CASE("a texture object says what it was made of", "[runtime_array]") {
     release(array);
 }
 
-TEST_CASE("textures of linear and pitched memory", "[runtime_array]") {
+TEST_CASE("textures of linear and pitched memory") {
     start();
     void *memory = nullptr;
     REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
@@ -195,7 +190,7 @@ TEST_CASE("textures of linear and pitched memory", "[runtime_array]") {
     resource.res.linear.sizeInBytes = 1024;
     REQUIRE(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
     CUDA_RESOURCE_DESC drivers{};
-    CHECK(d.cuTexObjectGetResourceDesc(&drivers, object) == CUDA_SUCCESS);
+    CHECK(d.cuTexObjectGetResourceDesc(&drivers, object) == good);
     CHECK(drivers.resType == CU_RESOURCE_TYPE_LINEAR);
     CHECK(drivers.res.linear.devPtr == reinterpret_cast<CUdeviceptr>(memory));
     CHECK(drivers.res.linear.format == CU_AD_FORMAT_FLOAT);
@@ -224,7 +219,7 @@ TEST_CASE("textures of linear and pitched memory", "[runtime_array]") {
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
-TEST_CASE("surface objects", "[runtime_array]") {
+TEST_CASE("surface objects") {
     start();
     const cudaArray_t array = made(bytes_4, 16, 16, cudaArraySurfaceLoadStore);
     cudaResourceDesc resource{}, back{};

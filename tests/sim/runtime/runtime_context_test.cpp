@@ -1,29 +1,17 @@
 // The runtime's devices and contexts: the implicit primary context, and contexts of the driver API.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstdlib>
 #include <thread>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
 
-const auto r = cushim::runtime();
-const auto d = cushim::driver();
-
-CUcontext current() {
-    CUcontext context = nullptr;
-    CHECK(d.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    return context;
-}
-
 bool primary_active(int device) {
     unsigned int flags = 0;
     int active = -1;
-    CHECK(d.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxGetState(device, &flags, &active) == good);
     return active == 1;
 }
 
@@ -45,14 +33,13 @@ TEST_CASE("the first call that needs a context makes the primary one current",
     CHECK_FALSE(primary_active(0));
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(primary_active(0));
-    CUcontext primary = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+    const CUcontext primary = retain_primary(0);
     CHECK(current() == primary);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
     CHECK(primary_active(0)); // the runtime holds it still
 }
 
-TEST_CASE("what only asks makes no context", "[runtime_context]") {
+TEST_CASE("what only asks makes no context") {
     begin("devices=2");
     int value = 0;
     cudaDeviceProp prop;
@@ -69,7 +56,7 @@ TEST_CASE("what only asks makes no context", "[runtime_context]") {
     CHECK_FALSE(primary_active(1));
 }
 
-TEST_CASE("a device is chosen per thread", "[runtime_context]") {
+TEST_CASE("a device is chosen per thread") {
     begin("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
@@ -93,16 +80,16 @@ TEST_CASE("a device is chosen per thread", "[runtime_context]") {
 }
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("choosing a device makes its context at once", "[runtime_context]") {
+TEST_CASE("choosing a device makes its context at once") {
     begin("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
     CHECK(primary_active(1));
     CUdevice device = -1;
-    CHECK(d.cuCtxGetDevice(&device) == CUDA_SUCCESS);
+    CHECK(d.cuCtxGetDevice(&device) == good);
     CHECK(device == 1);
 }
 
-TEST_CASE("a device can be initialised without choosing it", "[runtime_context]") {
+TEST_CASE("a device can be initialised without choosing it") {
     begin("devices=2");
     CHECK(r.cudaInitDevice(1, cudaDeviceScheduleYield, cudaInitDeviceFlagsAreValid) == cudaSuccess);
     CHECK(primary_active(1));
@@ -110,26 +97,26 @@ TEST_CASE("a device can be initialised without choosing it", "[runtime_context]"
     CHECK(r.cudaInitDevice(2, 0, 0) == cudaErrorInvalidDevice);
 }
 
-TEST_CASE("the own device is current once it is initialised", "[runtime_context]") {
+TEST_CASE("the own device is current once it is initialised") {
     begin("devices=2");
     CHECK(r.cudaInitDevice(0, cudaDeviceScheduleYield, 0x80) == cudaSuccess); // no such flag
     CHECK(primary_active(0));
     CUdevice device = -1;
-    REQUIRE(d.cuCtxGetDevice(&device) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxGetDevice(&device) == good);
     CHECK(device == 0);
     unsigned int flags = 0;
-    CHECK(d.cuCtxGetFlags(&flags) == CUDA_SUCCESS);
+    CHECK(d.cuCtxGetFlags(&flags) == good);
     CHECK((flags & CU_CTX_SCHED_MASK) == 0); // they were not said to be valid
 }
 #endif
 
-TEST_CASE("a context of the driver API that is current is used", "[runtime_context]") {
+TEST_CASE("a context of the driver API that is current is used") {
     start("devices=2");
     CUcontext own = nullptr;
 #if CUDA_VERSION >= 13000
-    REQUIRE(d.cuCtxCreate(&own, nullptr, 0, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&own, nullptr, 0, 1) == good);
 #else
-    REQUIRE(d.cuCtxCreate(&own, 0, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuCtxCreate(&own, 0, 1) == good);
 #endif
     int device = -1;
     CHECK(r.cudaGetDevice(&device) == cudaSuccess);
@@ -139,7 +126,7 @@ TEST_CASE("a context of the driver API that is current is used", "[runtime_conte
     CHECK(current() == own);
     CUcontext of_memory = nullptr;
     CHECK(d.cuPointerGetAttribute(&of_memory, CU_POINTER_ATTRIBUTE_CONTEXT,
-                                  reinterpret_cast<CUdeviceptr>(memory)) == CUDA_SUCCESS);
+                                  reinterpret_cast<CUdeviceptr>(memory)) == good);
     CHECK(of_memory == own);
     CHECK_FALSE(primary_active(1));
     CHECK(r.cudaFree(memory) == cudaSuccess);
@@ -147,10 +134,10 @@ TEST_CASE("a context of the driver API that is current is used", "[runtime_conte
     CHECK(r.cudaSetDevice(0) == cudaSuccess);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(current() != own);
-    CHECK(d.cuCtxDestroy(own) == CUDA_SUCCESS);
+    CHECK(d.cuCtxDestroy(own) == good);
 }
 
-TEST_CASE("handles are those of the driver API", "[runtime_context]") {
+TEST_CASE("handles are those of the driver API") {
     start();
     cudaStream_t stream = nullptr;
     cudaEvent_t event = nullptr;
@@ -159,28 +146,27 @@ TEST_CASE("handles are those of the driver API", "[runtime_context]") {
     REQUIRE(r.cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
     REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
     const auto address = reinterpret_cast<CUdeviceptr>(memory);
-    CHECK(d.cuMemsetD32Async(address, 0x01020304, 1024, stream) == CUDA_SUCCESS);
-    CHECK(d.cuEventRecord(event, stream) == CUDA_SUCCESS);
+    CHECK(d.cuMemsetD32Async(address, 0x01020304, 1024, stream) == good);
+    CHECK(d.cuEventRecord(event, stream) == good);
     CHECK(r.cudaEventSynchronize(event) == cudaSuccess);
     unsigned int word = 0;
     CHECK(r.cudaMemcpy(&word, memory, sizeof word, cudaMemcpyDeviceToHost) == cudaSuccess);
     CHECK(word == 0x01020304);
     unsigned int flags = 0;
-    CHECK(d.cuStreamGetFlags(stream, &flags) == CUDA_SUCCESS);
+    CHECK(d.cuStreamGetFlags(stream, &flags) == good);
     CHECK(flags == CU_STREAM_NON_BLOCKING);
-    CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(address) == good);
     CHECK(r.cudaFree(memory) == cudaErrorInvalidValue);
     expect_misuse("cuMemFree");
-    CHECK(d.cuStreamDestroy(stream) == CUDA_SUCCESS);
-    CHECK(d.cuEventDestroy(event) == CUDA_SUCCESS);
+    CHECK(d.cuStreamDestroy(stream) == good);
+    CHECK(d.cuEventDestroy(event) == good);
 
-    CUstream theirs = nullptr;
-    REQUIRE(d.cuStreamCreate(&theirs, 0) == CUDA_SUCCESS);
+    const CUstream theirs = make_stream();
     CHECK(r.cudaStreamQuery(theirs) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(theirs) == cudaSuccess);
 }
 
-TEST_CASE("a reset ends all, and the next use begins anew", "[runtime_context]") {
+TEST_CASE("a reset ends all, and the next use begins anew") {
     begin();
     void *memory = nullptr;
     REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
@@ -196,7 +182,7 @@ TEST_CASE("a reset ends all, and the next use begins anew", "[runtime_context]")
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
-TEST_CASE("a reset by one thread is noticed by others", "[runtime_context]") {
+TEST_CASE("a reset by one thread is noticed by others") {
     begin();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     std::thread([] { CHECK(r.cudaDeviceReset() == cudaSuccess); }).join();
@@ -207,36 +193,34 @@ TEST_CASE("a reset by one thread is noticed by others", "[runtime_context]") {
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
-TEST_CASE("a reset of a device that others retain through the driver", "[runtime_context]") {
+TEST_CASE("a reset of a device that others retain through the driver") {
     begin();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
-    CUcontext primary = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+    const PrimaryContext primary(0);
     CHECK(r.cudaDeviceReset() == cudaSuccess);
     CHECK_FALSE(primary_active(0));
-    CHECK(d.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    CHECK(d.cuCtxSetCurrent(primary) == good);
     CUdeviceptr address = 0;
     CHECK(d.cuMemAlloc(&address, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
-    CHECK(d.cuMemAlloc(&address, 64) == CUDA_SUCCESS);
-    CHECK(d.cuMemFree(address) == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(d.cuMemAlloc(&address, 64) == good);
+    CHECK(d.cuMemFree(address) == good);
 }
 
-TEST_CASE("flags of a device", "[runtime_context]") {
+TEST_CASE("flags of a device") {
     begin();
     CHECK(r.cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) == cudaSuccess);
     unsigned int flags = 0;
     CHECK(r.cudaGetDeviceFlags(&flags) == cudaSuccess);
     CHECK((flags & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
-    CHECK(d.cuCtxGetFlags(&flags) == CUDA_SUCCESS);
+    CHECK(d.cuCtxGetFlags(&flags) == good);
     CHECK(flags == (CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST)); // which the runtime always does
     CHECK(r.cudaSetDeviceFlags(0xffff) == cudaErrorInvalidValue);
     CHECK(r.cudaGetDeviceFlags(nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("devices that a thread may use, in its order", "[runtime_context]") {
+TEST_CASE("devices that a thread may use, in its order") {
     begin("devices=3");
     int order[] = {2, 1};
     int device = -1;
@@ -249,7 +233,7 @@ TEST_CASE("devices that a thread may use, in its order", "[runtime_context]") {
     CHECK(r.cudaSetValidDevices(order, 2) == cudaErrorInvalidDevice);
 }
 
-TEST_CASE("many threads make the first call at once", "[runtime_context]") {
+TEST_CASE("many threads make the first call at once") {
     begin("devices=2");
     std::vector<std::thread> threads;
     std::vector<cudaError_t> answers(8, cudaErrorUnknown);
@@ -271,15 +255,14 @@ TEST_CASE("many threads make the first call at once", "[runtime_context]") {
     for (const cudaError_t answer : answers) {
         CHECK(answer == cudaSuccess);
     }
-    CUcontext primary = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    retain_primary(0);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
     CHECK(r.cudaDeviceReset() == cudaSuccess); // one retain of the runtime, whatever the threads
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("a null stream is the thread's own in per-thread calls", "[runtime_context]") {
+TEST_CASE("a null stream is the thread's own in per-thread calls") {
     start();
     const auto get_id = reinterpret_cast<cudaError_t (*)(cudaStream_t, unsigned long long *)>(
         exported(std::getenv("CUSHIM_RUNTIME"), "cudaStreamGetId_ptsz"));
@@ -301,7 +284,7 @@ TEST_CASE("a null stream is the thread's own in per-thread calls", "[runtime_con
 }
 #endif
 
-TEST_CASE("a per-thread copy waits for the thread's stream only", "[runtime_context]") {
+TEST_CASE("a per-thread copy waits for the thread's stream only") {
     start("mode=adversarial;seed=3");
     const auto copy =
         reinterpret_cast<cudaError_t (*)(void *, const void *, size_t, cudaMemcpyKind)>(

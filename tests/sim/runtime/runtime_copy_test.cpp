@@ -1,19 +1,13 @@
 // The runtime's copies: kinds, rectangles, boxes, arrays, peers, batches; positions and extents in the units
 // that each takes.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
+#include "handles.hpp"
 
 #include <cstring>
 #include <numeric>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto r = cushim::runtime();
 
 using Bytes = std::vector<unsigned char>;
 
@@ -72,7 +66,7 @@ constexpr cudaMemcpyKind no_kind = static_cast<cudaMemcpyKind>(99);
 
 } // namespace
 
-TEST_CASE("each kind of a copy", "[runtime_copy]") {
+TEST_CASE("each kind of a copy") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Bytes source = counting(100);
     Bytes back(100), third(100);
@@ -89,7 +83,7 @@ TEST_CASE("each kind of a copy", "[runtime_copy]") {
     CHECK(r.cudaMemcpy(a.get(), source.data(), 50, cudaMemcpyDefault) == cudaSuccess);
 }
 
-TEST_CASE("copies that are refused", "[runtime_copy]") {
+TEST_CASE("copies that are refused") {
     start();
     Bytes host(100);
     const Memory device(100);
@@ -117,7 +111,7 @@ TEST_CASE("copies that are refused", "[runtime_copy]") {
           cudaErrorInvalidSymbol);
 }
 
-TEST_CASE("asynchronous copies keep their order", "[runtime_copy]") {
+TEST_CASE("asynchronous copies keep their order") {
     start(GENERATE_COPY(from_range(all_modes())));
     cudaStream_t stream = nullptr;
     REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
@@ -142,7 +136,7 @@ TEST_CASE("asynchronous copies keep their order", "[runtime_copy]") {
     CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 
-TEST_CASE("rectangles", "[runtime_copy]") {
+TEST_CASE("rectangles") {
     start();
     const Bytes source = counting(4 * 16);
     const Memory device(4 * 32);
@@ -162,7 +156,7 @@ TEST_CASE("rectangles", "[runtime_copy]") {
     CHECK(back[39] == 3 * 16 + 9);
 }
 
-TEST_CASE("boxes of linear memory: positions and widths in bytes", "[runtime_copy]") {
+TEST_CASE("boxes of linear memory: positions and widths in bytes") {
     start();
     const Bytes source = counting(8 * 4 * 3); // 8 wide, 4 high, 3 deep
     const Memory device(16 * 5 * 3);          // 16 wide, 5 high
@@ -194,7 +188,7 @@ TEST_CASE("boxes of linear memory: positions and widths in bytes", "[runtime_cop
     CHECK(r.cudaMemcpy3D(&copy) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("boxes with an array: positions and widths in elements", "[runtime_copy]") {
+TEST_CASE("boxes with an array: positions and widths in elements") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Array array(two_shorts, {8, 4, 2}); // elements of 4 bytes
     const Bytes source = counting(32 * 4 * 2);
@@ -220,7 +214,7 @@ TEST_CASE("boxes with an array: positions and widths in elements", "[runtime_cop
     CHECK(r.cudaMemcpy3D(&out) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("rectangles of an array: offsets in bytes and rows", "[runtime_copy]") {
+TEST_CASE("rectangles of an array: offsets in bytes and rows") {
     start();
     const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {8, 4, 0});
     const Bytes source = counting(32 * 4);
@@ -242,7 +236,7 @@ TEST_CASE("rectangles of an array: offsets in bytes and rows", "[runtime_copy]")
                                      cudaMemcpyHostToDevice) == cudaErrorInvalidMemcpyDirection);
 }
 
-TEST_CASE("nothing can be copied in any way, also in a wrong one", "[runtime_copy]") {
+TEST_CASE("nothing can be copied in any way, also in a wrong one") {
     start();
     const auto no_kind = static_cast<cudaMemcpyKind>(99);
     const Memory memory(64);
@@ -271,7 +265,7 @@ TEST_CASE("nothing can be copied in any way, also in a wrong one", "[runtime_cop
     CHECK(r.cudaMemcpy3D(nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("of nothing neither an array nor a symbol is looked at", "[runtime_copy]") {
+TEST_CASE("of nothing neither an array nor a symbol is looked at") {
     start();
     const auto no_kind = static_cast<cudaMemcpyKind>(99);
     const auto in = cudaMemcpyHostToDevice, out = cudaMemcpyDeviceToHost;
@@ -297,7 +291,7 @@ TEST_CASE("of nothing neither an array nor a symbol is looked at", "[runtime_cop
           cudaErrorInvalidSymbol);
 }
 
-TEST_CASE("bytes of an array run on over its rows", "[runtime_copy]") {
+TEST_CASE("bytes of an array run on over its rows") {
     start();
     const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {4, 8, 0});
     const Bytes source = counting(128);
@@ -334,7 +328,7 @@ TEST_CASE("bytes of an array run on over its rows", "[runtime_copy]") {
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
 }
 
-TEST_CASE("copies between devices", "[runtime_copy]") {
+TEST_CASE("copies between devices") {
     start("devices=2");
     const Bytes source = counting(64);
     const Memory here(64);
@@ -364,7 +358,7 @@ TEST_CASE("copies between devices", "[runtime_copy]") {
 }
 
 #if CUDART_VERSION >= 13000
-TEST_CASE("many copies in one call", "[runtime_copy]") {
+TEST_CASE("many copies in one call") {
     start();
     cudaStream_t stream = nullptr;
     REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);

@@ -1,21 +1,15 @@
 // Devices through the runtime: their properties, field by field, are the driver's attributes.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstring>
-#include <string>
 
 using namespace sim_test;
 
 namespace {
 
-const auto r = cushim::runtime();
-const auto d = cushim::driver();
-
 int attribute(CUdevice_attribute which, int device = 0) {
     int value = 0;
-    return d.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+    return d.cuDeviceGetAttribute(&value, which, device) == good ? value : 0;
 }
 
 template <class T>
@@ -32,7 +26,7 @@ cudaDeviceProp properties(int device = 0) {
 
 } // namespace
 
-TEST_CASE("properties: identity and memory", "[runtime_device]") {
+TEST_CASE("properties: identity and memory") {
     start("devices=2;name=Tester 9000;memory=3GiB;cc=8.6");
     const cudaDeviceProp first = properties(0), second = properties(1);
     CHECK(std::string(first.name) == "Tester 9000");
@@ -41,9 +35,9 @@ TEST_CASE("properties: identity and memory", "[runtime_device]") {
     CHECK(first.minor == 6);
     CUuuid uuid;
 #if CUDA_VERSION >= 13000
-    REQUIRE(d.cuDeviceGetUuid(&uuid, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuDeviceGetUuid(&uuid, 1) == good);
 #else
-    REQUIRE(d.cuDeviceGetUuid_v2(&uuid, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuDeviceGetUuid_v2(&uuid, 1) == good);
 #endif
     CHECK(std::memcmp(&second.uuid, &uuid, sizeof uuid) == 0);
     CHECK(std::memcmp(&first.uuid, &uuid, sizeof uuid) != 0);
@@ -56,7 +50,7 @@ TEST_CASE("properties: identity and memory", "[runtime_device]") {
 
 #define AGREES(field, which) CHECK(agrees(prop.field, CU_DEVICE_ATTRIBUTE_##which))
 
-TEST_CASE("properties: limits", "[runtime_device]") {
+TEST_CASE("properties: limits") {
     start();
     const cudaDeviceProp prop = properties();
     AGREES(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK);
@@ -86,7 +80,7 @@ TEST_CASE("properties: limits", "[runtime_device]") {
     CHECK(prop.maxThreadsPerBlock == 1024);
 }
 
-TEST_CASE("properties: textures and surfaces", "[runtime_device]") {
+TEST_CASE("properties: textures and surfaces") {
     start();
     const cudaDeviceProp prop = properties();
     AGREES(textureAlignment, TEXTURE_ALIGNMENT);
@@ -113,7 +107,7 @@ TEST_CASE("properties: textures and surfaces", "[runtime_device]") {
     AGREES(maxSurfaceCubemapLayered[1], MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS);
 }
 
-TEST_CASE("properties: abilities", "[runtime_device]") {
+TEST_CASE("properties: abilities") {
     start("attribute.88=1;attribute.18=1");
     const cudaDeviceProp prop = properties();
     CHECK(prop.pageableMemoryAccess == 1);
@@ -157,7 +151,7 @@ TEST_CASE("properties: abilities", "[runtime_device]") {
 #endif
 }
 
-TEST_CASE("attributes are the driver's, also those that it does not know", "[runtime_device]") {
+TEST_CASE("attributes are the driver's, also those that it does not know") {
     start("attribute.16=77;attribute.17=unknown");
     int value = 0;
     CHECK(r.cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0) == cudaSuccess);
@@ -170,7 +164,7 @@ TEST_CASE("attributes are the driver's, also those that it does not know", "[run
     CHECK(r.cudaDeviceGetAttribute(nullptr, cudaDevAttrWarpSize, 0) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("PCI addresses lead back to the device", "[runtime_device]") {
+TEST_CASE("PCI addresses lead back to the device") {
     start("devices=2");
     char text[32] = {};
     int device = -1;
@@ -181,11 +175,11 @@ TEST_CASE("PCI addresses lead back to the device", "[runtime_device]") {
     CHECK(r.cudaDeviceGetByPCIBusId(&device, nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("limits, cache and priorities of the current context", "[runtime_device]") {
+TEST_CASE("limits, cache and priorities of the current context") {
     start();
     CHECK(r.cudaDeviceSetLimit(cudaLimitStackSize, 8192) == cudaSuccess);
     std::size_t value = 0;
-    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS);
+    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == good);
     CHECK(value == 8192);
     CHECK(r.cudaDeviceGetLimit(&value, cudaLimitStackSize) == cudaSuccess);
     CHECK(value == 8192);
@@ -204,7 +198,7 @@ TEST_CASE("limits, cache and priorities of the current context", "[runtime_devic
     CHECK(greatest < 0);
 }
 
-TEST_CASE("peers", "[runtime_device]") {
+TEST_CASE("peers") {
     start("devices=2");
     int can = 0;
     CHECK(r.cudaDeviceCanAccessPeer(&can, 0, 1) == cudaSuccess);
@@ -226,14 +220,14 @@ TEST_CASE("peers", "[runtime_device]") {
     CHECK(rank == 1);
 }
 
-TEST_CASE("a device that is out of reach is no peer", "[runtime_device]") {
+TEST_CASE("a device that is out of reach is no peer") {
     start("devices=2;peers=none");
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessUnsupported);
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
     CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported);
 }
 
-TEST_CASE("the device that serves best", "[runtime_device]") {
+TEST_CASE("the device that serves best") {
     start("devices=2");
     cudaDeviceProp wish;
     std::memset(static_cast<void *>(&wish), 0, sizeof wish);
@@ -244,7 +238,7 @@ TEST_CASE("the device that serves best", "[runtime_device]") {
     CHECK(r.cudaChooseDevice(&device, nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("functions of the driver by name", "[runtime_device]") {
+TEST_CASE("functions of the driver by name") {
     start();
     void *found = nullptr;
 #if CUDART_VERSION >= 12000
@@ -254,7 +248,7 @@ TEST_CASE("functions of the driver by name", "[runtime_device]") {
     CHECK(result == cudaDriverEntryPointSuccess);
     int count = 0;
     REQUIRE(found != nullptr);
-    CHECK(reinterpret_cast<CUresult (*)(int *)>(found)(&count) == CUDA_SUCCESS);
+    CHECK(reinterpret_cast<CUresult (*)(int *)>(found)(&count) == good);
     CHECK(count == 1);
     (void)r.cudaGetDriverEntryPoint("cuNoSuchThing", &found, cudaEnableDefault, &result);
     CHECK(result == cudaDriverEntryPointSymbolNotFound);
@@ -274,7 +268,7 @@ TEST_CASE("functions of the driver by name", "[runtime_device]") {
 }
 
 #if CUDART_VERSION >= 12050
-TEST_CASE("functions of the driver by name and version", "[runtime_device]") {
+TEST_CASE("functions of the driver by name and version") {
     start();
     void *narrow = nullptr, *wide = nullptr;
     cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;

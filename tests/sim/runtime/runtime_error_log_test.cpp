@@ -5,16 +5,12 @@
 
 #if CUDA_VERSION >= 12090
 
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto r = cushim::runtime();
 
 void *not_allocated() {
     return reinterpret_cast<void *>(12345);
@@ -24,9 +20,9 @@ void *not_allocated() {
 class Listener {
   public:
     explicit Listener(void (*calls)(Listener &) = nullptr) : calls_(calls) {
-        REQUIRE(cu.cuLogsRegisterCallback(tell, this, &handle_) == good);
+        REQUIRE(d.cuLogsRegisterCallback(tell, this, &handle_) == good);
     }
-    ~Listener() { CHECK(cu.cuLogsUnregisterCallback(handle_) == good); }
+    ~Listener() { CHECK(d.cuLogsUnregisterCallback(handle_) == good); }
     Listener(const Listener &) = delete;
     Listener &operator=(const Listener &) = delete;
 
@@ -51,7 +47,7 @@ using Lines = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("a call of the runtime that fails is one line", "[runtime_error_log]") {
+TEST_CASE("a call of the runtime that fails is one line") {
     start();
     const Registered program;
     char missing = 0;
@@ -71,7 +67,7 @@ TEST_CASE("a call of the runtime that fails is one line", "[runtime_error_log]")
           Lines{"Returning 98 (cudaErrorInvalidDeviceFunction) from cudaFuncGetAttributes"});
 }
 
-TEST_CASE("what the runtime refuses by itself is not in the driver's log", "[runtime_error_log]") {
+TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
     start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener;
@@ -97,7 +93,7 @@ TEST_CASE("what the driver refuses a call of the runtime that succeeds is no lin
     CHECK(listener.take().size() == 1);
 }
 
-TEST_CASE("a callback may call the runtime", "[runtime_error_log]") {
+TEST_CASE("a callback may call the runtime") {
     start();
     static const Registered *program = nullptr;
     const Registered one;
@@ -132,13 +128,13 @@ TEST_CASE("a callback may call the runtime while a program's code is unloaded",
     CHECK(listener.take() == Lines{"Returning 999 (CUDA_ERROR_UNKNOWN) from cuLibraryUnload"});
 }
 
-TEST_CASE("what a callback calls is the client's call", "[runtime_error_log]") {
+TEST_CASE("what a callback calls is the client's call") {
     start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
-    Listener listener([](Listener &self) { self.status = cu.cuMemFree(54321); });
+    Listener listener([](Listener &self) { self.status = d.cuMemFree(54321); });
     fail_instead("cuMemFree", CUDA_ERROR_UNKNOWN);
     CUlogIterator iterator = 0;
-    REQUIRE(cu.cuLogsCurrent(&iterator, 0) == good);
+    REQUIRE(d.cuLogsCurrent(&iterator, 0) == good);
     sim_control().log_calls(1);
     CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
     sim_control().log_calls(0);
@@ -150,7 +146,7 @@ TEST_CASE("what a callback calls is the client's call", "[runtime_error_log]") {
     CHECK(std::string(call.name) == "cuMemFree_v2");
     char buffer[4096];
     std::size_t size = sizeof buffer;
-    REQUIRE(cu.cuLogsDumpToMemory(&iterator, buffer, &size, 0) == good);
+    REQUIRE(d.cuLogsDumpToMemory(&iterator, buffer, &size, 0) == good);
     CHECK(std::string(buffer).find("Returning 999 (CUDA_ERROR_UNKNOWN) from cuMemFree\n") !=
           std::string::npos);
 }
@@ -172,7 +168,7 @@ TEST_CASE("an error is noted though the device was reset before its call returne
 }
 
 #if CUDART_VERSION >= 13000
-TEST_CASE("the runtime's log is the driver's", "[runtime_error_log]") {
+TEST_CASE("the runtime's log is the driver's") {
     start();
     Lines told;
     cudaLogsCallbackHandle handle = nullptr;

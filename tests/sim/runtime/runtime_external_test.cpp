@@ -1,7 +1,5 @@
 // The runtime's external memory and semaphores, and IPC, over real descriptors.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstring>
 
@@ -11,8 +9,6 @@
 using namespace sim_test;
 
 namespace {
-
-const auto r = cushim::runtime();
 
 bool is_open(int fd) {
     const int copy = dup(fd);
@@ -51,7 +47,7 @@ TEST_CASE("external memory: the descriptor is the driver's after the import",
     CHECK(r.cudaImportExternalMemory(&memory, nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("external semaphores: signal and wait", "[runtime_external]") {
+TEST_CASE("external semaphores: signal and wait") {
     start("mode=adversarial;seed=2");
     const int fd = sim_control().make_semaphore_fd(0);
     REQUIRE(fd >= 0);
@@ -87,7 +83,7 @@ TEST_CASE("external semaphores: signal and wait", "[runtime_external]") {
     CHECK(r.cudaDestroyExternalSemaphore(semaphore) == cudaSuccess);
 }
 
-TEST_CASE("nodes of external semaphores", "[runtime_external]") {
+TEST_CASE("nodes of external semaphores") {
     start();
     const int fd = sim_control().make_semaphore_fd(0);
     REQUIRE(fd >= 0);
@@ -124,15 +120,14 @@ TEST_CASE("nodes of external semaphores", "[runtime_external]") {
     CHECK(r.cudaDestroyExternalSemaphore(semaphore) == cudaSuccess);
 }
 
-TEST_CASE("IPC handles are not for their own process", "[runtime_external]") {
+TEST_CASE("IPC handles are not for their own process") {
     start();
     void *memory = nullptr, *opened = nullptr;
     REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
     cudaIpcMemHandle_t handle;
     CHECK(r.cudaIpcGetMemHandle(&handle, memory) == cudaSuccess);
     CUipcMemHandle drivers;
-    CHECK(cushim::driver().cuIpcGetMemHandle(&drivers, reinterpret_cast<CUdeviceptr>(memory)) ==
-          CUDA_SUCCESS);
+    CHECK(d.cuIpcGetMemHandle(&drivers, reinterpret_cast<CUdeviceptr>(memory)) == good);
     CHECK(std::memcmp(&handle, &drivers, sizeof handle) == 0);
     CHECK(r.cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess) ==
           cudaErrorDeviceUninitialized);

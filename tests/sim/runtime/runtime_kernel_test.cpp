@@ -1,18 +1,11 @@
 // The runtime's kernels: what nvcc registers, libraries that the client loads, launches, attributes, symbols.
 #include "registered.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
 #include <cstring>
-#include <string>
-#include <vector>
 
 using namespace sim_test;
 
 namespace {
-
-const auto r = cushim::runtime();
 
 // After a call with what is no kernel. A runtime of CUDA 12 takes it for a handle, and asks the driver.
 void expect_unknown_kernel() {
@@ -61,7 +54,7 @@ struct Vectors {
 
 } // namespace
 
-TEST_CASE("a registered function is launched by its host address", "[runtime_kernel]") {
+TEST_CASE("a registered function is launched by its host address") {
     start(GENERATE_COPY(from_range(all_modes())));
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
@@ -86,7 +79,7 @@ TEST_CASE("a registered function is launched by its host address", "[runtime_ker
 }
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("a launch in a stream of another device than the chosen one", "[runtime_kernel]") {
+TEST_CASE("a launch in a stream of another device than the chosen one") {
     start("devices=2");
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
@@ -107,7 +100,7 @@ TEST_CASE("a launch in a stream of another device than the chosen one", "[runtim
 }
 #endif
 
-TEST_CASE("launches that are refused", "[runtime_kernel]") {
+TEST_CASE("launches that are refused") {
     start();
     const Registered program;
     Vectors v;
@@ -138,7 +131,7 @@ TEST_CASE("launches that are refused", "[runtime_kernel]") {
     CHECK(r.cudaLaunchKernelExC(nullptr, &program.add, arguments) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("attributes of a function", "[runtime_kernel]") {
+TEST_CASE("attributes of a function") {
     start();
     const Registered program;
     cudaFuncAttributes found{};
@@ -183,7 +176,7 @@ TEST_CASE("attributes of a function", "[runtime_kernel]") {
 #endif
 }
 
-TEST_CASE("a registered variable is used by its host address", "[runtime_kernel]") {
+TEST_CASE("a registered variable is used by its host address") {
     start();
     const Registered program;
     void *address = nullptr;
@@ -215,7 +208,7 @@ TEST_CASE("a registered variable is used by its host address", "[runtime_kernel]
     CHECK(r.cudaGetSymbolSize(nullptr, &program.counter) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("a kernel node tells its host function", "[runtime_kernel]") {
+TEST_CASE("a kernel node tells its host function") {
     start();
     const Registered program;
     cudaGraph_t graph = nullptr;
@@ -240,7 +233,7 @@ TEST_CASE("a kernel node tells its host function", "[runtime_kernel]") {
 }
 
 #if CUDART_VERSION >= 12010
-TEST_CASE("what nvcc's code of CUDA 13 calls to launch", "[runtime_kernel]") {
+TEST_CASE("what nvcc's code of CUDA 13 calls to launch") {
     start(GENERATE_COPY(from_range(all_modes())));
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
@@ -258,7 +251,7 @@ TEST_CASE("what nvcc's code of CUDA 13 calls to launch", "[runtime_kernel]") {
 }
 #endif
 
-TEST_CASE("a managed variable is used by the host, and by its address", "[runtime_kernel]") {
+TEST_CASE("a managed variable is used by the host, and by its address") {
     start();
     const Registered program;
     CHECK(program.flags == nullptr);
@@ -281,7 +274,7 @@ TEST_CASE("a managed variable is used by the host, and by its address", "[runtim
     CHECK(program.flags[1] == 8);
 }
 
-TEST_CASE("all devices use one copy of a managed variable", "[runtime_kernel]") {
+TEST_CASE("all devices use one copy of a managed variable") {
     start("devices=2");
     const Registered program;
     REQUIRE(program.initialized());
@@ -296,7 +289,7 @@ TEST_CASE("all devices use one copy of a managed variable", "[runtime_kernel]") 
     CHECK(value == 7);
 }
 
-TEST_CASE("managed variables are there when a kernel of their image runs", "[runtime_kernel]") {
+TEST_CASE("managed variables are there when a kernel of their image runs") {
     start();
     const Registered program;
     cudaFuncAttributes attributes{};
@@ -305,7 +298,7 @@ TEST_CASE("managed variables are there when a kernel of their image runs", "[run
     CHECK(program.flags[0] == 7);
 }
 
-TEST_CASE("registered code survives a reset", "[runtime_kernel]") {
+TEST_CASE("registered code survives a reset") {
     start();
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
@@ -323,7 +316,7 @@ TEST_CASE("registered code survives a reset", "[runtime_kernel]") {
     CHECK(r.cudaFuncGetAttributes(&found, &program.add) == cudaSuccess);
 }
 
-TEST_CASE("an image that is none is refused at its first use", "[runtime_kernel]") {
+TEST_CASE("an image that is none is refused at its first use") {
     start();
     FatBinary wrapper;
     wrapper.data = "this is no image";
@@ -340,7 +333,7 @@ TEST_CASE("an image that is none is refused at its first use", "[runtime_kernel]
     expect_unknown_kernel();
 }
 
-TEST_CASE("configurations of launches are a stack", "[runtime_kernel]") {
+TEST_CASE("configurations of launches are a stack") {
     const auto push =
         runtime_function<unsigned (*)(dim3, dim3, size_t, void *)>("__cudaPushCallConfiguration");
     const auto pop = runtime_function<cudaError_t (*)(dim3 *, dim3 *, size_t *, void *)>(
@@ -361,7 +354,7 @@ TEST_CASE("configurations of launches are a stack", "[runtime_kernel]") {
 }
 
 #if CUDART_VERSION >= 12080
-TEST_CASE("a library that the client loads", "[runtime_kernel]") {
+TEST_CASE("a library that the client loads") {
     start();
     sim_control().register_kernel("add", add_vectors, nullptr);
     cudaLibrary_t library = nullptr;

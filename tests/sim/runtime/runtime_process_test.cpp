@@ -1,12 +1,9 @@
 // Where the runtime cannot work: without a device, with a driver that is too old, with the link stub. Each
 // call says so before it looks at its arguments, and touches no output.
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 #ifndef _WIN32
 #include <sys/wait.h>
@@ -16,8 +13,6 @@
 using namespace sim_test;
 
 namespace {
-
-const auto r = cushim::runtime();
 
 // What the real runtime library of CUDA 12 and 13 answers in each of these states.
 void check_refused(cudaError_t why) {
@@ -69,7 +64,7 @@ bool is(const char *variant) {
 
 } // namespace
 
-TEST_CASE("without a device", "[runtime_process]") {
+TEST_CASE("without a device") {
     if (!is("current")) {
         SKIP("for the current variant");
     }
@@ -81,7 +76,7 @@ TEST_CASE("without a device", "[runtime_process]") {
           "no CUDA-capable device is detected");
 }
 
-TEST_CASE("with a driver that cannot start", "[runtime_process]") {
+TEST_CASE("with a driver that cannot start") {
     if (!is("current")) {
         SKIP("for the current variant");
     }
@@ -93,7 +88,7 @@ TEST_CASE("with a driver that cannot start", "[runtime_process]") {
     CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("with a driver of an older major version, as the settings say", "[runtime_process]") {
+TEST_CASE("with a driver of an older major version, as the settings say") {
     if (!is("current")) {
         SKIP("for the current variant");
     }
@@ -103,7 +98,7 @@ TEST_CASE("with a driver of an older major version, as the settings say", "[runt
     check_refused(cudaErrorInsufficientDriver);
 }
 
-TEST_CASE("with an older driver of the same major version", "[runtime_process]") {
+TEST_CASE("with an older driver of the same major version") {
     if (!is("current")) {
         SKIP("for the current variant");
     }
@@ -129,7 +124,7 @@ TEST_CASE("variant: the link stub", "[runtime_process][stub]") {
 }
 
 #ifndef _WIN32
-TEST_CASE("in a child of fork the runtime has what it knew before", "[runtime_process]") {
+TEST_CASE("in a child of fork the runtime has what it knew before") {
     if (!is("current")) {
         SKIP("for the current variant");
     }

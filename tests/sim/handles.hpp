@@ -1,0 +1,200 @@
+// What most tests make: streams, events, graphs, memory. Each maker fails the test case where the driver refuses;
+// the classes destroy what they made at the end of their scope, and check that.
+#pragma once
+
+#include "sim.hpp"
+
+namespace sim_test {
+
+constexpr unsigned int non_blocking = CU_STREAM_NON_BLOCKING;
+
+inline CUstream make_stream(unsigned int flags = CU_STREAM_DEFAULT) {
+    CUstream stream = nullptr;
+    REQUIRE(d.cuStreamCreate(&stream, flags) == good);
+    return stream;
+}
+inline CUevent make_event(unsigned int flags = CU_EVENT_DEFAULT) {
+    CUevent event = nullptr;
+    REQUIRE(d.cuEventCreate(&event, flags) == good);
+    return event;
+}
+inline CUgraph make_graph() {
+    CUgraph graph = nullptr;
+    REQUIRE(d.cuGraphCreate(&graph, 0) == good);
+    return graph;
+}
+inline CUgraphExec instantiate(CUgraph graph, unsigned long long flags = 0) {
+    CUgraphExec exec = nullptr;
+    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, flags) == good);
+    return exec;
+}
+inline CUmodule load_module(const void *image) {
+    CUmodule module = nullptr;
+    REQUIRE(d.cuModuleLoadData(&module, image) == good);
+    return module;
+}
+inline CUfunction function_of(CUmodule module, const char *name) {
+    CUfunction function = nullptr;
+    REQUIRE(d.cuModuleGetFunction(&function, module, name) == good);
+    return function;
+}
+inline CUdeviceptr allocate(std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(d.cuMemAlloc(&address, size) == good);
+    return address;
+}
+inline CUdeviceptr allocate_managed(std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(d.cuMemAllocManaged(&address, size, CU_MEM_ATTACH_GLOBAL) == good);
+    return address;
+}
+inline void *allocate_pinned(std::size_t size, unsigned int flags = 0) {
+    void *memory = nullptr;
+    REQUIRE(d.cuMemHostAlloc(&memory, size, flags) == good);
+    return memory;
+}
+
+inline CUcontext current() {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&context) == good);
+    return context;
+}
+inline CUcontext pop_current() {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxPopCurrent(&context) == good);
+    return context;
+}
+inline CUcontext retain_primary(int ordinal) {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
+    return context;
+}
+inline CUmemoryPool default_pool(int ordinal = 0) {
+    CUmemoryPool pool = nullptr;
+    REQUIRE(d.cuDeviceGetDefaultMemPool(&pool, ordinal) == good);
+    return pool;
+}
+
+inline void destroy(CUstream stream) {
+    CHECK(d.cuStreamDestroy(stream) == good);
+}
+inline void destroy(CUevent event) {
+    CHECK(d.cuEventDestroy(event) == good);
+}
+inline void destroy(CUgraph graph) {
+    CHECK(d.cuGraphDestroy(graph) == good);
+}
+inline void destroy(CUgraphExec exec) {
+    CHECK(d.cuGraphExecDestroy(exec) == good);
+}
+inline void destroy(CUmodule module) {
+    CHECK(d.cuModuleUnload(module) == good);
+}
+inline void release(CUdeviceptr address) {
+    REQUIRE(d.cuMemFree(address) == good);
+}
+inline void release(void *pinned) {
+    REQUIRE(d.cuMemFreeHost(pinned) == good);
+}
+template <class Handle>
+void release(Handle *) = delete; // a stream is no memory
+inline void release(unsigned char *pinned) {
+    release(static_cast<void *>(pinned));
+}
+inline void release(char *pinned) {
+    release(static_cast<void *>(pinned));
+}
+
+// A handle that is destroyed at the end of its scope.
+template <class Handle>
+class Owned {
+  public:
+    ~Owned() { destroy(handle_); }
+    Owned(const Owned &) = delete;
+    Owned &operator=(const Owned &) = delete;
+    operator Handle() const { return handle_; }
+    Handle get() const { return handle_; }
+
+  protected:
+    explicit Owned(Handle handle) : handle_(handle) {}
+
+  private:
+    Handle handle_;
+};
+struct Stream : Owned<CUstream> {
+    explicit Stream(unsigned int flags = CU_STREAM_DEFAULT) : Owned(make_stream(flags)) {}
+};
+struct Event : Owned<CUevent> {
+    explicit Event(unsigned int flags = CU_EVENT_DEFAULT) : Owned(make_event(flags)) {}
+};
+struct Graph : Owned<CUgraph> {
+    Graph() : Owned(make_graph()) {}
+    // Takes it over.
+    explicit Graph(CUgraph graph) : Owned(graph) {}
+};
+struct Executable : Owned<CUgraphExec> {
+    explicit Executable(CUgraph graph, unsigned long long flags = 0)
+        : Owned(instantiate(graph, flags)) {}
+};
+struct Module : Owned<CUmodule> {
+    explicit Module(const void *image) : Owned(load_module(image)) {}
+    CUfunction function(const char *name) const { return function_of(*this, name); }
+    CUdeviceptr global(const char *name) const {
+        CUdeviceptr address = 0;
+        REQUIRE(d.cuModuleGetGlobal(&address, nullptr, *this, name) == good);
+        return address;
+    }
+};
+
+// Memory that is freed at the end of its scope.
+class DeviceMemory {
+  public:
+    explicit DeviceMemory(std::size_t size) : address_(allocate(size)) {}
+    ~DeviceMemory() { CHECK(d.cuMemFree(address_) == good); }
+    DeviceMemory(const DeviceMemory &) = delete;
+    DeviceMemory &operator=(const DeviceMemory &) = delete;
+    operator CUdeviceptr() const { return address_; }
+
+  private:
+    CUdeviceptr address_;
+};
+class ManagedMemory {
+  public:
+    explicit ManagedMemory(std::size_t size) : address_(allocate_managed(size)) {}
+    ~ManagedMemory() { CHECK(d.cuMemFree(address_) == good); }
+    ManagedMemory(const ManagedMemory &) = delete;
+    ManagedMemory &operator=(const ManagedMemory &) = delete;
+    operator CUdeviceptr() const { return address_; }
+
+  private:
+    CUdeviceptr address_;
+};
+class PinnedMemory {
+  public:
+    explicit PinnedMemory(std::size_t size, unsigned int flags = 0)
+        : memory_(allocate_pinned(size, flags)) {}
+    ~PinnedMemory() { CHECK(d.cuMemFreeHost(memory_) == good); }
+    PinnedMemory(const PinnedMemory &) = delete;
+    PinnedMemory &operator=(const PinnedMemory &) = delete;
+    operator void *() const { return memory_; }
+    void *get() const { return memory_; }
+
+  private:
+    void *memory_;
+};
+
+// The primary context of a device, retained until the end of the scope; current() stays.
+class PrimaryContext {
+  public:
+    explicit PrimaryContext(int ordinal) : ordinal_(ordinal), context_(retain_primary(ordinal)) {}
+    ~PrimaryContext() { CHECK(d.cuDevicePrimaryCtxRelease(ordinal_) == good); }
+    PrimaryContext(const PrimaryContext &) = delete;
+    PrimaryContext &operator=(const PrimaryContext &) = delete;
+    operator CUcontext() const { return context_; }
+
+  private:
+    int ordinal_;
+    CUcontext context_;
+};
+
+} // namespace sim_test
