@@ -4,7 +4,48 @@
 
 #include "sim.hpp"
 
+#include <cstring>
+#include <type_traits>
+
 namespace sim_test {
+
+using Driver = cushim::DriverTable;
+using Runtime = cushim::RuntimeTable;
+
+// What a call writes: got<int>(&Driver::cuDeviceGetAttribute, out, attribute, device) calls it with a pointer to an
+// int in the place of `out`, checks that it succeeds, and returns what it wrote. Before the call the value is one that
+// none writes.
+inline constexpr struct Out {
+} out;
+template <class T, class Result, class Table, class... Parameters, class... Arguments>
+T got(Result (Table::*function)(Parameters...) const, const Arguments &...arguments) {
+    T value;
+    std::memset(static_cast<void *>(&value), 0x5a, sizeof value);
+    const auto passed = [&](const auto &argument) -> decltype(auto) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, Out>) {
+            return &value;
+        } else {
+            return (argument);
+        }
+    };
+    if constexpr (std::is_same_v<Result, CUresult>) {
+        CHECK((d.*function)(passed(arguments)...) == good);
+    } else {
+        CHECK((r.*function)(passed(arguments)...) == cudaSuccess);
+    }
+    return value;
+}
+// The same of a variable that the call has written.
+template <class T>
+const T &got(CUresult status, const T &value) {
+    CHECK(status == good);
+    return value;
+}
+template <class T>
+const T &got(cudaError_t status, const T &value) {
+    CHECK(status == cudaSuccess);
+    return value;
+}
 
 constexpr unsigned int non_blocking = CU_STREAM_NON_BLOCKING;
 
@@ -53,6 +94,21 @@ inline void *allocate_pinned(std::size_t size, unsigned int flags = 0) {
     REQUIRE(d.cuMemHostAlloc(&memory, size, flags) == good);
     return memory;
 }
+inline cudaStream_t make_runtime_stream() {
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    return stream;
+}
+inline cudaEvent_t make_runtime_event() {
+    cudaEvent_t event = nullptr;
+    REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
+    return event;
+}
+inline void *allocate_by_runtime(std::size_t size) {
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, size) == cudaSuccess);
+    return memory;
+}
 
 inline CUcontext current() {
     CUcontext context = nullptr;
@@ -89,6 +145,9 @@ inline void destroy(CUgraphExec exec) {
 }
 inline void destroy(CUmodule module) {
     CHECK(d.cuModuleUnload(module) == good);
+}
+inline void destroy(CUmemoryPool pool) {
+    CHECK(d.cuMemPoolDestroy(pool) == good);
 }
 inline void release(CUdeviceptr address) {
     REQUIRE(d.cuMemFree(address) == good);
@@ -195,6 +254,42 @@ class PrimaryContext {
   private:
     int ordinal_;
     CUcontext context_;
+};
+
+// The runtime's, which it destroys itself.
+class RuntimeStream {
+  public:
+    ~RuntimeStream() { CHECK(r.cudaStreamDestroy(stream_) == cudaSuccess); }
+    RuntimeStream() = default;
+    RuntimeStream(const RuntimeStream &) = delete;
+    RuntimeStream &operator=(const RuntimeStream &) = delete;
+    operator cudaStream_t() const { return stream_; }
+
+  private:
+    cudaStream_t stream_ = make_runtime_stream();
+};
+class RuntimeEvent {
+  public:
+    ~RuntimeEvent() { CHECK(r.cudaEventDestroy(event_) == cudaSuccess); }
+    RuntimeEvent() = default;
+    RuntimeEvent(const RuntimeEvent &) = delete;
+    RuntimeEvent &operator=(const RuntimeEvent &) = delete;
+    operator cudaEvent_t() const { return event_; }
+
+  private:
+    cudaEvent_t event_ = make_runtime_event();
+};
+class RuntimeMemory {
+  public:
+    explicit RuntimeMemory(std::size_t size) : memory_(allocate_by_runtime(size)) {}
+    ~RuntimeMemory() { CHECK(r.cudaFree(memory_) == cudaSuccess); }
+    RuntimeMemory(const RuntimeMemory &) = delete;
+    RuntimeMemory &operator=(const RuntimeMemory &) = delete;
+    operator void *() const { return memory_; }
+    void *get() const { return memory_; }
+
+  private:
+    void *memory_;
 };
 
 } // namespace sim_test

@@ -33,6 +33,20 @@ inline CUmemGenericAllocationHandle create_memory(std::size_t size,
     return handle;
 }
 
+// Physical memory that is released at the end of the scope.
+class PhysicalMemory {
+  public:
+    PhysicalMemory(std::size_t size, const CUmemAllocationProp &properties)
+        : handle_(create_memory(size, properties)) {}
+    ~PhysicalMemory() { CHECK(d.cuMemRelease(handle_) == good); }
+    PhysicalMemory(const PhysicalMemory &) = delete;
+    PhysicalMemory &operator=(const PhysicalMemory &) = delete;
+    operator CUmemGenericAllocationHandle() const { return handle_; }
+
+  private:
+    CUmemGenericAllocationHandle handle_;
+};
+
 inline CUdeviceptr reserve(std::size_t size, std::size_t alignment = 0) {
     CUdeviceptr address = 0;
     REQUIRE(d.cuMemAddressReserve(&address, size, alignment, 0, 0) == good);

@@ -258,9 +258,7 @@ TEST_CASE("calls that the runtime makes of the driver are none of its client's")
     const auto number = sim_control().plan_fault(&planned);
     CHECK(allocate_and_free() == good);
     for (int i = 0; i < 3; ++i) {
-        void *memory = nullptr;
-        CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
-        CHECK(r.cudaFree(memory) == cudaSuccess);
+        const RuntimeMemory memory(64);
     }
     CHECK(sim_control().fault_fired(number) == 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
@@ -272,8 +270,7 @@ TEST_CASE("every call of the client counts for '*', each once") {
     auto planned = fault("*", 999);
     planned.nth = 3;
     sim_control().plan_fault(&planned);
-    void *memory = nullptr;
-    CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    void *memory = allocate_by_runtime(64);
     CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
     CHECK(r.cudaFree(memory) == cudaErrorUnknown);
     CHECK(r.cudaFree(memory) == cudaSuccess);

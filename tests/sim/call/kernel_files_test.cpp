@@ -39,8 +39,7 @@ void add_as_compiled(const Registered &program) {
     CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
           cudaSuccess);
     float sum = 0;
-    CHECK(r.cudaMemcpy(&sum, memory + 2, sizeof sum, cudaMemcpyDeviceToHost) == cudaSuccess);
-    CHECK(sum == 3);
+    CHECK(got(r.cudaMemcpy(&sum, memory + 2, sizeof sum, cudaMemcpyDeviceToHost), sum) == 3);
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 

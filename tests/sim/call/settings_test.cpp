@@ -17,35 +17,27 @@ int attribute(CUdevice_attribute which, CUdevice device = 0) {
 
 TEST_CASE("without settings there is one device like the recorded one") {
     start();
-    int count = 0, version = 0;
     char name[64] = "";
-    std::size_t bytes = 0;
-    CHECK(d.cuDeviceGetCount(&count) == good);
-    CHECK(count == 1);
+    CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 1);
     CHECK(d.cuDeviceGetName(name, sizeof name, 0) == good);
     CHECK(std::string(name) == "cushim simulated GPU");
-    CHECK(d.cuDeviceTotalMem(&bytes, 0) == good);
-    CHECK(bytes == std::size_t(8) << 30);
+    CHECK(got<std::size_t>(&Driver::cuDeviceTotalMem, out, 0) == std::size_t(8) << 30);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE) == 32);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == 132);
-    CHECK(d.cuDriverGetVersion(&version) == good);
-    CHECK(version == CUDA_VERSION);
+    CHECK(got<int>(&Driver::cuDriverGetVersion, out) == CUDA_VERSION);
 }
 
 TEST_CASE("devices, names, memory, capability, attributes are set") {
     start("devices=3; name=Toy GPU; memory=1GiB; cc=8.6; attribute.16=7; attribute.102=unknown");
-    int count = 0, value = 0, major = 0, minor = 0;
+    int count = 0, value = 0, minor = 0;
     char name[64] = "";
-    std::size_t bytes = 0;
     d.cuDeviceGetCount(&count);
     CHECK(count == 3);
     CHECK(d.cuDeviceGetName(name, sizeof name, 2) == good);
     CHECK(std::string(name) == "Toy GPU");
-    CHECK(d.cuDeviceTotalMem(&bytes, 1) == good);
-    CHECK(bytes == std::size_t(1) << 30);
-    CHECK(d.cuDeviceComputeCapability(&major, &minor, 0) == good);
-    CHECK(major == 8);
+    CHECK(got<std::size_t>(&Driver::cuDeviceTotalMem, out, 1) == std::size_t(1) << 30);
+    CHECK(got<int>(&Driver::cuDeviceComputeCapability, out, &minor, 0) == 8);
     CHECK(minor == 6);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == 7);
     CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 0) == invalid);
@@ -121,12 +113,8 @@ TEST_CASE("what is not understood is refused, with its text") {
     // None of them has changed anything.
     CHECK(sim_control().configure("devices=2") == 0);
     REQUIRE(d.cuInit(0) == good);
-    int value = 0;
-    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 1) == good);
-    CHECK(value == 1);
-    std::size_t bytes = 0;
-    CHECK(d.cuDeviceTotalMem(&bytes, 0) == good);
-    CHECK(bytes == std::size_t(8) << 30);
+    CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 1) == 1);
+    CHECK(got<std::size_t>(&Driver::cuDeviceTotalMem, out, 0) == std::size_t(8) << 30);
     CHECK(sim_control().configure(nullptr) == -1);
     CHECK(sim_control().configure("") == 0);
     CHECK(std::string(sim_control().problem()).empty());
@@ -135,27 +123,22 @@ TEST_CASE("what is not understood is refused, with its text") {
 
 TEST_CASE("the matrix of peers") {
     start("devices=2;peers=none");
-    int value = 1;
-    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 1) == good);
-    CHECK(value == 0);
+    CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 1) == 0);
     CUcontext other = nullptr;
     d.cuDevicePrimaryCtxRetain(&other, 1);
     CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     start("devices=2"); // which forgets all that was
     d.cuDevicePrimaryCtxRetain(&other, 1);
-    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 1) == good);
-    CHECK(value == 1);
+    CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 1) == 1);
     CHECK(d.cuCtxEnablePeerAccess(other, 1) == invalid);
     CHECK(d.cuCtxEnablePeerAccess(other, 0) == good);
     CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     CHECK(d.cuCtxDisablePeerAccess(other) == good);
     CHECK(d.cuCtxDisablePeerAccess(other) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-    CHECK(d.cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1) ==
-          good);
-    CHECK(value == 1);
+    CHECK(got<int>(&Driver::cuDeviceGetP2PAttribute, out, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
+                   0, 1) == 1);
     const CUcontext own = current();
-    CHECK(d.cuDeviceCanAccessPeer(&value, 0, 0) == good);
-    CHECK(value == 0);
+    CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 0) == 0);
     CHECK(d.cuCtxEnablePeerAccess(own, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     CHECK(d.cuCtxDisablePeerAccess(own) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);

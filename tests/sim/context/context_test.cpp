@@ -32,21 +32,18 @@ TEST_CASE("before cuInit calls answer 3, but for those that need no driver") {
 
 TEST_CASE("each thread has a stack of its own") {
     initialise();
-    CUcontext a = nullptr, b = nullptr, popped = nullptr;
+    CUcontext a = nullptr, b = nullptr;
     REQUIRE(d.cuCtxCreate_v2(&a, 0, 0) == good);
-    REQUIRE(d.cuCtxCreate_v2(&b, 0, 0) == good);
-    CHECK(current() == b);
+    CHECK(current() == got(d.cuCtxCreate_v2(&b, 0, 0), b));
     std::thread([] {
         CHECK(current() == nullptr);
         CUcontext none = nullptr;
         CHECK(d.cuCtxPopCurrent(&none) == CUDA_ERROR_INVALID_CONTEXT);
     }).join();
-    CHECK(d.cuCtxPopCurrent(&popped) == good);
-    CHECK(popped == b);
+    CHECK(got<CUcontext>(&Driver::cuCtxPopCurrent, out) == b);
     CHECK(current() == a);
     CHECK(d.cuCtxSetCurrent(b) == good); // in place of a
-    CHECK(d.cuCtxPopCurrent(&popped) == good);
-    CHECK(popped == b);
+    CHECK(got<CUcontext>(&Driver::cuCtxPopCurrent, out) == b);
     CHECK(current() == nullptr);
     CHECK(d.cuCtxDestroy(a) == good);
     CHECK(d.cuCtxDestroy(b) == good);
@@ -83,16 +80,13 @@ TEST_CASE("stale and wrong handles are refused and reported") {
 
 TEST_CASE("the primary context is counted, and survives its reset") {
     initialise();
-    CUcontext first = nullptr, second = nullptr;
+    CUcontext first = nullptr;
     unsigned int flags = 0;
-    int active = 1;
     CUdeviceptr p = 0;
-    CHECK(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == good);
-    CHECK(active == 0);
+    CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 0);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
     REQUIRE(d.cuDevicePrimaryCtxRetain(&first, 0) == good);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 0) == good);
-    CHECK(first == second);
+    CHECK(first == got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0));
     CHECK(current() == nullptr);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
     REQUIRE(d.cuMemAlloc(&p, 16) == good);
@@ -102,10 +96,8 @@ TEST_CASE("the primary context is counted, and survives its reset") {
     CHECK(d.cuMemFree(p) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuDevicePrimaryCtxRetain(&second, 0) == good);
-    CHECK(first == second);
-    CHECK(d.cuMemAlloc(&p, 16) == good);
-    CHECK(d.cuMemFree(p) == good);
+    CHECK(first == got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0));
+    CHECK(d.cuMemFree(got(d.cuMemAlloc(&p, 16), p)) == good);
     for (int i = 0; i < 3; ++i) {
         CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
     }
@@ -131,15 +123,12 @@ TEST_CASE("what is left of a primary context after its reset") {
     CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuCtxPushCurrent(before) == good);
-    CHECK(d.cuCtxPopCurrent(&after) == good);
-    CHECK(after == before);
+    CHECK(got(d.cuCtxPopCurrent(&after), after) == before);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
     after = nullptr;
-    CHECK(d.cuDevicePrimaryCtxRetain(&after, 0) == good);
-    CHECK(after == before);
-    CHECK(d.cuMemAlloc(&memory, 64) == good);
-    CHECK(d.cuMemFree(memory) == good);
+    CHECK(got(d.cuDevicePrimaryCtxRetain(&after, 0), after) == before);
+    CHECK(d.cuMemFree(got(d.cuMemAlloc(&memory, 64), memory)) == good);
     CHECK(misuses().empty());
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
@@ -147,11 +136,9 @@ TEST_CASE("what is left of a primary context after its reset") {
 TEST_CASE("limits keep what they are given") {
     start();
     std::size_t value = 0;
-    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == good);
-    CHECK(value == 1024);
+    CHECK(got(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), value) == 1024);
     CHECK(d.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1000) == good);
-    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == good);
-    CHECK(value == 1008);
+    CHECK(got(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), value) == 1008);
     CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH) == CUDA_ERROR_UNSUPPORTED_LIMIT);
     CHECK(d.cuCtxSetLimit(static_cast<CUlimit>(99), 1) == invalid);
 }

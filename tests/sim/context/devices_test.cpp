@@ -126,8 +126,7 @@ TEST_CASE("the budget of one device is its own") {
     CUdeviceptr address = 0;
     CHECK(d.cuMemAlloc(&address, 128 << 10) == CUDA_ERROR_OUT_OF_MEMORY);
     const OnDevice other(1);
-    CHECK(d.cuMemAlloc(&address, 128 << 10) == good);
-    CHECK(d.cuMemFree(address) == good);
+    CHECK(d.cuMemFree(got(d.cuMemAlloc(&address, 128 << 10), address)) == good);
 }
 
 TEST_CASE("an image for one device is none for the others") {
@@ -136,8 +135,7 @@ TEST_CASE("an image for one device is none for the others") {
     CUmodule module = nullptr;
     CHECK(d.cuModuleLoadData(&module, image) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     const OnDevice other(1);
-    CHECK(d.cuModuleLoadData(&module, image) == good);
-    CHECK(d.cuModuleUnload(module) == good);
+    CHECK(d.cuModuleUnload(got(d.cuModuleLoadData(&module, image), module)) == good);
 }
 
 TEST_CASE("peers by pairs, both ways round") {
@@ -164,9 +162,7 @@ TEST_CASE("CUDA_VISIBLE_DEVICES says which devices there are, in which order") {
     CHECK(visible("", 3).empty());
 #endif
     start("devices=3");
-    int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == good);
-    CHECK(count == 3);
+    CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 3);
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES takes UUIDs, as short as they are unmistakable") {
@@ -192,8 +188,7 @@ TEST_CASE("a device keeps what it is wherever it is seen") {
     CHECK(memory_of(0) == std::size_t(3) << 30);
     CHECK_FALSE(can_access(0, 1));
     CUdevice device = -1;
-    CHECK(d.cuDeviceGetByPCIBusId(&device, bus) == good);
-    CHECK(device == 0);
+    CHECK(got(d.cuDeviceGetByPCIBusId(&device, bus), device) == 0);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0) == 2);
     CHECK(d.cuDeviceGetByPCIBusId(&device, "0000:01:06.0") == CUDA_ERROR_INVALID_DEVICE);
 }

@@ -56,16 +56,11 @@ TEST_CASE("a green context holds its primary context") {
     REQUIRE(d.cuDevicePrimaryCtxRelease(0) == good);
     const auto green = green_with(whole());
     unsigned int flags = 0;
-    int active = 0;
-    CHECK(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == good);
-    CHECK(active == 1);
+    CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 1);
     CHECK(leaks().size() == 1);
-    CUcontext context = nullptr;
-    CHECK(d.cuCtxFromGreenCtx(&context, green) == good);
-    CHECK(d.cuCtxSetCurrent(context) == good);
+    CHECK(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuCtxFromGreenCtx, out, green)) == good);
     CHECK(d.cuGreenCtxDestroy(green) == good);
-    CHECK(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == good);
-    CHECK(active == 0);
+    CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 0);
     CHECK(d.cuGreenCtxDestroy(green) == CUDA_ERROR_INVALID_CONTEXT);
     expect_misuse("green context");
 }
@@ -77,11 +72,8 @@ TEST_CASE("streams of a green context") {
     CHECK(d.cuGreenCtxStreamCreate(&stream, green, 0, 0) == invalid);
     REQUIRE(d.cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0) == good);
     REQUIRE(d.cuStreamCreate(&plain, CU_STREAM_NON_BLOCKING) == good);
-    CUgreenCtx found = nullptr;
-    CHECK(d.cuStreamGetGreenCtx(stream, &found) == good);
-    CHECK(found == green);
-    CHECK(d.cuStreamGetGreenCtx(plain, &found) == good);
-    CHECK(found == nullptr);
+    CHECK(got<CUgreenCtx>(&Driver::cuStreamGetGreenCtx, stream, out) == green);
+    CHECK(got<CUgreenCtx>(&Driver::cuStreamGetGreenCtx, plain, out) == nullptr);
 
     // An event of all its streams, and one that all its streams wait for.
     CUdeviceptr memory = 0;
@@ -101,9 +93,7 @@ TEST_CASE("streams of a green context") {
     CHECK(d.cuStreamSynchronize(later) == good); // comes after the event, too
     CHECK(d.cuEventQuery(other) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
-    unsigned int value = 0;
-    CHECK(d.cuMemcpyDtoH(&value, memory, 4) == good);
-    CHECK(value == 3);
+    CHECK(got<unsigned int>(&Driver::cuMemcpyDtoH, out, memory, 4) == 3);
 
     CHECK(d.cuMemFree(memory) == good);
     CHECK(d.cuEventDestroy(event) == good);

@@ -63,7 +63,7 @@ void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
 
 TEST_CASE("a host function may ask and record, and make no other call of the API") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUstream runs_in = make_stream(non_blocking);
+    const Stream runs_in(non_blocking);
     Answers answers{make_stream(), make_event(), {}, {}};
     if (GENERATE(false, true)) {
         REQUIRE(d.cuLaunchHostFunc(runs_in, call_back_in, &answers) == good);
@@ -75,7 +75,6 @@ TEST_CASE("a host function may ask and record, and make no other call of the API
     CHECK(answers.answered == std::vector<CUresult>(4, good));
     // The thread may again.
     CHECK(d.cuStreamSynchronize(answers.stream) == good);
-    destroy(runs_in);
     destroy(answers.stream);
     destroy(answers.event);
 }

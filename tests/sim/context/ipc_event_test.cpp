@@ -33,7 +33,7 @@ TEST_CASE("an interprocess event works as any other in its own process") {
     CUstream one = nullptr, two = nullptr;
     REQUIRE(d.cuStreamCreate(&one, CU_STREAM_NON_BLOCKING) == good);
     REQUIRE(d.cuStreamCreate(&two, CU_STREAM_NON_BLOCKING) == good);
-    const CUdeviceptr memory = allocate(4);
+    const DeviceMemory memory(4);
     CHECK(d.cuEventQuery(event) == good); // never recorded
     CHECK(d.cuEventSynchronize(event) == good);
 
@@ -44,12 +44,9 @@ TEST_CASE("an interprocess event works as any other in its own process") {
     CHECK(d.cuStreamSynchronize(two) == good);
     CHECK(d.cuEventQuery(event) == good);
     CHECK(d.cuEventSynchronize(event) == good);
-    unsigned int value = 0;
-    CHECK(d.cuMemcpyDtoH(&value, memory, 4) == good);
-    CHECK(value == 2);
+    CHECK(got<unsigned int>(&Driver::cuMemcpyDtoH, out, memory, 4) == 2);
 
     CHECK(d.cuEventDestroy(event) == good);
-    CHECK(d.cuMemFree(memory) == good);
     CHECK(d.cuStreamDestroy(one) == good);
     CHECK(d.cuStreamDestroy(two) == good);
 }

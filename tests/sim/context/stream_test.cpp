@@ -28,9 +28,7 @@ TEST_CASE("a stream needs a current context, its later calls do not") {
     CHECK(d.cuStreamWaitEvent(stream, event, 0) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(d.cuStreamQuery(stream) == good);
-    CUcontext its = nullptr;
-    CHECK(d.cuStreamGetCtx(stream, &its) == good);
-    CHECK(its == context);
+    CHECK(got<CUcontext>(&Driver::cuStreamGetCtx, stream, out) == context);
     // The null streams are those of the current context.
     for (const CUstream null : {CUstream(nullptr), CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
         CHECK(d.cuStreamSynchronize(null) == CUDA_ERROR_INVALID_CONTEXT);
@@ -119,12 +117,9 @@ TEST_CASE("streams tell their flags, priority, context and number") {
     REQUIRE(d.cuCtxGetCurrent(&context) == good);
     const Stream blocking, other(non_blocking);
     unsigned int flags = 99;
-    CHECK(d.cuStreamGetFlags(blocking, &flags) == good);
-    CHECK(flags == CU_STREAM_DEFAULT);
-    CHECK(d.cuStreamGetFlags(other, &flags) == good);
-    CHECK(flags == CU_STREAM_NON_BLOCKING);
-    CHECK(d.cuStreamGetFlags(nullptr, &flags) == good);
-    CHECK(flags == CU_STREAM_DEFAULT);
+    CHECK(got(d.cuStreamGetFlags(blocking, &flags), flags) == CU_STREAM_DEFAULT);
+    CHECK(got(d.cuStreamGetFlags(other, &flags), flags) == CU_STREAM_NON_BLOCKING);
+    CHECK(got(d.cuStreamGetFlags(nullptr, &flags), flags) == CU_STREAM_DEFAULT);
     int least = 9, greatest = 9;
     REQUIRE(d.cuCtxGetStreamPriorityRange(&least, &greatest) == good);
     const struct {
@@ -138,13 +133,10 @@ TEST_CASE("streams tell their flags, priority, context and number") {
         CHECK(got == priority.got);
         destroy(stream);
     }
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
-    REQUIRE(d.cuCtxSetCurrent(second) == good);
+    REQUIRE(d.cuCtxSetCurrent(got(d.cuDevicePrimaryCtxRetain(&second, 1), second)) == good);
     CUcontext its = nullptr;
-    CHECK(d.cuStreamGetCtx(blocking, &its) == good);
-    CHECK(its == context);
-    CHECK(d.cuStreamGetCtx(nullptr, &its) == good);
-    CHECK(its == second);
+    CHECK(got(d.cuStreamGetCtx(blocking, &its), its) == context);
+    CHECK(got(d.cuStreamGetCtx(nullptr, &its), its) == second);
 #if CUDA_VERSION >= 12000
     unsigned long long one = 0, two = 0, null = 0;
     CHECK(d.cuStreamGetId(blocking, &one) == good);
@@ -156,10 +148,8 @@ TEST_CASE("streams tell their flags, priority, context and number") {
 #endif
 #if CUDA_VERSION >= 12080
     CUdevice device = 99;
-    CHECK(d.cuStreamGetDevice(blocking, &device) == good);
-    CHECK(device == 0);
-    CHECK(d.cuStreamGetDevice(nullptr, &device) == good);
-    CHECK(device == 1);
+    CHECK(got(d.cuStreamGetDevice(blocking, &device), device) == 0);
+    CHECK(got(d.cuStreamGetDevice(nullptr, &device), device) == 1);
 #endif
     REQUIRE(d.cuCtxSetCurrent(context) == good);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);

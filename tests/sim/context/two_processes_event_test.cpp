@@ -11,7 +11,7 @@ using namespace sim_test;
 TEST_CASE("child records its own event", "[.]") {
     start();
     auto parent = Channel::of_parent();
-    const CUevent event = make_event(interprocess);
+    const Event event(interprocess);
     CUipcEventHandle handle;
     REQUIRE(d.cuIpcGetEventHandle(&handle, event) == good);
     const auto memory = allocated(4, 1);
@@ -33,7 +33,6 @@ TEST_CASE("child records its own event", "[.]") {
     end(stream);
     parent.await();
     CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
-    CHECK(d.cuEventDestroy(event) == good);
     free_memory(memory);
 }
 
@@ -88,6 +87,7 @@ TEST_CASE("child records the parent's event", "[.]") {
         parent.signal();
     }
     CHECK(d.cuEventDestroy(event) == good);
+    CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
 TEST_CASE("both processes record one event") {
@@ -108,6 +108,7 @@ TEST_CASE("both processes record one event") {
     }
     child.channel().send('q');
     ended(child);
+    CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
 TEST_CASE("an event that its exporter destroyed must not be used") {

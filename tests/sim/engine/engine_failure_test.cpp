@@ -46,8 +46,7 @@ TEST_CASE("a device on which a context failed gives the process no other") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
     // The other one, which had no context then, works.
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == good);
-    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    REQUIRE(d.cuCtxSetCurrent(got(d.cuDevicePrimaryCtxRetain(&context, 1), context)) == good);
     CHECK(order.launch(nullptr, 2) == good);
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(order.ran() == std::vector{2});
@@ -139,12 +138,11 @@ TEST_CASE("a launch failure fails created contexts of other devices alone") {
 TEST_CASE("another device's context goes on when one fails of an illegal address") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
-    CUcontext first = nullptr, second = nullptr;
+    CUcontext first = nullptr;
     REQUIRE(d.cuCtxGetCurrent(&first) == good);
     const CUstream one = make_stream();
     const CUevent event = make_event();
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
-    REQUIRE(d.cuCtxSetCurrent(second) == good);
+    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
     const CUstream two = make_stream();
     REQUIRE(d.cuEventRecord(event, one) == good);
     REQUIRE(d.cuStreamWaitEvent(two, event, 0) == good);
@@ -166,9 +164,9 @@ TEST_CASE("no context fails without a line that says why") {
     std::vector<char> source(64);
     const CUdeviceptr memory = allocate(64);
     REQUIRE(d.cuMemHostRegister(source.data(), source.size(), 0) == good);
-    CUdeviceptr mapped = 0;
-    REQUIRE(d.cuMemHostGetDevicePointer(&mapped, source.data(), 0) == good);
-    REQUIRE(d.cuMemcpyDtoDAsync(memory, mapped, 64, stream) == good);
+    REQUIRE(d.cuMemcpyDtoDAsync(
+                memory, got<CUdeviceptr>(&Driver::cuMemHostGetDevicePointer, out, source.data(), 0),
+                64, stream) == good);
     REQUIRE(d.cuMemHostUnregister(source.data()) == good);
     expect_misuse("ends while 1 queued operations need it");
     const std::size_t before = misuses().size();

@@ -140,7 +140,7 @@ TEST_CASE("a program can wait for a host function without calling CUDA") {
         REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
         word.value->store(1);
     }
-    REQUIRE(d.cuLaunchHostFunc(stream, Bell::press, &bell) == good);
+    CHECK(d.cuLaunchHostFunc(stream, Bell::press, &bell) == good);
     CHECK(bell.wait());
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
@@ -167,7 +167,7 @@ TEST_CASE("what ran by itself is noted, and nothing else is") {
     REQUIRE(d.cuCtxSynchronize() == good);
     CHECK(notes().empty());
     REQUIRE(order.launch(nullptr, 2) == good);
-    REQUIRE(d.cuLaunchHostFunc(nullptr, Bell::press, &bell) == good);
+    CHECK(d.cuLaunchHostFunc(nullptr, Bell::press, &bell) == good);
     CHECK(bell.wait());
     REQUIRE(d.cuCtxSynchronize() == good);
     REQUIRE(notes().size() == 1);

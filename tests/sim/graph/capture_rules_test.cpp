@@ -118,26 +118,21 @@ TEST_CASE("the modes decide whose unsafe calls are refused") {
 
     // And the thread that captures.
     CUstreamCaptureMode mode = relaxed;
-    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
-    CHECK(mode == global);
+    CHECK(got(d.cuThreadExchangeStreamCaptureMode(&mode), mode) == global);
     REQUIRE(begin_capture(stream, global) == good);
     CHECK(unsafe_call() == good);
     mode = thread_local_;
-    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
-    CHECK(mode == relaxed);
+    CHECK(got(d.cuThreadExchangeStreamCaptureMode(&mode), mode) == relaxed);
     CHECK(unsafe_call() == unsupported);
     end_invalidated(stream);
     CHECK(d.cuThreadExchangeStreamCaptureMode(nullptr) == invalid);
     expect_misuse("cuThreadExchangeStreamCaptureMode of a null mode");
     mode = static_cast<CUstreamCaptureMode>(7); // no number is refused
-    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
-    CHECK(mode == thread_local_);
+    CHECK(got(d.cuThreadExchangeStreamCaptureMode(&mode), mode) == thread_local_);
     mode = thread_local_;
-    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
-    CHECK(static_cast<int>(mode) == 7);
+    CHECK(static_cast<int>(got(d.cuThreadExchangeStreamCaptureMode(&mode), mode)) == 7);
     mode = global;
-    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
-    CHECK(mode == thread_local_);
+    CHECK(got(d.cuThreadExchangeStreamCaptureMode(&mode), mode) == thread_local_);
 }
 
 // Measured: recordings/h200-580.159.04-captures.txt.
@@ -147,9 +142,8 @@ TEST_CASE("which calls are unsafe beside a capture") {
     const Stream other(non_blocking);
     const Graph graph;
     const CUgraphExec exec = instantiate(graph);
-    CUmemPoolProps properties{};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                              .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CUmemoryPool pool = nullptr, second_pool = nullptr;
     REQUIRE(d.cuMemPoolCreate(&pool, &properties) == good);
     CUdeviceptr memory = 0, second = 0;

@@ -221,17 +221,15 @@ TEST_CASE("a graph that is captured can be instantiated as it is") {
                            const CUgraphNode **, size_t *);
     REQUIRE(entry<Info2>("cuStreamGetCaptureInfo_v2")(stream, &status, nullptr, &graph, nullptr,
                                                       nullptr) == good);
-    const CUgraphExec so_far = instantiate(graph);
+    const Executable so_far(graph);
     CHECK(is_active(stream));
     CHECK(order.launch(stream, 2) == good);
     REQUIRE(end_capture(stream) == graph);
-    const CUgraphExec whole = instantiate(graph);
+    const Executable whole(graph);
     run(so_far, stream);
     CHECK(order.ran() == std::vector<int>{1});
     run(whole, stream);
     CHECK(order.ran() == std::vector<int>{1, 1, 2});
-    destroy(so_far);
-    destroy(whole);
     destroy(graph);
 }
 
@@ -370,9 +368,8 @@ TEST_CASE("capture info tells the data of edges") {
     const Stream stream;
     const Graph graph;
     const CUgraphNode kernel = add_kernel(graph, kernel_parameters(module.function("none")));
-    CUgraphEdgeData data{};
-    data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
-    data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    CUgraphEdgeData data{.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                         .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     REQUIRE(d.cuStreamBeginCaptureToGraph(stream, graph, &kernel, &data, 1, relaxed) == good);
     using Info2 = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
                            const CUgraphNode **, size_t *);

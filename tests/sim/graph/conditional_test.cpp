@@ -90,7 +90,7 @@ TEST_CASE("an if node runs its first body or its second") {
     Kernels kernels(steering);
     Words memory(4);
     const unsigned int size = GENERATE(1u, 2u);
-    const CUgraph graph = make_graph();
+    const Graph graph;
     steering.handle = make_handle(graph, 0);
     const CUgraphNode reset = add_memset(graph, words(memory.address, 0, 4));
     const CUgraphNode set =
@@ -102,29 +102,26 @@ TEST_CASE("an if node runs its first body or its second") {
     }
     std::uint32_t result = 99;
     add_copy(graph, copy_to_host(&result, memory.address, 4), {bodies.node});
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     steering.set = 5;
     run(exec);
     CHECK(result == 1);
     steering.set = 0;
     run(exec);
     CHECK(result == (size == 2 ? 2 : 0));
-    destroy(exec);
-    destroy(graph);
-    memory.free();
 }
 
 TEST_CASE("a while node runs its body as long as the condition holds") {
     start(GENERATE_COPY(from_range(all_modes())));
     Steering steering;
     Kernels kernels(steering);
-    const CUgraph graph = make_graph();
+    const Graph graph;
     RunOrder order;
     steering.handle = make_handle(graph, 1);
     const Bodies bodies = add_conditional(graph, steering.handle, while_type, 1);
     add_kernel(bodies.graphs[0], kernel_parameters(kernels.module.function("count")));
     add_note(graph, order, 1, {bodies.node});
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     for (const int rounds : {1, 7, 1000}) {
         steering.rounds = rounds;
         steering.ran = 0;
@@ -132,8 +129,6 @@ TEST_CASE("a while node runs its body as long as the condition holds") {
         CHECK(steering.ran == rounds);
     }
     CHECK(order.ran().size() == 3);
-    destroy(exec);
-    destroy(graph);
 }
 
 TEST_CASE("a condition without a default keeps its value") {
@@ -141,19 +136,17 @@ TEST_CASE("a condition without a default keeps its value") {
     Steering steering;
     Kernels kernels(steering);
     steering.rounds = 0; // the body says no
-    const CUgraph graph = make_graph();
+    const Graph graph;
     steering.handle = make_handle(graph, 1, 0);
     const Bodies bodies = add_conditional(graph, steering.handle, while_type, 1);
     add_kernel(bodies.graphs[0], kernel_parameters(kernels.module.function("count")));
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     REQUIRE(sim_control().set_conditional(steering.handle, 1) == 0);
     run(exec);
     CHECK(steering.ran == 1);
     run(exec);
     CHECK(steering.ran == 1);
     CHECK(sim_control().set_conditional(steering.handle + 1, 1) == -1);
-    destroy(exec);
-    destroy(graph);
 }
 
 TEST_CASE("a switch node runs the body of its number, or none") {
@@ -161,7 +154,7 @@ TEST_CASE("a switch node runs the body of its number, or none") {
     Steering steering;
     Kernels kernels(steering);
     Words memory(1);
-    const CUgraph graph = make_graph();
+    const Graph graph;
     steering.handle = make_handle(graph, 0);
     const CUgraphNode reset = add_memset(graph, words(memory.address, 77, 1));
     const CUgraphNode set =
@@ -170,15 +163,12 @@ TEST_CASE("a switch node runs the body of its number, or none") {
     for (std::uint32_t i = 0; i < 3; ++i) {
         add_memset(bodies.graphs[i], words(memory.address, 10 + i, 1));
     }
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     for (unsigned int value : {2u, 0u, 1u, 3u, ~0u}) {
         steering.set = value;
         run(exec);
         CHECK(memory.at(0) == (value < 3 ? 10 + value : 77));
     }
-    destroy(exec);
-    destroy(graph);
-    memory.free();
 }
 
 TEST_CASE("bodies hold children and conditions of their own") {
@@ -186,7 +176,7 @@ TEST_CASE("bodies hold children and conditions of their own") {
     Steering steering;
     Kernels kernels(steering);
     Words memory(2);
-    const CUgraph graph = make_graph();
+    const Graph graph;
     // while (count) { if (true) { child: copy of a word } }
     steering.handle = make_handle(graph, 1);
     steering.rounds = 3;
@@ -200,13 +190,10 @@ TEST_CASE("bodies hold children and conditions of their own") {
     CUgraphNode node = nullptr;
     REQUIRE(d.cuGraphAddChildGraphNode(&node, inner.graphs[0], nullptr, 0, child) == good);
     destroy(child);
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     run(exec);
     CHECK(steering.ran == 3);
     CHECK(memory.at(1) == 5);
-    destroy(exec);
-    destroy(graph);
-    memory.free();
 }
 
 TEST_CASE("bodies are captured into") {
@@ -218,9 +205,7 @@ TEST_CASE("bodies are captured into") {
     REQUIRE(d.cuStreamBeginCaptureToGraph(stream, bodies.graphs[0], nullptr, nullptr, 0,
                                           CU_STREAM_CAPTURE_MODE_RELAXED) == good);
     CHECK(d.cuMemsetD32Async(memory.address, 6, 4, stream) == good);
-    CUgraph captured = nullptr;
-    CHECK(d.cuStreamEndCapture(stream, &captured) == good);
-    CHECK(captured == bodies.graphs[0]);
+    CHECK(got<CUgraph>(&Driver::cuStreamEndCapture, stream, out) == bodies.graphs[0]);
     const Executable exec(graph);
     run(exec, stream);
     CHECK(memory.at(3) == 6);

@@ -207,9 +207,7 @@ TEST_CASE("steps get new parameters one by one") {
     CHECK(one.at(7) == 2);
     CHECK(two.at(3) == 2);
     CHECK(two.at(7) == 1);
-    CUDA_MEMSET_NODE_PARAMS untouched{};
-    CHECK(d.cuGraphMemsetNodeGetParams(set, &untouched) == good);
-    CHECK(untouched.value == 1);
+    CHECK(got<CUDA_MEMSET_NODE_PARAMS>(&Driver::cuGraphMemsetNodeGetParams, set, out).value == 1);
 
     // What cannot change.
     changed.height = 2;
@@ -259,9 +257,9 @@ TEST_CASE("nodes of child graphs are steps, too") {
     const CUgraphNode original = add_note(child, order, 1);
     CUgraphNode node = nullptr, inner = nullptr;
     REQUIRE(d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == good);
-    CUgraph embedded = nullptr;
-    REQUIRE(d.cuGraphChildGraphNodeGetGraph(node, &embedded) == good);
-    REQUIRE(d.cuGraphNodeFindInClone(&inner, original, embedded) == good);
+    REQUIRE(d.cuGraphNodeFindInClone(
+                &inner, original,
+                got<CUgraph>(&Driver::cuGraphChildGraphNodeGetGraph, node, out)) == good);
     const Executable exec(graph);
     CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 2);
     CHECK(d.cuGraphExecHostNodeSetParams(exec, inner, &changed) == good);
@@ -290,11 +288,9 @@ TEST_CASE("copies, memsets and kernels can be left out") {
     const CUgraphNode note = add_note(graph, order, 1, {second});
     const Executable exec(graph);
     unsigned int enabled = 7;
-    CHECK(d.cuGraphNodeGetEnabled(exec, second, &enabled) == good);
-    CHECK(enabled == 1);
+    CHECK(got(d.cuGraphNodeGetEnabled(exec, second, &enabled), enabled) == 1);
     CHECK(d.cuGraphNodeSetEnabled(exec, second, 0) == good);
-    CHECK(d.cuGraphNodeGetEnabled(exec, second, &enabled) == good);
-    CHECK(enabled == 0);
+    CHECK(got(d.cuGraphNodeGetEnabled(exec, second, &enabled), enabled) == 0);
     run(exec);
     CHECK(memory.at(0) == 1);
     CHECK(order.ran().size() == 1);
@@ -320,9 +316,8 @@ TEST_CASE("flags of executable graphs") {
     CHECK(try_instantiate(graph, 1 | 4) == invalid);
     const CUgraphExec exec = instantiate(graph, CUDA_VERSION >= 11070 ? 8 : 0);
 #if CUDA_VERSION >= 12000
-    cuuint64_t flags = 99;
-    CHECK(d.cuGraphExecGetFlags(exec, &flags) == good);
-    CHECK(flags == 0); // measured: the priorities of nodes are not told
+    CHECK(got<cuuint64_t>(&Driver::cuGraphExecGetFlags, exec, out) ==
+          0); // measured: the priorities of nodes are not told
     CHECK(d.cuGraphExecGetFlags(exec, nullptr) == invalid);
 #endif
     destroy(exec);
@@ -380,8 +375,7 @@ TEST_CASE("instantiation by parameters says what is wrong") {
     CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS);
     CHECK(parameters.hErrNode_out == nullptr);
     cuuint64_t flags = 0;
-    CHECK(d.cuGraphExecGetFlags(exec, &flags) == good);
-    CHECK(flags == 0);
+    CHECK(got(d.cuGraphExecGetFlags(exec, &flags), flags) == 0);
     destroy(exec);
 
     REQUIRE(add_edge(graph, b, a) == good);
@@ -435,9 +429,7 @@ TEST_CASE("event nodes order a graph with streams") {
     CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, wait, third) == good);
     CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, record, third) == invalid);
     run(exec, one);
-    float milliseconds = -1;
-    CHECK(d.cuEventElapsedTime(&milliseconds, after, third) == good);
-    CHECK(milliseconds > 0);
+    CHECK(got<float>(&Driver::cuEventElapsedTime, out, after, third) > 0);
     for (const CUevent event : {before, after}) {
         destroy(event);
     }

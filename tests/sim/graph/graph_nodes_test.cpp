@@ -30,16 +30,14 @@ TEST_CASE("parameters of nodes read back as they were set") {
            copy_back.WidthInBytes == 64 && copy_back.Height == 1 && copy_back.Depth == 1));
     const CUDA_MEMCPY3D back = device_copy(memory.address, more.address, 32);
     CHECK(d.cuGraphMemcpyNodeSetParams(copy_node, &back) == good);
-    CHECK(d.cuGraphMemcpyNodeGetParams(copy_node, &copy_back) == good);
-    CHECK(copy_back.WidthInBytes == 32);
+    CHECK(got(d.cuGraphMemcpyNodeGetParams(copy_node, &copy_back), copy_back).WidthInBytes == 32);
     CUDA_MEMCPY3D reserved = copy;
     reserved.reserved0 = &order;
     CHECK(d.cuGraphMemcpyNodeSetParams(copy_node, &reserved) == invalid);
 
     const CUgraphNode host = add_note(graph, order, 1);
     CUDA_HOST_NODE_PARAMS host_back{};
-    CHECK(d.cuGraphHostNodeGetParams(host, &host_back) == good);
-    CHECK(host_back.fn == RunOrder::note);
+    CHECK(got(d.cuGraphHostNodeGetParams(host, &host_back), host_back).fn == RunOrder::note);
     host_back.userData = order.entry(2);
     CHECK(d.cuGraphHostNodeSetParams(host, &host_back) == good);
     CUDA_HOST_NODE_PARAMS none{};
@@ -64,11 +62,9 @@ TEST_CASE("parameters of event nodes") {
     REQUIRE(d.cuGraphAddEventRecordNode(&record, graph, nullptr, 0, event) == good);
     REQUIRE(d.cuGraphAddEventWaitNode(&wait, graph, &record, 1, event) == good);
     CUevent found = nullptr;
-    CHECK(d.cuGraphEventRecordNodeGetEvent(record, &found) == good);
-    CHECK(found == event);
+    CHECK(got(d.cuGraphEventRecordNodeGetEvent(record, &found), found) == event);
     CHECK(d.cuGraphEventWaitNodeSetEvent(wait, another) == good);
-    CHECK(d.cuGraphEventWaitNodeGetEvent(wait, &found) == good);
-    CHECK(found == another);
+    CHECK(got(d.cuGraphEventWaitNodeGetEvent(wait, &found), found) == another);
     CHECK(d.cuGraphEventRecordNodeGetEvent(wait, &found) == invalid);
     CHECK(d.cuGraphEventRecordNodeSetEvent(record, nullptr) == invalid);
     CHECK(type_of(record) == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
@@ -193,7 +189,7 @@ TEST_CASE("kernels of libraries are nodes, too") {
                                 nullptr, 0, nullptr, nullptr, 0) == good);
     CUkernel kernel = nullptr;
     REQUIRE(d.cuLibraryGetKernel(&kernel, library, "k") == good);
-    const CUgraph graph = make_graph();
+    const Graph graph;
     int number = 5;
     void *arguments[] = {&number};
     CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(nullptr, arguments);
@@ -206,10 +202,8 @@ TEST_CASE("kernels of libraries are nodes, too") {
     // Both at once are one too many.
     parameters.func = reinterpret_cast<CUfunction>(kernel);
     CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == invalid);
-    const CUgraphExec exec = instantiate(graph);
+    const Executable exec(graph);
     run(exec);
-    destroy(exec);
-    destroy(graph);
     CHECK(d.cuLibraryUnload(library) == good);
 }
 #endif
@@ -226,10 +220,8 @@ TEST_CASE("parameters of batches of memory operations") {
     operations[1].waitValue.address = memory.address;
     operations[1].waitValue.value = 7;
     operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
-    CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{};
-    parameters.ctx = current();
-    parameters.count = 2;
-    parameters.paramArray = operations;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{
+        .ctx = current(), .count = 2, .paramArray = operations};
     CUgraphNode node = nullptr;
     REQUIRE(d.cuGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &parameters) == good);
     operations[0].writeValue.value = 8; // the node has a copy
@@ -274,17 +266,13 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[2] = {};
     signals[0].params.fence.value = 1;
     signals[1].params.fence.value = 2;
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{};
-    signal.extSemArray = semaphores;
-    signal.paramsArray = signals;
-    signal.numExtSems = 2;
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{
+        .extSemArray = semaphores, .paramsArray = signals, .numExtSems = 2};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
     waits[0].params.fence.value = 1;
     waits[1].params.fence.value = 2;
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{};
-    wait.extSemArray = semaphores;
-    wait.paramsArray = waits;
-    wait.numExtSems = 2;
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{
+        .extSemArray = semaphores, .paramsArray = waits, .numExtSems = 2};
 
     RunOrder order;
     const Graph signalling, waiting;
@@ -306,7 +294,7 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     CHECK(d.cuGraphExternalSemaphoresWaitNodeSetParams(wait_node, &wait_back) == good);
 
     const Stream one(non_blocking), two(non_blocking);
-    const CUgraphExec signaller = instantiate(signalling);
+    const Executable signaller(signalling);
     const Executable waiter(waiting);
     REQUIRE(d.cuGraphLaunch(waiter, one) == good);
     CHECK(d.cuStreamQuery(one) == CUDA_ERROR_NOT_READY);
@@ -330,7 +318,6 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     }
     CHECK(d.cuGraphLaunch(signaller, two) == invalid);
     expect_misuse("whose object was destroyed");
-    destroy(signaller);
 }
 #endif
 
@@ -391,8 +378,6 @@ TEST_CASE("one structure makes nodes of every type") {
     memset_parameters.memset.value = 11;
     CHECK(d.cuGraphNodeSetParams(set, &memset_parameters) == good);
     CHECK(d.cuGraphNodeSetParams(host, &memset_parameters) == invalid);
-    CUDA_MEMSET_NODE_PARAMS back{};
-    CHECK(d.cuGraphMemsetNodeGetParams(set, &back) == good);
-    CHECK(back.value == 11);
+    CHECK(got<CUDA_MEMSET_NODE_PARAMS>(&Driver::cuGraphMemsetNodeGetParams, set, out).value == 11);
 }
 #endif

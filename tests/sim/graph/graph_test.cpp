@@ -72,17 +72,14 @@ TEST_CASE("nodes and edges are listed in the order in which they were added") {
     CHECK(dependencies_of(a).empty());
 
     std::size_t count = 0;
-    CHECK(d.cuGraphGetRootNodes(graph, nullptr, &count) == good);
-    CHECK(count == 2);
+    CHECK(got(d.cuGraphGetRootNodes(graph, nullptr, &count), count) == 2);
     CUgraphNode roots[3] = {garbage<CUgraphNode>(), garbage<CUgraphNode>(), garbage<CUgraphNode>()};
     count = 3; // more room than there are
-    CHECK(d.cuGraphGetRootNodes(graph, roots, &count) == good);
-    CHECK(count == 2);
+    CHECK(got(d.cuGraphGetRootNodes(graph, roots, &count), count) == 2);
     CHECK((roots[0] == a && roots[1] == b && roots[2] == nullptr));
     count = 1; // less
     roots[1] = garbage<CUgraphNode>();
-    CHECK(d.cuGraphGetRootNodes(graph, roots, &count) == good);
-    CHECK(count == 1);
+    CHECK(got(d.cuGraphGetRootNodes(graph, roots, &count), count) == 1);
     CHECK(roots[1] == garbage<CUgraphNode>());
     CHECK(d.cuGraphGetRootNodes(graph, roots, nullptr) == invalid);
     CHECK(d.cuGraphGetNodes(graph, nullptr, nullptr) == invalid);
@@ -209,8 +206,7 @@ TEST_CASE("a clone is a graph of its own") {
     REQUIRE(cloned.size() == 2);
     CHECK(dependencies_of(cloned[1]) == Nodes{cloned[0]});
     CUgraphNode found = nullptr;
-    CHECK(d.cuGraphNodeFindInClone(&found, b, clone) == good);
-    CHECK(found == cloned[1]);
+    CHECK(got(d.cuGraphNodeFindInClone(&found, b, clone), found) == cloned[1]);
     CHECK(d.cuGraphNodeFindInClone(&found, cloned[0], graph) == invalid);
     CHECK(d.cuGraphNodeFindInClone(&found, a, graph) == invalid);
     const CUgraphNode late = add_empty(graph);
@@ -241,8 +237,7 @@ TEST_CASE("a child graph is a copy that its node owns") {
     REQUIRE(d.cuGraphAddChildGraphNode(&node, graph, &first, 1, child) == good);
     add_note(graph, order, 4, {node});
     CUgraph embedded = nullptr;
-    REQUIRE(d.cuGraphChildGraphNodeGetGraph(node, &embedded) == good);
-    CHECK(embedded != child);
+    CHECK(got(d.cuGraphChildGraphNodeGetGraph(node, &embedded), embedded) != child);
     CUgraphNode found = nullptr;
     CHECK(d.cuGraphNodeFindInClone(&found, inner, embedded) == good);
     add_note(embedded, order, 3, {found});
@@ -283,14 +278,12 @@ TEST_CASE("the copy that a graph holds of itself has no node for it") {
     CUgraph inner = nullptr;
     REQUIRE(d.cuGraphChildGraphNodeGetGraph(node, &inner) == good);
     std::size_t count = 1;
-    CHECK(d.cuGraphGetNodes(inner, nullptr, &count) == good);
-    CHECK(count == 0);
+    CHECK(got(d.cuGraphGetNodes(inner, nullptr, &count), count) == 0);
     // All of the outer one into the inner one, which it holds.
     CUgraphNode innermost = nullptr;
     REQUIRE(d.cuGraphAddChildGraphNode(&innermost, inner, nullptr, 0, graph) == good);
     REQUIRE(d.cuGraphChildGraphNodeGetGraph(innermost, &inner) == good);
-    CHECK(d.cuGraphGetNodes(inner, nullptr, &count) == good);
-    CHECK(count == 1);
+    CHECK(got(d.cuGraphGetNodes(inner, nullptr, &count), count) == 1);
 #if CUDA_VERSION >= 12000
     CUgraphExec exec = nullptr;
     CHECK(d.cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) ==
@@ -330,9 +323,8 @@ TEST_CASE("edges between kernels may carry data, which older queries cannot show
                          size_t);
     auto *add = entry<Add>("cuGraphAddDependencies_v2");
     auto *remove = entry<Add>("cuGraphRemoveDependencies_v2");
-    CUgraphEdgeData data{};
-    data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
-    data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+    CUgraphEdgeData data{.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                         .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     CHECK(add(graph, &a, &c, &data, 1) == invalid); // not between kernels
     CUgraphEdgeData odd = data;
     odd.reserved[2] = 1;
@@ -390,9 +382,7 @@ TEST_CASE("a child graph that is moved belongs to its node") {
     REQUIRE(add(graph) == good);
     const CUgraphNode moved = node;
     CHECK(add(graph) == invalid); // a second time
-    CUgraph embedded = nullptr;
-    CHECK(d.cuGraphChildGraphNodeGetGraph(moved, &embedded) == good);
-    CHECK(embedded == child);
+    CHECK(got<CUgraph>(&Driver::cuGraphChildGraphNodeGetGraph, moved, out) == child);
     CHECK(d.cuGraphDestroy(child) == invalid);
     expect_misuse("belongs to a node");
     CHECK(try_instantiate(child) == CUDA_ERROR_NOT_SUPPORTED);

@@ -40,12 +40,8 @@ inline CUgraphNode add_note(CUgraph graph, RunOrder &order, int number, const No
 
 // A memset of words in a row.
 inline CUDA_MEMSET_NODE_PARAMS words(CUdeviceptr address, std::uint32_t value, std::size_t count) {
-    CUDA_MEMSET_NODE_PARAMS parameters{};
-    parameters.dst = address;
-    parameters.value = value;
-    parameters.elementSize = 4;
-    parameters.width = count;
-    parameters.height = 1;
+    CUDA_MEMSET_NODE_PARAMS parameters{
+        .dst = address, .value = value, .elementSize = 4, .width = count, .height = 1};
     return parameters;
 }
 inline CUgraphNode add_memset(CUgraph graph, const CUDA_MEMSET_NODE_PARAMS &parameters,

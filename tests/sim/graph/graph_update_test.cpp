@@ -28,7 +28,7 @@ TEST_CASE("an update takes over all parameters") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     Diamond first(order, 10), second(order, 20);
-    const CUgraphExec exec = instantiate(first.graph);
+    const Executable exec(first.graph);
     const Update done = update(exec, second.graph);
     CHECK(done.status == good);
     CHECK(done.result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
@@ -47,7 +47,6 @@ TEST_CASE("an update takes over all parameters") {
     CHECK(update(exec, first.graph).status == good);
     run(exec);
     CHECK(order.ran().back() == 13);
-    destroy(exec);
     destroy(first.graph);
 }
 
@@ -97,7 +96,7 @@ TEST_CASE("another topology is refused") {
     start();
     RunOrder order;
     Diamond first(order, 10);
-    const CUgraphExec exec = instantiate(first.graph);
+    const Executable exec(first.graph);
     constexpr int topology = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 
     SECTION("one node more") {
@@ -145,7 +144,6 @@ TEST_CASE("another topology is refused") {
         CHECK(update(exec, other.graph).status == good);
         destroy(other.graph);
     }
-    destroy(exec);
     destroy(first.graph);
 }
 

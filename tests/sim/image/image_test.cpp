@@ -175,8 +175,7 @@ TEST_CASE("the text form names what is in it") {
     CHECK(parameters_of(module.function("nothing")).empty());
 #endif
     unsigned int counter = 0;
-    CHECK(d.cuMemcpyDtoH(&counter, module.global("counter"), 4) == good);
-    CHECK(counter == 42);
+    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 42);
     unsigned char table[64] = {};
     CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
     CHECK(table[0] == 1);
@@ -283,16 +282,14 @@ $L__BB0_2:
     CHECK(parameters_of(module.function("other")).empty());
 #endif
     unsigned int counter = 0;
-    CHECK(d.cuMemcpyDtoH(&counter, module.global("counter"), 4) == good);
-    CHECK(counter == 42);
+    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 42);
     unsigned char table[64] = {};
     CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
     CHECK((table[0] == 1 && table[1] == 2 && table[2] == 255 && table[3] == 0));
     float values[2] = {};
     std::size_t size = 0;
     CUdeviceptr address = 0;
-    CHECK(d.cuModuleGetGlobal(&address, &size, module, "values") == good);
-    CHECK(size == sizeof values);
+    CHECK(got(d.cuModuleGetGlobal(&address, &size, module, "values"), size) == sizeof values);
     CHECK(d.cuMemcpyDtoH(values, address, size) == good);
     CHECK((values[0] == 1.0F && values[1] == 2.0F));
     CUfunction none = nullptr;
@@ -376,8 +373,7 @@ TEST_CASE("a cubin offers its symbols") {
     CHECK(parameters_of(run) == std::vector<Parameter>{{0, 8}, {8, 4}});
 #endif
     unsigned int counter = 0;
-    CHECK(d.cuMemcpyDtoH(&counter, module.global("counter"), 4) == good);
-    CHECK(counter == 5);
+    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 5);
     CHECK(load_status(Cubin(80).bytes().data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
@@ -411,9 +407,7 @@ TEST_CASE("of a fatbin the best image is taken") {
     // What nvcc passes: a structure that points at the fatbin.
     FatBinary wrapper;
     wrapper.data = both.data();
-    CUmodule module = nullptr;
-    CHECK(d.cuModuleLoadFatBinary(&module, &wrapper) == good);
-    CHECK(d.cuModuleUnload(module) == good);
+    CHECK(d.cuModuleUnload(got<CUmodule>(&Driver::cuModuleLoadFatBinary, out, &wrapper)) == good);
     wrapper.data = nullptr;
     CHECK(load_status(&wrapper) == CUDA_ERROR_INVALID_IMAGE);
 }

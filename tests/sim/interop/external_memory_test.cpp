@@ -39,10 +39,7 @@ int memory_fd(std::size_t size) {
 
 CUresult map(CUdeviceptr &address, CUexternalMemory memory, unsigned long long offset,
              unsigned long long size, unsigned int flags = 0) {
-    CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{};
-    description.offset = offset;
-    description.size = size;
-    description.flags = flags;
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{.offset = offset, .size = size, .flags = flags};
     return d.cuExternalMemoryGetMappedBuffer(&address, memory, &description);
 }
 
@@ -166,9 +163,8 @@ TEST_CASE("a dedicated resource imports") {
     start();
     auto description = opaque(memory_fd(page), page);
     description.flags = CUDA_EXTERNAL_MEMORY_DEDICATED;
-    CUexternalMemory memory = nullptr;
-    CHECK(d.cuImportExternalMemory(&memory, &description) == good);
-    CHECK(d.cuDestroyExternalMemory(memory) == good);
+    CHECK(d.cuDestroyExternalMemory(
+              got<CUexternalMemory>(&Driver::cuImportExternalMemory, out, &description)) == good);
 }
 
 TEST_CASE("a mapped buffer is the other API's memory") {
@@ -189,20 +185,16 @@ TEST_CASE("a mapped buffer is the other API's memory") {
     CHECK(theirs[page + 1100] == 0);
     theirs[page + 101] = 9;
     unsigned char read = 0;
-    CHECK(d.cuMemcpyDtoH(&read, buffer + 1, 1) == good);
-    CHECK(read == 9);
+    CHECK(got(d.cuMemcpyDtoH(&read, buffer + 1, 1), read) == 9);
     CHECK(d.cuMemcpyDtoH(&read, buffer + 1000, 1) == invalid);
 
-    CUdeviceptr base = 0;
     std::size_t size = 0;
-    CHECK(d.cuMemGetAddressRange(&base, &size, buffer + 10) == good);
-    CHECK(base == buffer);
+    CHECK(got<CUdeviceptr>(&Driver::cuMemGetAddressRange, out, &size, buffer + 10) == buffer);
     CHECK(size == 1000);
 
     // Two buffers over the same bytes.
     const auto whole = mapped(memory, 0, 4 * page);
-    CHECK(d.cuMemcpyDtoH(&read, whole + page + 101, 1) == good);
-    CHECK(read == 9);
+    CHECK(got(d.cuMemcpyDtoH(&read, whole + page + 101, 1), read) == 9);
     CHECK(d.cuMemFree(buffer) == good);
     CHECK(d.cuMemcpyDtoH(&read, whole + page + 101, 1) == good);
     CHECK(d.cuMemFree(whole) == good);
@@ -332,12 +324,9 @@ TEST_CASE("exported physical memory imports as external memory") {
     const auto memory = imported(fd, size);
     CHECK_FALSE(is_open(fd));
     const auto buffer = mapped(memory, 0, size);
-    unsigned char read = 0;
-    CHECK(d.cuMemcpyDtoH(&read, buffer + size - 1, 1) == good);
-    CHECK(read == 0x5a);
+    CHECK(got<unsigned char>(&Driver::cuMemcpyDtoH, out, buffer + size - 1, 1) == 0x5a);
     CHECK(d.cuMemsetD8(buffer, 0x11, 1) == good);
-    CHECK(d.cuMemcpyDtoH(&read, address, 1) == good);
-    CHECK(read == 0x11);
+    CHECK(got<unsigned char>(&Driver::cuMemcpyDtoH, out, address, 1) == 0x11);
     CUdeviceptr beyond = 0;
     CHECK(map(beyond, memory, 0, size + 1) == invalid);
     CHECK(map(beyond, memory, 0, 0) == invalid);
@@ -345,8 +334,7 @@ TEST_CASE("exported physical memory imports as external memory") {
     // The import holds the memory by itself.
     CHECK(d.cuMemUnmap(address, size) == good);
     CHECK(d.cuMemRelease(physical) == good);
-    CHECK(d.cuMemcpyDtoH(&read, buffer + 1, 1) == good);
-    CHECK(read == 0x5a);
+    CHECK(got<unsigned char>(&Driver::cuMemcpyDtoH, out, buffer + 1, 1) == 0x5a);
     CHECK(d.cuDestroyExternalMemory(memory) == good);
     CHECK(d.cuMemFree(buffer) == good);
     CHECK(d.cuMemAddressFree(address, size) == good);
@@ -438,9 +426,7 @@ TEST_CASE("many imports of one memory are independent") {
     }
     REQUIRE(d.cuMemsetD8(buffers.front(), 3, page) == good);
     for (std::size_t i = 0; i < imports.size(); ++i) {
-        unsigned char read = 0;
-        CHECK(d.cuMemcpyDtoH(&read, buffers[i], 1) == good);
-        CHECK(read == 3);
+        CHECK(got<unsigned char>(&Driver::cuMemcpyDtoH, out, buffers[i], 1) == 3);
         CHECK(d.cuMemFree(buffers[i]) == good);
         CHECK(d.cuDestroyExternalMemory(imports[i]) == good);
     }

@@ -128,7 +128,7 @@ TEST_CASE("what is no semaphore cannot be imported as one") {
 TEST_CASE("a descriptor of physical memory serves as a semaphore") {
     start();
     constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    const auto memory = create_memory(default_granularity, on_device(0, as_fd));
+    const PhysicalMemory memory(default_granularity, on_device(0, as_fd));
     int fd = -1;
     REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, as_fd, 0) == good);
     const auto description = described(fd, GENERATE(binary, timeline));
@@ -143,7 +143,6 @@ TEST_CASE("a descriptor of physical memory serves as a semaphore") {
     CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, nullptr) == good);
     CHECK(d.cuCtxSynchronize() == good);
     end(semaphore);
-    release_physical(memory);
 }
 
 TEST_CASE("a semaphore's import checks its arguments before it takes anything") {
@@ -197,8 +196,8 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(3);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto waiting = make_stream(non_blocking);
-    const CUdeviceptr memory = allocate(4);
+    const Stream waiting(non_blocking);
+    const DeviceMemory memory(4);
     REQUIRE(d.cuMemsetD32(memory, 1, 1) == good);
     REQUIRE(d.cuCtxSynchronize() == good);
 
@@ -236,8 +235,6 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
         finish(waiting);
         other.join();
     }
-    CHECK(d.cuMemFree(memory) == good);
-    destroy(waiting);
     end(semaphore);
 }
 
@@ -245,8 +242,8 @@ TEST_CASE("a signal comes after the work before it") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto one = make_stream(non_blocking), two = make_stream(non_blocking);
-    const CUdeviceptr memory = allocate(4);
+    const Stream one(non_blocking), two(non_blocking);
+    const DeviceMemory memory(4);
     unsigned int read = 0;
     for (unsigned int i = 1; i <= 20; ++i) {
         CHECK(d.cuMemsetD32Async(memory, i, 1, one) == good);
@@ -260,9 +257,6 @@ TEST_CASE("a signal comes after the work before it") {
     }
     finish(one);
     CHECK(theirs.value() == 40);
-    CHECK(d.cuMemFree(memory) == good);
-    destroy(one);
-    destroy(two);
     end(semaphore);
 }
 
@@ -270,8 +264,7 @@ TEST_CASE("a binary semaphore lets one wait through per signal") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), binary);
-    const auto one = make_stream(non_blocking), two = make_stream(non_blocking),
-               three = make_stream(non_blocking);
+    const Stream one(non_blocking), two(non_blocking), three(non_blocking);
     CHECK(signal(semaphore, 77, one) == good); // the value means nothing here
     finish(one);
     CHECK(theirs.value() == 1);
@@ -283,9 +276,6 @@ TEST_CASE("a binary semaphore lets one wait through per signal") {
     theirs.set(1);
     finish(three);
     CHECK(theirs.value() == 0);
-    for (const CUstream stream : {one, two, three}) {
-        destroy(stream);
-    }
     end(semaphore);
 }
 
@@ -293,7 +283,7 @@ TEST_CASE("one of two waits for a binary semaphore goes on") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), binary);
-    const auto one = make_stream(non_blocking), two = make_stream(non_blocking);
+    const Stream one(non_blocking), two(non_blocking);
     CHECK(wait(semaphore, 0, one) == good);
     CHECK(wait(semaphore, 0, two) == good);
     theirs.set(1);
@@ -307,8 +297,6 @@ TEST_CASE("one of two waits for a binary semaphore goes on") {
     theirs.set(1);
     finish(one);
     finish(two);
-    destroy(one);
-    destroy(two);
     end(semaphore);
 }
 
@@ -373,7 +361,7 @@ TEST_CASE("a batch may wait for one binary semaphore twice") {
     const auto semaphore = imported(theirs.exported(), binary);
     const CUexternalSemaphore semaphores[] = {semaphore, semaphore};
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
-    const auto stream = make_stream(non_blocking);
+    const Stream stream(non_blocking);
     CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 2, stream) == good);
     // A machine that is busy may take longer than the look at it.
     for (int i = 0; i < 2000 && theirs.value() != 0; ++i) {
@@ -383,7 +371,6 @@ TEST_CASE("a batch may wait for one binary semaphore twice") {
     CHECK(theirs.value() == 0);
     theirs.set(1);
     finish(stream);
-    destroy(stream);
     end(semaphore);
 }
 
@@ -494,14 +481,12 @@ TEST_CASE("one semaphore imported twice is the same one") {
     Theirs theirs(0);
     const auto one = imported(theirs.exported(), timeline);
     const auto two = imported(theirs.exported(), timeline);
-    const auto waiting = make_stream(non_blocking), signalling = make_stream(non_blocking);
+    const Stream waiting(non_blocking), signalling(non_blocking);
     CHECK(wait(one, std::numeric_limits<std::uint64_t>::max(), waiting) == good);
     check_not_done(waiting);
     CHECK(signal(two, std::numeric_limits<std::uint64_t>::max(), signalling) == good);
     finish(waiting);
     finish(signalling);
-    destroy(waiting);
-    destroy(signalling);
     end(one);
     end(two);
 }
@@ -521,7 +506,7 @@ TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
     start(GENERATE("mode=immediate", "mode=threaded"));
     Theirs theirs(0);
     const auto semaphore = imported(theirs.exported(), timeline);
-    const auto stream = make_stream(non_blocking);
+    const Stream stream(non_blocking);
     const CUdeviceptr memory = allocate(4);
     CHECK(wait(semaphore, 1, stream) == good);
     CHECK(d.cuMemsetD32Async(memory, 1, 1, stream) == good);
@@ -533,7 +518,6 @@ TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
     CHECK(theirs.value() == 1);
     other.join();
     CHECK(d.cuStreamQuery(stream) == good);
-    destroy(stream);
     end(semaphore);
 }
 

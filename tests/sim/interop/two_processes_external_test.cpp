@@ -32,7 +32,7 @@ TEST_CASE("child works on external memory", "[.]") {
 
     // Frame by frame: waits for 2n - 1, adds one to the value there, signals 2n.
     const auto frames = parent.receive<unsigned int>();
-    const auto stream = make_stream(non_blocking);
+    const Stream stream(non_blocking);
     unsigned int *pinned = nullptr;
     REQUIRE(d.cuMemAllocHost(reinterpret_cast<void **>(&pinned), sizeof *pinned) == good);
     for (unsigned int frame = 1; frame <= frames; ++frame) {
@@ -49,7 +49,6 @@ TEST_CASE("child works on external memory", "[.]") {
         // In adversarial mode nothing runs before somebody asks for it.
         REQUIRE(d.cuStreamSynchronize(stream) == good);
     }
-    end(stream);
     CHECK(d.cuMemFreeHost(pinned) == good);
     CHECK(d.cuMemFree(buffer) == good);
     CHECK(d.cuDestroyExternalMemory(memory) == good);

@@ -108,24 +108,20 @@ TEST_CASE("a library is loaded into each context of its own") {
         const LoadedLibrary library;
         const CUkernel kernel = library.kernel("add");
         CUmodule modules[2] = {};
-        CUfunction functions[2] = {}, again = nullptr;
+        CUfunction functions[2] = {};
         CUdeviceptr counters[2] = {}, flags[2] = {};
         for (int i = 0; i < 2; ++i) {
             REQUIRE(d.cuCtxSetCurrent(i == 0 ? first : second) == good);
             CHECK(d.cuLibraryGetModule(&modules[i], library.get()) == good);
             CHECK(d.cuKernelGetFunction(&functions[i], kernel) == good);
-            CHECK(d.cuKernelGetFunction(&again, kernel) == good);
-            CHECK(again == functions[i]);
-            CUmodule its = nullptr;
-            CHECK(d.cuFuncGetModule(&its, functions[i]) == good);
-            CHECK(its == modules[i]);
-            CHECK(d.cuModuleGetFunction(&again, modules[i], "add") == good);
-            CHECK(again == functions[i]);
-            std::size_t size = 0;
-            CHECK(d.cuLibraryGetGlobal(&counters[i], &size, library.get(), "counter") == good);
-            CHECK(size == 4);
-            CHECK(d.cuLibraryGetManaged(&flags[i], &size, library.get(), "flags") == good);
-            CHECK(size == 16);
+            CHECK(got<CUfunction>(&Driver::cuKernelGetFunction, out, kernel) == functions[i]);
+            CHECK(got<CUmodule>(&Driver::cuFuncGetModule, out, functions[i]) == modules[i]);
+            CHECK(got<CUfunction>(&Driver::cuModuleGetFunction, out, modules[i], "add") ==
+                  functions[i]);
+            CHECK(got<std::size_t>(&Driver::cuLibraryGetGlobal, &counters[i], out, library.get(),
+                                   "counter") == 4);
+            CHECK(got<std::size_t>(&Driver::cuLibraryGetManaged, &flags[i], out, library.get(),
+                                   "flags") == 16);
         }
         CHECK(modules[0] != modules[1]);
         CHECK(functions[0] != functions[1]);
@@ -149,8 +145,7 @@ TEST_CASE("a library's variables are found by name") {
     CUdeviceptr address = 0;
     std::size_t size = 0;
     CHECK(d.cuLibraryGetGlobal(&address, nullptr, library.get(), "buffer") == good);
-    CHECK(d.cuLibraryGetGlobal(nullptr, &size, library.get(), "buffer") == good);
-    CHECK(size == 4096);
+    CHECK(got(d.cuLibraryGetGlobal(nullptr, &size, library.get(), "buffer"), size) == 4096);
     CHECK(d.cuLibraryGetGlobal(nullptr, nullptr, library.get(), "buffer") == invalid);
     CHECK(d.cuLibraryGetGlobal(&address, &size, library.get(), "missing") == CUDA_ERROR_NOT_FOUND);
     CHECK(d.cuLibraryGetManaged(&address, &size, library.get(), "buffer") == CUDA_ERROR_NOT_FOUND);
@@ -184,9 +179,7 @@ TEST_CASE("a kernel is launched as a function, in the stream's context") {
         CHECK(d.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) == good);
         CHECK(runs == 2);
         // What takes a function takes a kernel, in the current context.
-        int value = 0;
-        CHECK(d.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel) == good);
-        CHECK(value == 32);
+        CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel) == 32);
     }
     CHECK(d.cuStreamDestroy(stream) == good);
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
@@ -198,13 +191,10 @@ TEST_CASE("attributes of a kernel are those of a device") {
     const CUkernel kernel = library.kernel("mixed");
     constexpr auto dynamic = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     int value = 0;
-    CHECK(d.cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 0) == good);
-    CHECK(value == 40);
+    CHECK(got(d.cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 0), value) == 40);
     CHECK(d.cuKernelSetAttribute(dynamic, 64 << 10, kernel, 1) == good);
-    CHECK(d.cuKernelGetAttribute(&value, dynamic, kernel, 1) == good);
-    CHECK(value == 64 << 10);
-    CHECK(d.cuKernelGetAttribute(&value, dynamic, kernel, 0) == good);
-    CHECK(value == (48 << 10) - 1024);
+    CHECK(got(d.cuKernelGetAttribute(&value, dynamic, kernel, 1), value) == 64 << 10);
+    CHECK(got(d.cuKernelGetAttribute(&value, dynamic, kernel, 0), value) == (48 << 10) - 1024);
     CHECK(d.cuKernelGetAttribute(&value, dynamic, kernel, 2) == CUDA_ERROR_INVALID_DEVICE);
     CHECK(d.cuKernelSetAttribute(dynamic, 0, kernel, -1) == CUDA_ERROR_INVALID_DEVICE);
     CHECK(d.cuKernelSetAttribute(dynamic, 1 << 30, kernel, 0) == invalid);
@@ -214,14 +204,11 @@ TEST_CASE("attributes of a kernel are those of a device") {
     CUfunction function = nullptr;
     REQUIRE(d.cuKernelGetFunction(&function, kernel) == good);
     CHECK(d.cuKernelSetAttribute(dynamic, 1000, kernel, 0) == good);
-    CHECK(d.cuFuncGetAttribute(&value, dynamic, function) == good);
-    CHECK(value == 1000);
+    CHECK(got(d.cuFuncGetAttribute(&value, dynamic, function), value) == 1000);
     CHECK(d.cuFuncSetAttribute(function, dynamic, 2000) == good);
     CHECK(d.cuKernelSetAttribute(dynamic, 3000, kernel, 0) == good);
-    CHECK(d.cuFuncGetAttribute(&value, dynamic, function) == good);
-    CHECK(value == 2000);
-    CHECK(d.cuKernelGetAttribute(&value, dynamic, kernel, 0) == good);
-    CHECK(value == 3000);
+    CHECK(got(d.cuFuncGetAttribute(&value, dynamic, function), value) == 2000);
+    CHECK(got(d.cuKernelGetAttribute(&value, dynamic, kernel, 0), value) == 3000);
 }
 
 TEST_CASE("machine code for another device is refused where it is loaded") {
@@ -254,16 +241,13 @@ TEST_CASE("a kernel goes with its library") {
 TEST_CASE("kernels are counted, listed and named") {
     start();
     const LoadedLibrary library;
-    unsigned int count = 0;
-    CHECK(d.cuLibraryGetKernelCount(&count, library.get()) == good);
-    REQUIRE(count == 3);
+    REQUIRE(got<unsigned int>(&Driver::cuLibraryGetKernelCount, out, library.get()) == 3);
     CUkernel two[2] = {};
     CHECK(d.cuLibraryEnumerateKernels(two, 2, library.get()) == good);
     CHECK(two[0] == library.kernel("add"));
     CHECK(d.cuLibraryEnumerateKernels(nullptr, 2, library.get()) == invalid);
     const char *name = nullptr;
-    CHECK(d.cuKernelGetName(&name, two[1]) == good);
-    CHECK(std::string(name) == "nothing");
+    CHECK(std::string(got(d.cuKernelGetName(&name, two[1]), name)) == "nothing");
     CHECK(d.cuKernelGetName(&name, nullptr) == invalid);
     std::size_t offset = 7, size = 7;
     CHECK(d.cuKernelGetParamInfo(two[0], 3, &offset, &size) == good);
@@ -271,9 +255,7 @@ TEST_CASE("kernels are counted, listed and named") {
     CHECK(d.cuKernelGetParamInfo(two[0], 4, &offset, &size) == invalid);
     CHECK((offset == 24 && size == 4));
 #if CUDA_VERSION >= 12050
-    CUlibrary its = nullptr;
-    CHECK(d.cuKernelGetLibrary(&its, two[0]) == good);
-    CHECK(its == library.get());
+    CHECK(got<CUlibrary>(&Driver::cuKernelGetLibrary, out, two[0]) == library.get());
 #endif
 }
 #endif

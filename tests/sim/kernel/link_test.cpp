@@ -44,25 +44,18 @@ TEST_CASE("inputs are linked into one image") {
         CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == good);
         CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
         void *image = nullptr, *again = nullptr;
-        std::size_t size = 0;
-        CHECK(d.cuLinkComplete(link.get(), &image, &size) == good);
-        CHECK(size > 1);
-        CHECK(d.cuLinkComplete(link.get(), &again, nullptr) == good);
-        CHECK(again == image);
+        CHECK(got<std::size_t>(&Driver::cuLinkComplete, link.get(), &image, out) > 1);
+        CHECK(got(d.cuLinkComplete(link.get(), &again, nullptr), again) == image);
         CHECK(link.add(CU_JIT_INPUT_PTX, second) == invalid);
         REQUIRE(d.cuModuleLoadData(&module, image) == good);
     }
     CUfunction one = nullptr, two = nullptr;
     CHECK(d.cuModuleGetFunction(&one, module, "one") == good);
     CHECK(d.cuModuleGetFunction(&two, module, "two") == good);
-    int registers = 0;
-    CHECK(d.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, one) == good);
-    CHECK(registers == 20);
+    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, one) == 20);
     CUdeviceptr counter = 0;
-    int value = 0;
     CHECK(d.cuModuleGetGlobal(&counter, nullptr, module, "counter") == good);
-    CHECK(d.cuMemcpyDtoH(&value, counter, 4) == good);
-    CHECK(value == 5);
+    CHECK(got<int>(&Driver::cuMemcpyDtoH, out, counter, 4) == 5);
     CUtexref texture = nullptr;
     CHECK(d.cuModuleGetTexRef(&texture, module, "image") == good);
     CHECK(d.cuModuleUnload(module) == good);
@@ -100,8 +93,7 @@ TEST_CASE("a name that is defined twice is refused, and told in the log") {
     // What was refused is not in it.
     CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
     void *image = nullptr;
-    CHECK(d.cuLinkComplete(link.get(), &image, nullptr) == good);
-    CHECK(load_status(image) == good);
+    CHECK(load_status(got(d.cuLinkComplete(link.get(), &image, nullptr), image)) == good);
 }
 
 TEST_CASE("names that are not visible to other inputs may be the same") {
@@ -136,8 +128,7 @@ TEST_CASE("names that are not visible to other inputs may be the same") {
     CHECK(value("weak") == 1);
 #if CUDA_VERSION >= 12040
     std::size_t offset = 0, size = 0;
-    CHECK(d.cuFuncGetParamInfo(module.function("k"), 0, &offset, &size) == good);
-    CHECK(size == 8);
+    CHECK(got(d.cuFuncGetParamInfo(module.function("k"), 0, &offset, &size), size) == 8);
 #endif
 }
 
@@ -245,9 +236,7 @@ TEST_CASE("an input is read from a file") {
         REQUIRE(d.cuModuleLoadData(&module, image) == good);
     }
     CUfunction two = nullptr;
-    int registers = 0;
     REQUIRE(d.cuModuleGetFunction(&two, module, "two") == good);
-    CHECK(d.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, two) == good);
-    CHECK(registers == 18);
+    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, two) == 18);
     CHECK(d.cuModuleUnload(module) == good);
 }

@@ -55,8 +55,7 @@ TEST_CASE("a module is loaded from a file") {
     const File valid(vector_image), bad("garbage"), empty(""),
         cut(std::string("\x7f"
                         "ELF\x02\x01\x01"));
-    CHECK(d.cuModuleLoad(&module, valid.path().c_str()) == good);
-    CHECK(d.cuModuleUnload(module) == good);
+    CHECK(d.cuModuleUnload(got(d.cuModuleLoad(&module, valid.path().c_str()), module)) == good);
     CHECK(d.cuModuleLoad(&module, bad.path().c_str()) == CUDA_ERROR_INVALID_IMAGE);
     CHECK(d.cuModuleLoad(&module, empty.path().c_str()) == CUDA_ERROR_INVALID_IMAGE);
     CHECK(d.cuModuleLoad(&module, cut.path().c_str()) == CUDA_ERROR_INVALID_IMAGE);
@@ -98,14 +97,12 @@ TEST_CASE("global variables are device memory of their size") {
     const LoadedModule module;
     CUdeviceptr buffer = 0;
     std::size_t size = 0;
-    CHECK(d.cuModuleGetGlobal(&buffer, &size, module, "buffer") == good);
-    CHECK(size == 4096);
+    CHECK(got(d.cuModuleGetGlobal(&buffer, &size, module, "buffer"), size) == 4096);
     CHECK(d.cuModuleGetGlobal(&buffer, nullptr, module, "buffer") == good);
     CHECK(d.cuModuleGetGlobal(nullptr, &size, module, "buffer") == good);
     CHECK(d.cuMemsetD8(buffer, 7, size) == good);
     unsigned char byte = 0;
-    CHECK(d.cuMemcpyDtoH(&byte, buffer + 4095, 1) == good);
-    CHECK(byte == 7);
+    CHECK(got(d.cuMemcpyDtoH(&byte, buffer + 4095, 1), byte) == 7);
     CHECK(d.cuMemcpyDtoH(&byte, buffer + 4096, 1) == invalid);
     // Not the client's to free.
     CHECK(d.cuMemFree(buffer) == invalid);
@@ -232,9 +229,7 @@ TEST_CASE("the compiler can be told how many registers to use") {
     CUmodule module = nullptr;
     REQUIRE(d.cuModuleLoadDataEx(&module, vector_image, 1, &option, &value) == good);
     const CUfunction mixed = function_of(module, "mixed");
-    int registers = 0;
-    CHECK(d.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, mixed) == good);
-    CHECK(registers == 24);
+    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, mixed) == 24);
     CHECK(d.cuModuleUnload(module) == good);
 }
 
@@ -272,9 +267,7 @@ TEST_CASE("attributes of a function are told and set") {
           CUDA_ERROR_INVALID_HANDLE);
     CHECK(d.cuFuncSetCacheConfig(mixed, CU_FUNC_CACHE_PREFER_L1) == good);
     CHECK(d.cuFuncSetCacheConfig(mixed, static_cast<CUfunc_cache>(9)) == invalid);
-    CUmodule its = nullptr;
-    CHECK(d.cuFuncGetModule(&its, mixed) == good);
-    CHECK(its == module);
+    CHECK(got<CUmodule>(&Driver::cuFuncGetModule, out, mixed) == module);
 #if CUDA_VERSION >= 12000
     CHECK(set(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2) == good);
     CHECK(get(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) == 2);
@@ -290,29 +283,24 @@ TEST_CASE("attributes of a function are told and set") {
 TEST_CASE("functions tell their name, their parameters and whether they are loaded") {
     start();
     const LoadedModule module;
-    unsigned int count = 0;
-    CHECK(d.cuModuleGetFunctionCount(&count, module) == good);
-    REQUIRE(count == 3);
+    REQUIRE(got<unsigned int>(&Driver::cuModuleGetFunctionCount, out, module) == 3);
     CUfunction all[4] = {nullptr, nullptr, nullptr, nullptr};
     CHECK(d.cuModuleEnumerateFunctions(all, 4, module) == good);
     CHECK(all[3] == nullptr);
     CUfunction none = nullptr;
-    CHECK(d.cuModuleEnumerateFunctions(&none, 0, module) == good);
-    CHECK(none == nullptr);
+    CHECK(got(d.cuModuleEnumerateFunctions(&none, 0, module), none) == nullptr);
     CHECK(d.cuModuleEnumerateFunctions(nullptr, 1, module) == invalid);
     const char *name = nullptr;
-    CHECK(d.cuFuncGetName(&name, all[2]) == good);
-    CHECK(std::string(name) == "mixed");
+    CHECK(std::string(got(d.cuFuncGetName(&name, all[2]), name)) == "mixed");
     CHECK(d.cuFuncGetName(nullptr, all[2]) == invalid);
     CHECK(d.cuFuncGetName(&name, nullptr) == invalid);
-    CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_MAX;
-    CHECK(d.cuFuncIsLoaded(&state, all[0]) == good);
-    CHECK(state == CU_FUNCTION_LOADING_STATE_UNLOADED);
+    CHECK(got<CUfunctionLoadingState>(&Driver::cuFuncIsLoaded, out, all[0]) ==
+          CU_FUNCTION_LOADING_STATE_UNLOADED);
     CHECK(d.cuFuncLoad(all[0]) == good);
-    CHECK(d.cuFuncIsLoaded(&state, all[0]) == good);
-    CHECK(state == CU_FUNCTION_LOADING_STATE_LOADED);
-    CHECK(d.cuFuncIsLoaded(&state, module.function("nothing")) == good);
-    CHECK(state == CU_FUNCTION_LOADING_STATE_LOADED);
+    CHECK(got<CUfunctionLoadingState>(&Driver::cuFuncIsLoaded, out, all[0]) ==
+          CU_FUNCTION_LOADING_STATE_LOADED);
+    CHECK(got<CUfunctionLoadingState>(&Driver::cuFuncIsLoaded, out, module.function("nothing")) ==
+          CU_FUNCTION_LOADING_STATE_LOADED);
     CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
     CHECK(d.cuModuleGetLoadingMode(&mode) == good);
     CHECK(d.cuModuleGetLoadingMode(nullptr) == invalid);

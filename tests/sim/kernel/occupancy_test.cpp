@@ -158,22 +158,17 @@ TEST_CASE("clusters have a largest size, and a number that fits the device") {
     config.blockDimX = 1024;
     config.blockDimY = config.blockDimZ = 1;
     int answer = 0;
-    CHECK(d.cuOccupancyMaxPotentialClusterSize(&answer, free, &config) == good);
-    CHECK(answer == 8);
-    CHECK(d.cuOccupancyMaxPotentialClusterSize(&answer, fixed, &config) == good);
-    CHECK(answer == 4);
+    CHECK(got(d.cuOccupancyMaxPotentialClusterSize(&answer, free, &config), answer) == 8);
+    CHECK(got(d.cuOccupancyMaxPotentialClusterSize(&answer, fixed, &config), answer) == 4);
     CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, &config) == invalid);
-    CHECK(d.cuOccupancyMaxActiveClusters(&answer, fixed, &config) == good);
-    CHECK(answer == 132 * 2 / 4);
+    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, fixed, &config), answer) == 132 * 2 / 4);
     config.attrs = &cluster;
     config.numAttrs = 1;
-    CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, &config) == good);
-    CHECK(answer == 132);
+    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, free, &config), answer) == 132);
     CHECK(d.cuOccupancyMaxActiveClusters(&answer, fixed, &config) == static_cast<CUresult>(912));
     CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, nullptr) == invalid);
     config.blockDimX = 4096;
-    CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, &config) == good);
-    CHECK(answer == 0);
+    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, free, &config), answer) == 0);
     config.blockDimX = 0;
     CHECK(d.cuOccupancyMaxPotentialClusterSize(&answer, free, &config) == invalid);
 }

@@ -22,12 +22,11 @@ class DeviceMemory {
 class Array {
   public:
     explicit Array(unsigned int flags = 0) {
-        CUDA_ARRAY3D_DESCRIPTOR descriptor{};
-        descriptor.Width = 64;
-        descriptor.Height = 32;
-        descriptor.Format = CU_AD_FORMAT_FLOAT;
-        descriptor.NumChannels = 1;
-        descriptor.Flags = flags;
+        CUDA_ARRAY3D_DESCRIPTOR descriptor{.Width = 64,
+                                           .Height = 32,
+                                           .Format = CU_AD_FORMAT_FLOAT,
+                                           .NumChannels = 1,
+                                           .Flags = flags};
         REQUIRE(d.cuArray3DCreate(&array_, &descriptor) == good);
     }
     ~Array() { CHECK(d.cuArrayDestroy(array_) == good); }
@@ -78,8 +77,7 @@ TEST_CASE("a texture object tells what it was made of") {
     texture.flags = CU_TRSF_NORMALIZED_COORDINATES;
     texture.borderColor[3] = 0.5F;
     CUtexObject object = 0;
-    REQUIRE(d.cuTexObjectCreate(&object, &resource, &texture, nullptr) == good);
-    CHECK(object != 0);
+    CHECK(got(d.cuTexObjectCreate(&object, &resource, &texture, nullptr), object) != 0);
     CUDA_RESOURCE_DESC its_resource{};
     CUDA_TEXTURE_DESC its_texture{};
     CUDA_RESOURCE_VIEW_DESC its_view{};
@@ -170,8 +168,7 @@ TEST_CASE("textures and surfaces of arrays") {
         CUtexObject texture = 0;
         const CUDA_TEXTURE_DESC description{};
         REQUIRE(d.cuTexObjectCreate(&texture, &resource, &description, &view) == good);
-        CHECK(d.cuTexObjectGetResourceViewDesc(&its_view, texture) == good);
-        CHECK(its_view.width == 64);
+        CHECK(got(d.cuTexObjectGetResourceViewDesc(&its_view, texture), its_view).width == 64);
         CHECK(d.cuTexObjectDestroy(texture) == good);
         view.width = 128;
         CHECK(texture_status(resource, {}, &view) == invalid);
@@ -181,9 +178,8 @@ TEST_CASE("textures and surfaces of arrays") {
         view.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
         CHECK(texture_status(resource, {}, &view) == good);
         REQUIRE(d.cuSurfObjectCreate(&surface, &resource) == good);
-        CUDA_RESOURCE_DESC its{};
-        CHECK(d.cuSurfObjectGetResourceDesc(&its, surface) == good);
-        CHECK(its.res.array.hArray == static_cast<CUarray>(array));
+        CHECK(got<CUDA_RESOURCE_DESC>(&Driver::cuSurfObjectGetResourceDesc, out, surface)
+                  .res.array.hArray == static_cast<CUarray>(array));
         // A handle of the other kind.
         CHECK(d.cuTexObjectDestroy(surface) == invalid);
         expect_misuse("a texture object was expected");
@@ -216,10 +212,8 @@ TEST_CASE("a texture reference keeps what is set") {
     CUdeviceptr address = 0;
     CHECK(d.cuTexRefGetAddress(&address, texture) == invalid);
     std::size_t offset = 77;
-    CHECK(d.cuTexRefSetAddress(&offset, texture, memory + 16, 64) == good);
-    CHECK(offset == 16);
-    CHECK(d.cuTexRefGetAddress(&address, texture) == good);
-    CHECK(address == memory);
+    CHECK(got(d.cuTexRefSetAddress(&offset, texture, memory + 16, 64), offset) == 16);
+    CHECK(got(d.cuTexRefGetAddress(&address, texture), address) == memory);
     CHECK(d.cuTexRefSetAddress(nullptr, texture, memory + 16, 64) == invalid);
     CHECK(d.cuTexRefSetAddress(&offset, texture, memory, 4097) == invalid);
     CHECK(d.cuTexRefSetFormat(texture, CU_AD_FORMAT_HALF, 4) == good);
@@ -230,17 +224,14 @@ TEST_CASE("a texture reference keeps what is set") {
     CHECK(d.cuTexRefSetFormat(texture, CU_AD_FORMAT_HALF, 3) == invalid);
     CHECK(d.cuTexRefSetAddressMode(texture, 1, CU_TR_ADDRESS_MODE_BORDER) == good);
     CUaddress_mode mode = CU_TR_ADDRESS_MODE_WRAP;
-    CHECK(d.cuTexRefGetAddressMode(&mode, texture, 1) == good);
-    CHECK(mode == CU_TR_ADDRESS_MODE_BORDER);
+    CHECK(got(d.cuTexRefGetAddressMode(&mode, texture, 1), mode) == CU_TR_ADDRESS_MODE_BORDER);
     CHECK(d.cuTexRefGetAddressMode(&mode, texture, 3) == invalid);
     CHECK(d.cuTexRefSetAddressMode(texture, -1, CU_TR_ADDRESS_MODE_WRAP) == invalid);
     CHECK(d.cuTexRefSetFilterMode(texture, CU_TR_FILTER_MODE_LINEAR) == good);
-    CUfilter_mode filter = CU_TR_FILTER_MODE_POINT;
-    CHECK(d.cuTexRefGetFilterMode(&filter, texture) == good);
-    CHECK(filter == CU_TR_FILTER_MODE_LINEAR);
+    CHECK(got<CUfilter_mode>(&Driver::cuTexRefGetFilterMode, out, texture) ==
+          CU_TR_FILTER_MODE_LINEAR);
     CHECK(d.cuTexRefSetFilterMode(texture, static_cast<CUfilter_mode>(5)) == good);
-    CHECK(d.cuTexRefGetFilterMode(&filter, texture) == good);
-    CHECK(static_cast<int>(filter) == 5);
+    CHECK(static_cast<int>(got<CUfilter_mode>(&Driver::cuTexRefGetFilterMode, out, texture)) == 5);
     float low = 0, high = 0;
     CHECK(d.cuTexRefSetMipmapLevelClamp(texture, 1.0F, 2.0F) == good);
     CHECK(d.cuTexRefGetMipmapLevelClamp(&low, &high, texture) == good);
@@ -251,15 +242,13 @@ TEST_CASE("a texture reference keeps what is set") {
     CHECK(std::memcmp(border, told, sizeof told) == 0);
     unsigned int flags = 0;
     CHECK(d.cuTexRefSetFlags(texture, CU_TRSF_READ_AS_INTEGER) == good);
-    CHECK(d.cuTexRefGetFlags(&flags, texture) == good);
-    CHECK(flags == CU_TRSF_READ_AS_INTEGER);
+    CHECK(got(d.cuTexRefGetFlags(&flags, texture), flags) == CU_TRSF_READ_AS_INTEGER);
     CHECK(d.cuTexRefSetFlags(texture, ~0U) == invalid);
     // A module's own goes with the module.
     CHECK(d.cuTexRefDestroy(texture) == invalid);
     CHECK(d.cuTexRefGetFlags(&flags, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CUtexref own = nullptr;
-    CHECK(d.cuTexRefCreate(&own) == good);
-    CHECK(d.cuTexRefDestroy(own) == good);
+    CHECK(d.cuTexRefDestroy(got(d.cuTexRefCreate(&own), own)) == good);
     CHECK(d.cuTexRefDestroy(own) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed texture reference");
 }
@@ -275,13 +264,11 @@ TEST_CASE("references are bound to arrays") {
     CUarray bound = nullptr;
     CHECK(d.cuTexRefGetArray(&bound, texture) == invalid);
     CHECK(d.cuTexRefSetArray(texture, array, CU_TRSA_OVERRIDE_FORMAT) == good);
-    CHECK(d.cuTexRefGetArray(&bound, texture) == good);
-    CHECK(bound == static_cast<CUarray>(array));
+    CHECK(got(d.cuTexRefGetArray(&bound, texture), bound) == static_cast<CUarray>(array));
     CHECK(d.cuTexRefSetArray(texture, array, 0) == good);
     CHECK(d.cuTexRefSetArray(texture, array, 2) == invalid);
     CHECK(d.cuTexRefSetArray(texture, nullptr, CU_TRSA_OVERRIDE_FORMAT) ==
           CUDA_ERROR_INVALID_HANDLE);
     CHECK(d.cuSurfRefSetArray(surface, array, 0) == good);
-    CHECK(d.cuSurfRefGetArray(&bound, surface) == good);
-    CHECK(bound == static_cast<CUarray>(array));
+    CHECK(got(d.cuSurfRefGetArray(&bound, surface), bound) == static_cast<CUarray>(array));
 }

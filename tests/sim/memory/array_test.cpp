@@ -12,13 +12,12 @@ constexpr auto no_handle = CUDA_ERROR_INVALID_HANDLE;
 CUDA_ARRAY3D_DESCRIPTOR describe(std::size_t width, std::size_t height, std::size_t depth,
                                  int format = CU_AD_FORMAT_UNSIGNED_INT8, unsigned int channels = 1,
                                  unsigned int flags = 0) {
-    CUDA_ARRAY3D_DESCRIPTOR description{};
-    description.Width = width;
-    description.Height = height;
-    description.Depth = depth;
-    description.Format = static_cast<CUarray_format>(format);
-    description.NumChannels = channels;
-    description.Flags = flags;
+    CUDA_ARRAY3D_DESCRIPTOR description{.Width = width,
+                                        .Height = height,
+                                        .Depth = depth,
+                                        .Format = static_cast<CUarray_format>(format),
+                                        .NumChannels = channels,
+                                        .Flags = flags};
     return description;
 }
 
@@ -118,13 +117,11 @@ TEST_CASE("descriptions of arrays") {
     CUDA_ARRAY_DESCRIPTOR narrow{};
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     const WithoutContext none; // needs none
-    CHECK(d.cuArrayGetDescriptor(&narrow, array) == good);
-    CHECK(narrow.Width == 64);
+    CHECK(got(d.cuArrayGetDescriptor(&narrow, array), narrow).Width == 64);
     CHECK(narrow.Height == 32);
     CHECK(narrow.Format == CU_AD_FORMAT_FLOAT);
     CHECK(narrow.NumChannels == 4);
-    CHECK(d.cuArray3DGetDescriptor(&wide, array) == good);
-    CHECK(wide.Width == 64);
+    CHECK(got(d.cuArray3DGetDescriptor(&wide, array), wide).Width == 64);
     CHECK(wide.Depth == 0);
     CHECK(wide.Flags == 0);
     CHECK(d.cuArrayGetDescriptor(nullptr, array) == invalid);
@@ -203,14 +200,13 @@ TEST_CASE("blocks of an array") {
     const CUarray plane = create(describe(64, 32, 0, f32, 4)),
                   line = create(describe(64, 0, 0, f32, 4));
     const Bytes bytes(64 * KiB);
-    CUDA_MEMCPY2D base{};
-    base.srcMemoryType = CU_MEMORYTYPE_HOST;
-    base.srcHost = bytes.data();
-    base.srcPitch = 2048;
-    base.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    base.dstArray = plane;
-    base.WidthInBytes = 1024;
-    base.Height = 32;
+    CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .srcHost = bytes.data(),
+                       .srcPitch = 2048,
+                       .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                       .dstArray = plane,
+                       .WidthInBytes = 1024,
+                       .Height = 32};
     const auto with = [&](auto change) {
         CUDA_MEMCPY2D copy = base;
         change(copy);
@@ -305,16 +301,14 @@ TEST_CASE("mipmapped arrays") {
     CHECK(d.cuMipmappedArrayCreate(&whole, nullptr, 1) == invalid);
     CHECK(d.cuMipmappedArrayDestroy(nullptr) == no_handle);
     REQUIRE(d.cuMipmappedArrayCreate(&whole, &description, 3) == good);
-    CUarray level = nullptr, same = nullptr;
+    CUarray level = nullptr;
     CHECK(d.cuMipmappedArrayGetLevel(nullptr, whole, 0) == invalid);
     CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 3) == invalid);
     for (const unsigned int number : {0U, 1U, 2U}) {
         REQUIRE(d.cuMipmappedArrayGetLevel(&level, whole, number) == good);
-        REQUIRE(d.cuMipmappedArrayGetLevel(&same, whole, number) == good);
-        CHECK(level == same);
+        CHECK(level == got<CUarray>(&Driver::cuMipmappedArrayGetLevel, out, whole, number));
         CUDA_ARRAY3D_DESCRIPTOR part{};
-        CHECK(d.cuArray3DGetDescriptor(&part, level) == good);
-        CHECK(part.Width == std::size_t(64) >> number);
+        CHECK(got(d.cuArray3DGetDescriptor(&part, level), part).Width == std::size_t(64) >> number);
         CHECK(part.Height == std::size_t(32) >> number);
         CHECK(part.Depth == 0);
         const Bytes bytes = pattern(part.Width * 4, number);
@@ -361,15 +355,13 @@ TEST_CASE("arrays without memory") {
     const CUarray sparse = create(describe(1024, 1024, 0, u8, 1, CUDA_ARRAY3D_SPARSE));
     const CUarray plain = create(describe(64, 64, 0));
     CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
-    CHECK(d.cuArrayGetMemoryRequirements(&needs, deferred, 0) == good);
-    CHECK(needs.size == 65536);
+    CHECK(got(d.cuArrayGetMemoryRequirements(&needs, deferred, 0), needs).size == 65536);
     CHECK(needs.alignment == 65536);
     CHECK(d.cuArrayGetMemoryRequirements(&needs, plain, 0) == invalid);
     CHECK(d.cuArrayGetMemoryRequirements(&needs, plain, 77) == invalid);
     CHECK(d.cuArrayGetMemoryRequirements(nullptr, deferred, 0) == invalid);
     CUDA_ARRAY_SPARSE_PROPERTIES tiles{};
-    CHECK(d.cuArrayGetSparseProperties(&tiles, sparse) == good);
-    CHECK(tiles.tileExtent.width == 256);
+    CHECK(got(d.cuArrayGetSparseProperties(&tiles, sparse), tiles).tileExtent.width == 256);
     CHECK(tiles.tileExtent.height == 256);
     CHECK(tiles.tileExtent.depth == 1);
     CHECK(tiles.miptailFirstLevel == 0);

@@ -118,11 +118,9 @@ TEST_CASE("batches that are refused, and those that are not") {
     CHECK(d.cuMemcpyBatchAsync(batch.destinations, batch.sources, batch.sizes, 2, nullptr, nullptr,
                                0, batch.stream) == invalid);
     // A stream that captures goes on capturing.
-    CUgraph graph = nullptr;
     REQUIRE(d.cuStreamBeginCapture(batch.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
     CHECK(batch.run() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    CHECK(d.cuStreamEndCapture(batch.stream, &graph) == good);
-    REQUIRE(d.cuGraphDestroy(graph) == good);
+    REQUIRE(d.cuGraphDestroy(got<CUgraph>(&Driver::cuStreamEndCapture, batch.stream, out)) == good);
     batch.end();
 }
 
@@ -144,7 +142,7 @@ TEST_CASE("when a batch reads its sources") {
 TEST_CASE("batches of blocks") {
     start();
     const DeviceMemory device(1024);
-    const CUstream stream = make_stream(non_blocking);
+    const Stream stream(non_blocking);
     auto *pinned = static_cast<unsigned char *>(allocate_pinned(1024));
     const Bytes bytes = pattern(1024, 5);
     std::memcpy(pinned, bytes.data(), bytes.size());
@@ -181,11 +179,8 @@ TEST_CASE("batches of blocks") {
     CHECK(d.cuMemcpy3DBatchAsync(1, &plain, 1, stream) == invalid);
     CHECK(d.cuMemcpy3DBatchAsync(1, &plain, 0, nullptr) == invalid);
     // Between memory and an array everything counts in elements.
-    CUDA_ARRAY3D_DESCRIPTOR description{};
-    description.Width = 8;
-    description.Height = 4;
-    description.Format = CU_AD_FORMAT_FLOAT;
-    description.NumChannels = 1;
+    CUDA_ARRAY3D_DESCRIPTOR description{
+        .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
     CUarray array = nullptr;
     REQUIRE(d.cuArray3DCreate(&array, &description) == good);
     CUDA_MEMCPY3D_BATCH_OP to_array = plain;
@@ -195,21 +190,19 @@ TEST_CASE("batches of blocks") {
     to_array.extent = {4, 3, 1};
     CHECK(d.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == good);
     Bytes read(16);
-    CUDA_MEMCPY2D row{};
-    row.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    row.srcArray = array;
-    row.srcXInBytes = 8;
-    row.srcY = 3;
-    row.dstMemoryType = CU_MEMORYTYPE_HOST;
-    row.dstHost = read.data();
-    row.WidthInBytes = 16;
-    row.Height = 1;
+    CUDA_MEMCPY2D row{.srcXInBytes = 8,
+                      .srcY = 3,
+                      .srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                      .srcArray = array,
+                      .dstMemoryType = CU_MEMORYTYPE_HOST,
+                      .dstHost = read.data(),
+                      .WidthInBytes = 16,
+                      .Height = 1};
     CHECK(d.cuMemcpy2DAsync(&row, stream) == good);
     CHECK(std::memcmp(read.data(), bytes.data() + 32, 16) == 0);
     to_array.extent = {7, 3, 1};
     CHECK(d.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == invalid);
     REQUIRE(d.cuArrayDestroy(array) == good);
-    destroy(stream);
     release(pinned);
 }
 

@@ -10,14 +10,13 @@ TEST_CASE("a copy of a row against bytes") {
     const DeviceMemory device(64);
     const Bytes a = pattern(64, 4);
     std::memset(view(device, 64), 0xee, 64);
-    CUDA_MEMCPY2D copy{};
-    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-    copy.srcHost = a.data();
-    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.dstDevice = device;
-    copy.dstPitch = 8;
-    copy.WidthInBytes = 4;
-    copy.Height = 3;
+    CUDA_MEMCPY2D copy{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .srcHost = a.data(),
+                       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                       .dstDevice = device,
+                       .dstPitch = 8,
+                       .WidthInBytes = 4,
+                       .Height = 3};
     // A pitch of 0 is that of rows without gaps, from byte 0 on.
     CHECK(d.cuMemcpy2D(&copy) == good);
     for (std::size_t row = 0; row < 3; ++row) {
@@ -37,15 +36,14 @@ TEST_CASE("rows that are refused, and rows that are not") {
     const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     const CUDA_MEMCPY2D base = [&] {
-        CUDA_MEMCPY2D copy{};
-        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-        copy.srcHost = host.data();
-        copy.srcPitch = 64;
-        copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-        copy.dstDevice = device;
-        copy.dstPitch = 64;
-        copy.WidthInBytes = 16;
-        copy.Height = 2;
+        CUDA_MEMCPY2D copy{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = host.data(),
+                           .srcPitch = 64,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = device,
+                           .dstPitch = 64,
+                           .WidthInBytes = 16,
+                           .Height = 2};
         return copy;
     }();
     const auto with = [&](auto change) {
@@ -103,9 +101,7 @@ TEST_CASE("layers that are refused, and layers that are not") {
     const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     const CUDA_MEMCPY3D base = [&] {
-        CUDA_MEMCPY3D copy{};
-        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-        copy.srcHost = host.data();
+        CUDA_MEMCPY3D copy{.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host.data()};
         copy.srcPitch = copy.dstPitch = 64;
         copy.srcHeight = copy.dstHeight = 8;
         copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;

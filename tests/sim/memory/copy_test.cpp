@@ -128,13 +128,12 @@ TEST_CASE("a context for copies") {
         CHECK(d.cuMemcpyHtoDAsync(device, local, 16, stream) == good);
         CHECK(d.cuMemcpyDtoHAsync(local, device, 16, stream) == good);
         CHECK(d.cuMemcpyAsync(device, as_device(local), 16, stream) == good);
-        CUDA_MEMCPY2D copy{};
-        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-        copy.srcHost = local;
-        copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-        copy.dstDevice = device;
-        copy.WidthInBytes = 16;
-        copy.Height = 2;
+        CUDA_MEMCPY2D copy{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = local,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = device,
+                           .WidthInBytes = 16,
+                           .Height = 2};
         CHECK(d.cuMemcpy2D(&copy) == no_context);
         CHECK(d.cuMemcpy2DAsync(&copy, stream) == good);
     }
@@ -286,11 +285,10 @@ TEST_CASE("copies in a graph read pageable memory when they run") {
     REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
     const Bytes later = pattern(size, 2);
     std::copy(later.begin(), later.end(), source.begin());
-    const CUgraphExec runnable = instantiate(graph);
+    const Executable runnable(graph);
     REQUIRE(d.cuGraphLaunch(runnable, stream) == good);
     REQUIRE(d.cuStreamSynchronize(stream) == good);
     CHECK((contents(device, size) == later));
-    REQUIRE(d.cuGraphExecDestroy(runnable) == good);
     REQUIRE(d.cuGraphDestroy(graph) == good);
 }
 

@@ -6,11 +6,9 @@ using namespace sim_test;
 TEST_CASE("pinned allocations as the measured driver makes them") {
     start();
     void *memory = &memory;
-    CHECK(d.cuMemHostAlloc(&memory, 0, 0) == good);
-    CHECK(memory == nullptr);
+    CHECK(got(d.cuMemHostAlloc(&memory, 0, 0), memory) == nullptr);
     memory = &memory;
-    CHECK(d.cuMemAllocHost(&memory, 0) == good);
-    CHECK(memory == nullptr);
+    CHECK(got(d.cuMemAllocHost(&memory, 0), memory) == nullptr);
     CHECK(d.cuMemFreeHost(nullptr) == good);
     CHECK(d.cuMemHostAlloc(&memory, 16, 0x100) == invalid);
     CHECK(d.cuMemHostAlloc(nullptr, 16, 0) == invalid);
@@ -25,11 +23,10 @@ TEST_CASE("pinned memory is the host's, and a device's at the same address") {
     for (const std::size_t size : {std::size_t(1), std::size_t(5000), 3 * MiB}) {
         auto *memory = static_cast<unsigned char *>(allocate_pinned(size));
         std::memset(memory, 7, size);
-        CUdeviceptr device = 0;
-        CHECK(d.cuMemHostGetDevicePointer(&device, memory, 0) == good);
-        CHECK(device == as_device(memory));
-        CHECK(d.cuMemHostGetDevicePointer(&device, memory + size - 1, 0) == good);
-        CHECK(device == as_device(memory) + size - 1);
+        CHECK(got<CUdeviceptr>(&Driver::cuMemHostGetDevicePointer, out, memory, 0) ==
+              as_device(memory));
+        CHECK(got<CUdeviceptr>(&Driver::cuMemHostGetDevicePointer, out, memory + size - 1, 0) ==
+              as_device(memory) + size - 1);
         CHECK(d.cuMemsetD8(as_device(memory), 9, size) == good);
         CHECK(memory[size - 1] == 9);
         CHECK(contents(as_device(memory), size) == Bytes(size, 9));
@@ -45,7 +42,8 @@ TEST_CASE("flags of host memory") {
         REQUIRE(d.cuMemHostGetFlags(&flags, const_cast<void *>(memory)) == good);
         return flags;
     };
-    void *plain = allocate_pinned(100), *all = allocate_pinned(100, 7);
+    void *all = allocate_pinned(100, 7);
+    const PinnedMemory plain(100);
     CHECK(flags_of(plain) == CU_MEMHOSTALLOC_DEVICEMAP);
     CHECK(flags_of(all) == 7);
     CHECK(flags_of(static_cast<char *>(all) + 5) == 7);
@@ -56,7 +54,8 @@ TEST_CASE("flags of host memory") {
     CHECK(d.cuMemHostUnregister(own.data() + 4096) == good);
     REQUIRE(d.cuMemHostRegister(own.data() + 4096, 4096, 8) == good); // READ_ONLY does not show
     CHECK(flags_of(own.data() + 4096) == 2);
-    const CUdeviceptr device = allocate(64), managed = allocate_managed(64);
+    const DeviceMemory device(64);
+    const ManagedMemory managed(64);
     CHECK(d.cuMemHostGetFlags(&flags, &own) == invalid);
     CHECK(d.cuMemHostGetFlags(&flags, as_host(device)) == invalid);
     CHECK(d.cuMemHostGetFlags(&flags, as_host(managed)) == good);
@@ -64,9 +63,6 @@ TEST_CASE("flags of host memory") {
     CHECK(d.cuMemHostGetFlags(nullptr, plain) == invalid);
     CHECK(d.cuMemHostUnregister(own.data()) == good);
     CHECK(d.cuMemHostUnregister(own.data() + 4096) == good);
-    release(device);
-    release(managed);
-    release(plain);
     release(all);
 }
 
@@ -134,7 +130,8 @@ TEST_CASE("registration: exact byte ranges that do not overlap") {
 
 TEST_CASE("only the client's own memory can be registered") {
     start();
-    const CUdeviceptr device = allocate(64), managed = allocate_managed(64);
+    const DeviceMemory device(64);
+    const ManagedMemory managed(64);
     auto *pinned = static_cast<char *>(allocate_pinned(64));
     CHECK(d.cuMemHostRegister(pinned, 16, 0) == invalid);
     CHECK(d.cuMemHostRegister(as_host(managed), 16, 0) == invalid);
@@ -149,8 +146,6 @@ TEST_CASE("only the client's own memory can be registered") {
     expect_misuse("cuMemHostUnregister of device memory");
     CHECK(d.cuMemHostUnregister(as_host(managed)) == invalid);
     expect_misuse("cuMemHostUnregister of managed memory");
-    release(device);
-    release(managed);
     release(pinned);
 }
 

@@ -273,12 +273,12 @@ TEST_CASE("what a stream that captures does not do with managed memory") {
 TEST_CASE("batches of prefetches and discards") {
     start();
     CUdeviceptr addresses[2] = {allocate_managed(MiB), allocate_managed(MiB)};
-    const CUdeviceptr device = allocate(4096);
+    const DeviceMemory device(4096);
     std::size_t sizes[2] = {4096, MiB}, indices[2] = {0, 1};
     CUmemLocation places[2] = {};
     places[0].type = CU_MEM_LOCATION_TYPE_DEVICE;
     places[1].type = CU_MEM_LOCATION_TYPE_HOST;
-    const CUstream stream = make_stream(non_blocking);
+    const Stream stream(non_blocking);
     const auto fetch = [&](std::size_t count, std::size_t location_count, unsigned long long flags,
                            CUstream where) {
         return d.cuMemPrefetchBatchAsync(addresses, sizes, count, places, indices, location_count,
@@ -310,8 +310,6 @@ TEST_CASE("batches of prefetches and discards") {
     CUdeviceptr wrong[1] = {device};
     CHECK(d.cuMemPrefetchBatchAsync(wrong, sizes, 1, places, indices, 1, 0, stream) == invalid);
     CHECK(d.cuMemDiscardBatchAsync(wrong, sizes, 1, 0, stream) == invalid);
-    destroy(stream);
-    release(device);
     release(addresses[0]);
     release(addresses[1]);
 }

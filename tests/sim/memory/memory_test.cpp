@@ -48,8 +48,7 @@ TEST_CASE("only device memory is freed by cuMemFree") {
     expect_misuse("cuMemFree of pinned host memory");
     CHECK(d.cuMemFree(as_device(own.data())) == invalid);
     expect_misuse("cuMemFree of registered host memory");
-    const CUdeviceptr managed = allocate_managed(64);
-    CHECK(d.cuMemFree(managed) == good);
+    const ManagedMemory managed(64);
     REQUIRE(d.cuMemHostUnregister(own.data()) == good);
 }
 
@@ -100,15 +99,13 @@ TEST_CASE("address ranges") {
     CUdeviceptr base = 0;
     std::size_t size = 0;
     for (const CUdeviceptr inside : {address + 0, address + 1, address + 999}) {
-        CHECK(d.cuMemGetAddressRange(&base, &size, inside) == good);
-        CHECK(base == address);
+        CHECK(got(d.cuMemGetAddressRange(&base, &size, inside), base) == address);
         CHECK(size == 1000);
     }
     CHECK(d.cuMemGetAddressRange(nullptr, &size, address) == good);
     CHECK(d.cuMemGetAddressRange(&base, nullptr, address) == good);
     CHECK(d.cuMemGetAddressRange(nullptr, nullptr, address) == good);
-    CHECK(d.cuMemGetAddressRange(&base, &size, as_device(pinned) + 99) == good);
-    CHECK(size == 100);
+    CHECK(got(d.cuMemGetAddressRange(&base, &size, as_device(pinned) + 99), size) == 100);
     CHECK(d.cuMemGetAddressRange(&base, &size, address + 1000) == CUDA_ERROR_NOT_FOUND);
     CHECK(d.cuMemGetAddressRange(&base, &size, as_device(&base)) == CUDA_ERROR_NOT_FOUND);
     CHECK(d.cuMemGetAddressRange(&base, &size, 0) == CUDA_ERROR_NOT_FOUND);
@@ -125,11 +122,9 @@ TEST_CASE("pitched allocations") {
                                                      {512, 512}, {513, 1024}, {4096, 4096}};
     for (const auto &[width, expected] : pitches) {
         for (const unsigned int element : {4U, 8U, 16U}) {
-            REQUIRE(d.cuMemAllocPitch(&address, &pitch, width, 3, element) == good);
-            CHECK(pitch == expected);
+            CHECK(got(d.cuMemAllocPitch(&address, &pitch, width, 3, element), pitch) == expected);
             std::size_t size = 0;
-            CHECK(d.cuMemGetAddressRange(nullptr, &size, address) == good);
-            CHECK(size == 3 * pitch);
+            CHECK(got(d.cuMemGetAddressRange(nullptr, &size, address), size) == 3 * pitch);
             release(address);
         }
     }
@@ -143,9 +138,8 @@ TEST_CASE("pitched allocations") {
 
 TEST_CASE("the budget of a device") {
     start("devices=2;memory=64MiB");
-    std::size_t available = 0, total = 0;
-    REQUIRE(d.cuMemGetInfo(&available, &total) == good);
-    CHECK(total == 64 * MiB);
+    std::size_t available = 0;
+    CHECK(got<std::size_t>(&Driver::cuMemGetInfo, &available, out) == 64 * MiB);
     CHECK(available == 64 * MiB);
     CHECK(d.cuMemGetInfo(nullptr, nullptr) == good);
     const CUdeviceptr most = allocate(60 * MiB);
@@ -296,9 +290,7 @@ TEST_CASE("capture forbids what the real driver lists as unsafe") {
         REQUIRE(d.cuStreamBeginCapture(stream, mode) == good);
         const bool works = allowed || !unsafe;
         CHECK(call() == (works ? good : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
-        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-        CHECK(d.cuStreamIsCapturing(stream, &status) == good);
-        CHECK(status ==
+        CHECK(got<CUstreamCaptureStatus>(&Driver::cuStreamIsCapturing, stream, out) ==
               (works ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED));
         CHECK(d.cuStreamEndCapture(stream, &graph) ==
               (works ? good : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));

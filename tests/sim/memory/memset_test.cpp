@@ -50,8 +50,9 @@ TEST_CASE("memsets in several rows") {
 TEST_CASE("memsets that are refused, and those that are not") {
     start();
     constexpr std::size_t size = MiB, huge = ~std::size_t(0);
-    const CUdeviceptr device = allocate(size), managed = allocate_managed(64);
-    void *pinned = allocate_pinned(64);
+    const CUdeviceptr device = allocate(size);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
     std::vector<char> own(64), other(64);
     REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
     const Stream stream(non_blocking);
@@ -105,8 +106,6 @@ TEST_CASE("memsets that are refused, and those that are not") {
     release(device);
     CHECK(d.cuMemsetD8(device, 1, 16) == invalid);
     expect_misuse("use of memory that was freed");
-    release(managed);
-    release(pinned);
     REQUIRE(d.cuMemHostUnregister(own.data()) == good);
 }
 

@@ -14,9 +14,7 @@ constexpr std::size_t G = default_granularity;
 constexpr const char *two_devices = "devices=2;attribute.132=1";
 
 CUmulticastObjectProp of_team(unsigned int devices, std::size_t size = 2 * G) {
-    CUmulticastObjectProp properties{};
-    properties.numDevices = devices;
-    properties.size = size;
+    CUmulticastObjectProp properties{.numDevices = devices, .size = size};
     return properties;
 }
 
@@ -128,9 +126,8 @@ TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") 
 TEST_CASE("memory of a device outside the team is refused") {
     start("devices=3;attribute.132=1");
     const auto object = complete_team();
-    const auto memory = create_memory(G, on_device(2));
+    const PhysicalMemory memory(G, on_device(2));
     CHECK(d.cuMulticastBindMem(object, 0, memory, 0, G, 0) == CUDA_ERROR_INVALID_DEVICE);
-    release_physical(memory);
     release_physical(object);
 }
 
@@ -166,14 +163,13 @@ TEST_CASE("a team that is not complete cannot be used yet") {
     start(two_devices);
     const auto object = create_multicast(of_team(2));
     CHECK(d.cuMulticastAddDevice(object, 0) == good);
-    const auto memory = create_memory(2 * G, on_device());
+    const PhysicalMemory memory(2 * G, on_device());
     CHECK(d.cuMulticastBindMem(object, 0, memory, 0, G, 0) == CUDA_ERROR_ILLEGAL_STATE);
     expect_misuse("only 1 of 2 devices were added");
     const auto address = reserve(2 * G);
     CHECK(d.cuMemMap(address, 2 * G, 0, object, 0) == CUDA_ERROR_ILLEGAL_STATE);
     expect_misuse("only 1 of 2 devices were added");
     free_reserved(address, 2 * G);
-    release_physical(memory);
     release_physical(object);
 }
 
@@ -212,12 +208,10 @@ TEST_CASE("a team is joined through a descriptor") {
     CHECK(d.cuMulticastAddDevice(imported, 0) == invalid);
     CHECK(d.cuMulticastAddDevice(imported, 1) == good);
     // Only memory that can be exported itself.
-    const auto closed = create_memory(2 * G, on_device());
-    const auto open = create_memory(2 * G, on_device(0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    const PhysicalMemory closed(2 * G, on_device());
+    const PhysicalMemory open(2 * G, on_device(0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     CHECK(d.cuMulticastBindMem(imported, 0, closed, 0, G, 0) == invalid);
     CHECK(d.cuMulticastBindMem(imported, 0, open, 0, G, 0) == good);
-    release_physical(closed);
-    release_physical(open);
     release_physical(imported);
     release_physical(object);
 }

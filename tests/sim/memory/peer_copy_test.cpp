@@ -57,12 +57,11 @@ CUDA_MEMCPY3D_PEER whole(const Place &to, const Place &from) {
 }
 
 cudaMemcpy3DPeerParms whole_of_runtime(const Place &to, const Place &from) {
-    cudaMemcpy3DPeerParms copy{};
-    copy.dstDevice = to.device;
-    copy.srcDevice = from.device;
-    copy.dstPtr = {as_host(to.memory), 256, 256, size / 256};
-    copy.srcPtr = {as_host(from.memory), 256, 256, size / 256};
-    copy.extent = {256, size / 256, 1};
+    cudaMemcpy3DPeerParms copy{.srcPtr = {as_host(from.memory), 256, 256, size / 256},
+                               .srcDevice = from.device,
+                               .dstPtr = {as_host(to.memory), 256, 256, size / 256},
+                               .dstDevice = to.device,
+                               .extent = {256, size / 256, 1}};
     return copy;
 }
 

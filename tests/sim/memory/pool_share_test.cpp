@@ -52,7 +52,7 @@ CUdeviceptr import_pointer(CUmemoryPool pool, CUmemPoolPtrExportData data) {
 
 TEST_CASE("an exportable pool works like any other") {
     start(GENERATE(from_range(all_modes())));
-    const auto pool = create_pool(pool_properties(0, posix_fd));
+    const Pool pool(pool_properties(0, posix_fd));
     const auto before = free_memory();
     std::vector<CUdeviceptr> all;
     for (std::uint32_t i = 0; i != 40; ++i) {
@@ -68,7 +68,6 @@ TEST_CASE("an exportable pool works like any other") {
     CHECK(free_memory() == before);
     free_async(allocate(pool, 32 * MiB));
     synchronize_stream();
-    destroy(pool);
 }
 
 TEST_CASE("a pool is exported and imported, and its memory seen") {
@@ -108,7 +107,7 @@ TEST_CASE("a pool is exported and imported, and its memory seen") {
 
 TEST_CASE("an imported pool gives nothing of its own") {
     start();
-    const auto pool = create_pool(pool_properties(0, posix_fd));
+    const Pool pool(pool_properties(0, posix_fd));
     const int fd = export_pool(pool);
     const auto imported = import_pool(fd);
     close(fd);
@@ -119,12 +118,11 @@ TEST_CASE("an imported pool gives nothing of its own") {
     CHECK(set_bytes(imported, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 0) == invalid);
     CHECK(d.cuMemPoolExportToShareableHandle(&other, imported, posix_fd, 0) == invalid);
     destroy(imported);
-    destroy(pool);
 }
 
 TEST_CASE("what of pools exports, and how") {
     start();
-    const auto closed = create_pool(), open = create_pool(pool_properties(0, posix_fd));
+    const Pool closed, open(pool_properties(0, posix_fd));
     int fd = -1;
     CHECK(d.cuMemPoolExportToShareableHandle(&fd, closed, posix_fd, 0) == invalid);
     CHECK(d.cuMemPoolExportToShareableHandle(&fd, default_pool(), posix_fd, 0) == invalid);
@@ -153,8 +151,6 @@ TEST_CASE("what of pools exports, and how") {
     synchronize_stream();
     CHECK(d.cuMemPoolExportPointer(&data, exported) == invalid);
     expect_misuse("export of memory that was freed");
-    destroy(closed);
-    destroy(open);
 }
 
 TEST_CASE("descriptors of other things are no pools") {
@@ -193,8 +189,7 @@ TEST_CASE("descriptors of other things are no pools") {
 
 TEST_CASE("pointer data that lies is refused") {
     start();
-    const auto pool = create_pool(pool_properties(0, posix_fd)),
-               other = create_pool(pool_properties(0, posix_fd));
+    const Pool pool(pool_properties(0, posix_fd)), other(pool_properties(0, posix_fd));
     const auto address = allocate(pool, 4096);
     const int fd = export_pool(pool), other_fd = export_pool(other);
     const auto imported = import_pool(fd), foreign = import_pool(other_fd);
@@ -229,13 +224,11 @@ TEST_CASE("pointer data that lies is refused") {
     CHECK(d.cuMemPoolImportPointer(&out, imported, &data) == invalid); // freed meanwhile
     destroy(imported);
     destroy(foreign);
-    destroy(pool);
-    destroy(other);
 }
 
 TEST_CASE("the exporter frees last") {
     start();
-    const auto pool = create_pool(pool_properties(0, posix_fd));
+    const Pool pool(pool_properties(0, posix_fd));
     const auto address = allocate(pool, 4096);
     const int fd = export_pool(pool);
     const auto imported = import_pool(fd);
@@ -245,7 +238,6 @@ TEST_CASE("the exporter frees last") {
     expect_misuse("imported 1 times in other processes");
     CHECK(d.cuMemFree(seen) == good);
     destroy(imported);
-    destroy(pool);
 }
 
 TEST_CASE("child: imports a pool", "[.][pool]") {
@@ -269,7 +261,7 @@ TEST_CASE("child: imports a pool", "[.][pool]") {
 
 TEST_CASE("two processes share a pool") {
     start();
-    const auto pool = create_pool(pool_properties(0, posix_fd));
+    const Pool pool(pool_properties(0, posix_fd));
     Child child("child: imports a pool");
     const int fd = export_pool(pool);
     child.channel().send_fd(fd);
@@ -286,6 +278,5 @@ TEST_CASE("two processes share a pool") {
         synchronize_stream();
     }
     CHECK(child.passed());
-    destroy(pool);
 }
 #endif

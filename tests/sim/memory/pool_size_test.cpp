@@ -5,7 +5,7 @@ using namespace sim_test;
 
 TEST_CASE("what is used and what is reserved is counted, with watermarks") {
     start(GENERATE(from_range(all_modes())));
-    const auto pool = create_pool();
+    const Pool pool;
     const auto before = free_memory();
     const auto first = allocate(pool, MiB), second = allocate(pool, 39 * MiB);
     CHECK(used(pool) == 40 * MiB);
@@ -27,13 +27,12 @@ TEST_CASE("what is used and what is reserved is counted, with watermarks") {
     CHECK(used(pool) == 0);
     CHECK(reserved(pool) == 0);
     CHECK(free_memory() == before);
-    destroy(pool);
 }
 
 TEST_CASE("a synchronisation with an event or the context releases memory, too") {
     start();
-    const auto pool = create_pool();
-    const CUevent event = make_event();
+    const Pool pool;
+    const Event event;
     free_async(allocate(pool, MiB));
     CHECK(reserved(pool) != 0);
     REQUIRE(d.cuEventRecord(event, nullptr) == good);
@@ -42,13 +41,11 @@ TEST_CASE("a synchronisation with an event or the context releases memory, too")
     free_async(allocate(pool, MiB));
     REQUIRE(d.cuCtxSynchronize() == good);
     CHECK(reserved(pool) == 0);
-    REQUIRE(d.cuEventDestroy(event) == good);
-    destroy(pool);
 }
 
 TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
     start();
-    const auto pool = create_pool();
+    const Pool pool;
     REQUIRE(set_bytes(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 80 * MiB) == good);
     const auto keep = allocate(pool, MiB);
     free_async(allocate(pool, 100 * MiB));
@@ -64,7 +61,6 @@ TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
     CHECK(d.cuMemPoolTrimTo(nullptr, 0) == invalid);
     free_async(keep);
     synchronize_stream();
-    destroy(pool);
 }
 
 TEST_CASE("what a pool reserves is missing elsewhere") {
@@ -108,7 +104,7 @@ TEST_CASE("a pool stays below its maximal size") {
     start();
     auto properties = pool_properties();
     properties.maxSize = 3 * MiB;
-    const auto pool = create_pool(properties);
+    const Pool pool(properties);
     const auto address = allocate(pool, 2 * MiB);
     CUdeviceptr more = 0;
     CHECK(d.cuMemAllocFromPoolAsync(&more, 2 * MiB, pool, nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
@@ -116,7 +112,6 @@ TEST_CASE("a pool stays below its maximal size") {
     free_async(address);
     free_async(more);
     synchronize_stream();
-    destroy(pool);
 }
 #endif
 

@@ -6,9 +6,8 @@ using namespace sim_test;
 TEST_CASE("pools need no current context") {
     REQUIRE(d.cuInit(0) == good);
     CHECK(default_pool() == current_pool());
-    const auto pool = create_pool();
+    const Pool pool;
     CHECK(set_bytes(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 5) == good);
-    destroy(pool);
 }
 
 TEST_CASE("every device has a default pool, which is no leak and cannot be destroyed") {
@@ -64,7 +63,8 @@ TEST_CASE("a device without pools has none") {
 
 TEST_CASE("the current pool of a device is where cuMemAllocAsync takes from") {
     start("devices=2");
-    const auto pool = create_pool(), elsewhere = create_pool(pool_properties(1));
+    const auto pool = create_pool();
+    const Pool elsewhere(pool_properties(1));
     CHECK(d.cuDeviceSetMemPool(0, pool) == good);
     CHECK(current_pool() == pool);
     CHECK(current_pool(1) == default_pool(1));
@@ -80,7 +80,6 @@ TEST_CASE("the current pool of a device is where cuMemAllocAsync takes from") {
     // The end of the current pool makes the default one current again.
     destroy(pool);
     CHECK(current_pool() == default_pool());
-    destroy(elsewhere);
 }
 
 #if CUDA_VERSION >= 13000
@@ -92,8 +91,7 @@ TEST_CASE("pools by location") {
     CHECK(pool == default_pool(1));
     const auto own = create_pool(pool_properties(1));
     CHECK(d.cuMemSetMemPool(&where, CU_MEM_ALLOCATION_TYPE_PINNED, own) == good);
-    CHECK(d.cuMemGetMemPool(&pool, &where, CU_MEM_ALLOCATION_TYPE_PINNED) == good);
-    CHECK(pool == own);
+    CHECK(got(d.cuMemGetMemPool(&pool, &where, CU_MEM_ALLOCATION_TYPE_PINNED), pool) == own);
     CHECK(current_pool(1) == own);
     destroy(own);
     where.id = 2;
@@ -114,27 +112,23 @@ TEST_CASE("memory of a pool is mapped 32 MiB at a time") {
     constexpr auto mapping_size = static_cast<CUpointer_attribute>(18); // of CUDA 11.7 on
     CUdeviceptr address = 0;
     REQUIRE(d.cuMemAllocAsync(&address, 4096, nullptr) == good);
-    std::size_t mapped = 0;
-    CHECK(d.cuPointerGetAttribute(&mapped, mapping_size, address) == good);
-    CHECK(mapped == 32 * MiB);
+    CHECK(got<std::size_t>(&Driver::cuPointerGetAttribute, out, mapping_size, address) == 32 * MiB);
     free_async(address);
     synchronize_stream();
 }
 
 TEST_CASE("attributes have their defaults, and what they are set to") {
     start();
-    const auto pool = create_pool();
+    const Pool pool;
     for (const auto attribute : {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
                                  CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
                                  CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}) {
         int value = 7;
-        CHECK(d.cuMemPoolGetAttribute(pool, attribute, &value) == good);
-        CHECK(value == 1);
+        CHECK(got(d.cuMemPoolGetAttribute(pool, attribute, &value), value) == 1);
         value = 0;
         CHECK(d.cuMemPoolSetAttribute(pool, attribute, &value) == good);
         value = 7;
-        CHECK(d.cuMemPoolGetAttribute(pool, attribute, &value) == good);
-        CHECK(value == 0);
+        CHECK(got(d.cuMemPoolGetAttribute(pool, attribute, &value), value) == 0);
     }
     CHECK(bytes_of(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == 0);
     CHECK(set_bytes(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, ~cuuint64_t(0)) == good);
@@ -153,19 +147,17 @@ TEST_CASE("attributes have their defaults, and what they are set to") {
     CHECK(set_bytes(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, 0) == invalid);
     CHECK(set_bytes(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 1) == invalid);
     CHECK(set_bytes(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 1) == invalid);
-    destroy(pool);
 }
 
 TEST_CASE("the access of other devices") {
     start("devices=3");
-    const auto pool = create_pool();
+    const Pool pool;
     CUmemAccess_flags flags{};
     CUmemLocation where = grant(0).location;
     CHECK(d.cuMemPoolGetAccess(&flags, pool, &where) == good);
     CHECK(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     where = grant(1).location;
-    CHECK(d.cuMemPoolGetAccess(&flags, pool, &where) == good);
-    CHECK(flags == CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    CHECK(got(d.cuMemPoolGetAccess(&flags, pool, &where), flags) == CU_MEM_ACCESS_FLAGS_PROT_NONE);
     auto access = grant(1);
     CHECK(d.cuMemPoolSetAccess(pool, &access, 1) == good);
     CHECK(d.cuMemPoolGetAccess(&flags, pool, &where) == good);
@@ -190,12 +182,11 @@ TEST_CASE("the access of other devices") {
     CHECK(d.cuMemPoolSetAccess(pool, &access, 1) == invalid);
     where.type = CU_MEM_LOCATION_TYPE_INVALID;
     CHECK(d.cuMemPoolGetAccess(&flags, pool, &where) == invalid);
-    destroy(pool);
 }
 
 TEST_CASE("a device that a pool does not let in is refused at once") {
     start("devices=2");
-    const auto pool = create_pool();
+    const Pool pool;
     const auto address = allocate(pool, 4096);
     synchronize_stream();
     CUcontext other = retain_primary(1);
@@ -218,15 +209,13 @@ TEST_CASE("a device that a pool does not let in is refused at once") {
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     free_async(address);
     synchronize_stream();
-    destroy(pool);
 }
 
 TEST_CASE("a device without peer access is not let in") {
     start("devices=2;peers=none");
-    const auto pool = create_pool();
+    const Pool pool;
     const auto access = grant(1);
     CHECK(d.cuMemPoolSetAccess(pool, &access, 1) == CUDA_ERROR_INVALID_DEVICE);
-    destroy(pool);
 }
 
 // As recorded.
@@ -244,9 +233,7 @@ TEST_CASE("a pool's memory outlives a reset where another context of the device 
     REQUIRE(d.cuCtxSetCurrent(other) == good);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(used(pool) == 4096);
-    char byte = 0;
-    CHECK(d.cuMemcpyDtoH(&byte, address, 1) == good);
-    CHECK(byte == 7);
+    CHECK(got<char>(&Driver::cuMemcpyDtoH, out, address, 1) == 7);
     free_async(address);
     synchronize_stream();
     CHECK(used(pool) == 0);

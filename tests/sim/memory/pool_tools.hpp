@@ -7,9 +7,8 @@
 namespace sim_test {
 
 inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
-    CUmemPoolProps properties{};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.handleTypes = static_cast<CUmemAllocationHandleType>(types);
+    CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                              .handleTypes = static_cast<CUmemAllocationHandleType>(types)};
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties.location.id = ordinal;
     return properties;
@@ -21,9 +20,10 @@ inline CUmemoryPool create_pool(const CUmemPoolProps &properties = pool_properti
     return pool;
 }
 
-inline void destroy(CUmemoryPool pool) {
-    REQUIRE(d.cuMemPoolDestroy(pool) == good);
-}
+struct Pool : Owned<CUmemoryPool> {
+    explicit Pool(const CUmemPoolProps &properties = pool_properties())
+        : Owned(create_pool(properties)) {}
+};
 
 inline CUmemoryPool current_pool(int ordinal = 0) {
     CUmemoryPool pool = nullptr;

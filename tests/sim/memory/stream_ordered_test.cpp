@@ -113,8 +113,7 @@ TEST_CASE("arguments") {
     start();
     WorkStream stream;
     CUdeviceptr address = 0;
-    CHECK(d.cuMemAllocAsync(&address, 0, stream) == good);
-    CHECK(address == 0);
+    CHECK(got(d.cuMemAllocAsync(&address, 0, stream), address) == 0);
     CHECK(d.cuMemAllocAsync(nullptr, 16, stream) == invalid);
     CHECK(d.cuMemAllocAsync(&address, ~std::size_t(0), stream) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuMemAllocAsync(&address, std::size_t(1) << 40, stream) == CUDA_ERROR_OUT_OF_MEMORY);
@@ -367,9 +366,8 @@ TEST_CASE("allocations of one device on a stream of another") {
     WorkStream stream;
     CUdeviceptr address = 0;
     REQUIRE(d.cuMemAllocFromPoolAsync(&address, 64, pool, stream) == good);
-    int ordinal = -1;
-    CHECK(d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == good);
-    CHECK(ordinal == 1);
+    CHECK(got<int>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                   address) == 1);
     free_async(address, stream);
 }
 
@@ -406,7 +404,7 @@ TEST_CASE("memory whose free is planned to fail is gone all the same") {
 
 TEST_CASE("a reset of the device ends its stream-ordered memory") {
     start(GENERATE(from_range(all_modes())));
-    std::size_t before = 0, after = 0, total = 0;
+    std::size_t before = 0, total = 0;
     REQUIRE(d.cuMemGetInfo(&before, &total) == good);
     CUdeviceptr address = 0, freed = 0;
     REQUIRE(d.cuMemAllocAsync(&address, 4096, nullptr) == good);
@@ -415,13 +413,10 @@ TEST_CASE("a reset of the device ends its stream-ordered memory") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
     CHECK(d.cuMemFree(address) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CUcontext context = nullptr;
     REQUIRE(d.cuDevicePrimaryCtxRelease(0) == good);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == good);
-    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0)) == good);
     CHECK(d.cuCtxSynchronize() == good);
-    CHECK(d.cuMemGetInfo(&after, &total) == good);
-    CHECK(after == before);
+    CHECK(got<std::size_t>(&Driver::cuMemGetInfo, out, &total) == before);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
@@ -438,8 +433,7 @@ TEST_CASE("captured allocations belong to the graph") {
     CHECK(d.cuMemFreeAsync(address, stream) == good);
     REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
     std::size_t count = 0;
-    CHECK(d.cuGraphGetNodes(graph, nullptr, &count) == good);
-    CHECK(count == 4);
+    CHECK(got(d.cuGraphGetNodes(graph, nullptr, &count), count) == 4);
     REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
     for (int i = 0; i != 3; ++i) {
         host = 0;
@@ -474,11 +468,9 @@ TEST_CASE("a capture cannot free what no graph allocated") {
     start();
     WorkStream stream;
     const auto address = allocate_in(stream);
-    CUgraph graph = nullptr;
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
     CHECK(d.cuMemFreeAsync(address, stream) == invalid);
-    CHECK(d.cuStreamEndCapture(stream, &graph) == good);
-    CHECK(d.cuGraphDestroy(graph) == good);
+    CHECK(d.cuGraphDestroy(got<CUgraph>(&Driver::cuStreamEndCapture, stream, out)) == good);
     free_async(address, stream);
 }
 

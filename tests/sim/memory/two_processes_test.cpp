@@ -44,10 +44,8 @@ TEST_CASE("a process reads and writes the memory of another") {
         const auto memory = opened(child.channel().receive<CUipcMemHandle>());
         CHECK(byte_at(memory) == 1);
         CHECK(byte_at(memory + size - 1) == 1);
-        CUdeviceptr base = 0;
         std::size_t bytes = 0;
-        CHECK(d.cuMemGetAddressRange(&base, &bytes, memory) == good);
-        CHECK(base == memory);
+        CHECK(got<CUdeviceptr>(&Driver::cuMemGetAddressRange, out, &bytes, memory) == memory);
         CHECK(bytes == size);
         unsigned char value = 0;
         CHECK(d.cuMemcpyDtoH(&value, memory + size, 1) == invalid);
@@ -150,10 +148,8 @@ TEST_CASE("memory of another process is freed by its own process only") {
     expect_misuse("memory of another process");
     CUipcMemHandle onward;
     CHECK(d.cuIpcGetMemHandle(&onward, memory) == invalid);
-    int capable = -1;
-    CHECK(d.cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-                                  memory) == good);
-    CHECK(capable == 0);
+    CHECK(got<int>(&Driver::cuPointerGetAttribute, out,
+                   CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory) == 0);
     close_memory(memory);
     child.channel().send('q');
     ended(child);
@@ -322,10 +318,9 @@ TEST_CASE("a device that cannot reach the memory's does not open it") {
     Child child("child exports on request", "devices=2;peers=none");
     child.channel().send('a');
     const auto handle = child.channel().receive<CUipcMemHandle>();
-    CUcontext first = nullptr, second = nullptr;
+    CUcontext first = nullptr;
     REQUIRE(d.cuCtxGetCurrent(&first) == good);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
-    REQUIRE(d.cuCtxSetCurrent(second) == good);
+    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
     CUdeviceptr memory = 0;
     CHECK(open(memory, handle) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     REQUIRE(d.cuCtxSetCurrent(first) == good);

@@ -11,7 +11,7 @@ constexpr std::size_t G = default_granularity;
 
 TEST_CASE("a mapping has no access until it is given") {
     start();
-    const auto memory = create_memory(G, on_device());
+    const PhysicalMemory memory(G, on_device());
     const auto address = reserve(2 * G);
     CHECK(try_write(address) == invalid);
     map(address, G, memory);
@@ -42,7 +42,6 @@ TEST_CASE("a mapping has no access until it is given") {
     map(address, G, memory);
     CHECK(try_write(address) == invalid);
     unmap(address, G);
-    release_physical(memory);
     free_reserved(address, 2 * G);
 }
 
@@ -86,7 +85,7 @@ TEST_CASE("access that is taken away while queued work needs it is told") {
 
 TEST_CASE("a copy may go over the border of two mappings") {
     start();
-    const auto first = create_memory(G, on_device()), second = create_memory(G, on_device());
+    const PhysicalMemory first(G, on_device()), second(G, on_device());
     const auto address = reserve(2 * G);
     map(address, G, first);
     map(address + G, G, second);
@@ -98,13 +97,11 @@ TEST_CASE("a copy may go over the border of two mappings") {
     CHECK(try_read(address + G - 2) == good);
     unmap(address, 2 * G);
     free_reserved(address, 2 * G);
-    release_physical(first);
-    release_physical(second);
 }
 
 TEST_CASE("each device has its own access") {
     start("devices=3");
-    const auto memory = create_memory(G, on_device(1));
+    const PhysicalMemory memory(G, on_device(1));
     const auto address = reserve(G);
     map(address, G, memory);
     const CUmemAccessDesc both[] = {grant(0, CU_MEM_ACCESS_FLAGS_PROT_READ), grant(1)};
@@ -125,12 +122,11 @@ TEST_CASE("each device has its own access") {
     CHECK(access_of(address, 2) == CU_MEM_ACCESS_FLAGS_PROT_NONE);
     unmap(address, G);
     free_reserved(address, G);
-    release_physical(memory);
 }
 
 TEST_CASE("a device without peer access is given none") {
     start("devices=2;peers=none");
-    const auto memory = create_memory(G, on_device(1));
+    const PhysicalMemory memory(G, on_device(1));
     const auto address = reserve(G);
     map(address, G, memory);
     CHECK(set_access(address, G, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, 0) ==
@@ -138,7 +134,6 @@ TEST_CASE("a device without peer access is given none") {
     CHECK(set_access(address, G, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, 1) == good);
     unmap(address, G);
     free_reserved(address, G);
-    release_physical(memory);
 }
 
 TEST_CASE("what a device may not touch is refused to its copies and memsets at once") {
@@ -177,29 +172,25 @@ TEST_CASE("what a device may not touch is refused to its copies and memsets at o
 
 TEST_CASE("an address tells its mapping, as long as somebody has access") {
     start("devices=2");
-    const auto memory = create_memory(G, on_device(1));
+    const PhysicalMemory memory(G, on_device(1));
     const auto address = reserve(4 * G);
     map(address + 2 * G, G, memory);
     CUdeviceptr base = 0;
     std::size_t size = 0;
     CHECK(d.cuMemGetAddressRange(&base, &size, address + 2 * G + 8) == CUDA_ERROR_NOT_FOUND);
     allow(address + 2 * G, G);
-    CHECK(d.cuMemGetAddressRange(&base, &size, address + 2 * G + 8) == good);
-    CHECK(base == address + 2 * G);
+    CHECK(got(d.cuMemGetAddressRange(&base, &size, address + 2 * G + 8), base) == address + 2 * G);
     CHECK(size == G);
     CHECK(d.cuMemGetAddressRange(&base, &size, address) == CUDA_ERROR_NOT_FOUND);
-    int ordinal = -1;
-    CHECK(d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address + 2 * G) ==
-          good);
-    CHECK(ordinal == 1);
+    CHECK(got<int>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                   address + 2 * G) == 1);
     unmap(address, 4 * G);
     free_reserved(address, 4 * G);
-    release_physical(memory);
 }
 
 TEST_CASE("an address tells its reservation as its range, and its mapping as such") {
     start();
-    const auto memory = create_memory(G, on_device());
+    const PhysicalMemory memory(G, on_device());
     const auto address = reserve(4 * G);
     map(address + 2 * G, G, memory);
     allow(address + 2 * G, G);
@@ -216,7 +207,6 @@ TEST_CASE("an address tells its reservation as its range, and its mapping as suc
     CHECK(number(mapping_size) == G);
     unmap(address + 2 * G, G);
     free_reserved(address, 4 * G);
-    release_physical(memory);
 }
 
 #ifndef _WIN32
@@ -254,9 +244,8 @@ TEST_CASE("memory of the host can be mapped for both") {
     Mapped memory(G, properties);
     CHECK(free_memory() == before); // none of the device's
     CHECK(is_deadly(as_host(memory.address), true));
-    CUmemAccessDesc access{};
-    access.location = properties.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CUmemAccessDesc access{.location = properties.location,
+                           .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     REQUIRE(d.cuMemSetAccess(memory.address, G, &access, 1) == good);
     auto *host = reinterpret_cast<std::uint32_t *>(static_cast<std::uintptr_t>(memory.address));
     host[3] = 0xfeed;

@@ -123,15 +123,12 @@ TEST_CASE("any granularity works, powers of two or not") {
                                                   {"3MiB", std::size_t(3) << 20},
                                                   {"5MiB", std::size_t(5) << 20}}));
     start("granularity=" + setting);
-    std::size_t granularity = 0;
     const auto properties = on_device();
-    REQUIRE(d.cuMemGetAllocationGranularity(&granularity, &properties,
-                                            CU_MEM_ALLOC_GRANULARITY_MINIMUM) == good);
-    REQUIRE(granularity == bytes);
+    REQUIRE(got<std::size_t>(&Driver::cuMemGetAllocationGranularity, out, &properties,
+                             CU_MEM_ALLOC_GRANULARITY_MINIMUM) == bytes);
     CUmemGenericAllocationHandle handle = 0;
     CHECK(d.cuMemCreate(&handle, bytes + 4096, &properties, 0) == invalid);
-    const auto first = create_memory(bytes, properties),
-               second = create_memory(2 * bytes, properties);
+    const PhysicalMemory first(bytes, properties), second(2 * bytes, properties);
     const auto address = reserve(4 * bytes, std::size_t(1) << 21);
     CHECK(address % bytes == 0);
     CHECK(address % (std::size_t(1) << 21) == 0);
@@ -147,8 +144,6 @@ TEST_CASE("any granularity works, powers of two or not") {
     CHECK(d.cuMemUnmap(address + bytes, bytes) == invalid);
     unmap(address, 3 * bytes);
     free_reserved(address, 4 * bytes);
-    release_physical(first);
-    release_physical(second);
 }
 
 TEST_CASE("a buffer grows in place") {
@@ -177,9 +172,8 @@ TEST_CASE("many mappings need few descriptors") {
     configure("granularity=64KiB");
     const std::size_t step = 65536;
     for (std::size_t i = 0; i != 1500; ++i) {
-        const auto memory = create_memory(step, on_device());
+        const PhysicalMemory memory(step, on_device());
         map(address + i * step, step, memory);
-        release_physical(memory);
     }
     allow(address, 1500 * step);
     write(address + 1499 * step, 3);
@@ -255,7 +249,7 @@ TEST_CASE("an unmap waits for queued work, or the work fails") {
 TEST_CASE("work that begins in an earlier mapping needs the later ones that it gets to") {
     start("mode=adversarial;stall=0;seed=" + std::to_string(GENERATE(range(0, 8))));
     const bool copies = GENERATE(false, true);
-    const auto first = create_memory(G, on_device()), second = create_memory(G, on_device());
+    const PhysicalMemory first(G, on_device()), second(G, on_device());
     const auto address = reserve(3 * G);
     for (std::size_t i = 0; i != 3; ++i) {
         map(address + i * G, G, i == 0 ? first : second);
@@ -280,8 +274,6 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
     CHECK(d.cuStreamDestroy(stream) == good);
     release(pinned);
     unmap(address, 2 * G);
-    release_physical(first);
-    release_physical(second);
     free_reserved(address, 3 * G);
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("memory lives on in a descriptor, and in what was imported from it") {
 TEST_CASE("imported memory is not counted against the budget, and has its properties",
           "[vmm_share]") {
     start("devices=2;budget=4MiB");
-    const auto memory = create_memory(2 * G, exportable(1));
+    const PhysicalMemory memory(2 * G, exportable(1));
     const int fd = export_fd(memory);
     const auto imported = import_fd(fd);
     CUmemAllocationProp properties{};
@@ -118,12 +118,11 @@ TEST_CASE("imported memory is not counted against the budget, and has its proper
     close(again);
     close(fd);
     release_physical(imported);
-    release_physical(memory);
 }
 
 TEST_CASE("what exports, and how") {
     start();
-    const auto closed = create_memory(G, on_device());
+    const PhysicalMemory closed(G, on_device());
     const auto open = create_memory(G, exportable());
     int fd = -1;
     CHECK(d.cuMemExportToShareableHandle(&fd, closed, posix_fd, 0) == invalid);
@@ -138,7 +137,6 @@ TEST_CASE("what exports, and how") {
     release_physical(open);
     CHECK(d.cuMemExportToShareableHandle(&fd, open, posix_fd, 0) == invalid);
     expect_misuse("use of a destroyed physical memory");
-    release_physical(closed);
 }
 
 TEST_CASE("descriptors of other things are refused and stay open") {
@@ -171,7 +169,7 @@ TEST_CASE("descriptors of other things are refused and stay open") {
 
 TEST_CASE("descriptors whose bytes lie are refused") {
     start();
-    const auto memory = create_memory(G, exportable());
+    const PhysicalMemory memory(G, exportable());
     const int fd = export_fd(memory);
     struct stat status {};
     REQUIRE(fstat(fd, &status) == 0);
@@ -191,12 +189,11 @@ TEST_CASE("descriptors whose bytes lie are refused") {
     release_physical(import_fd(fd));
     munmap(bytes, extra);
     close(fd);
-    release_physical(memory);
 }
 
 TEST_CASE("import: arguments") {
     start();
-    const auto memory = create_memory(G, exportable());
+    const PhysicalMemory memory(G, exportable());
     const int fd = export_fd(memory);
     CHECK(d.cuMemImportFromShareableHandle(nullptr, as_os_handle(fd), posix_fd) == invalid);
     CHECK(try_import(fd, 0) == invalid);
@@ -208,7 +205,6 @@ TEST_CASE("import: arguments") {
     CHECK(d.cuMemImportFromShareableHandle(&handle, as_os_handle(-1), posix_fd) != good);
     CHECK(handle == 0xbdbdbdbdbdbdbdbd);
     close(fd);
-    release_physical(memory);
 }
 
 TEST_CASE("a handle of a device that the importer does not have is not supported") {

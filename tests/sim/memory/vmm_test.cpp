@@ -15,19 +15,16 @@ constexpr std::size_t G = default_granularity;
 
 TEST_CASE("nothing of virtual memory management needs a current context") {
     REQUIRE(d.cuInit(0) == good);
-    std::size_t granularity = 0;
     const auto properties = on_device();
-    CHECK(d.cuMemGetAllocationGranularity(&granularity, &properties,
-                                          CU_MEM_ALLOC_GRANULARITY_MINIMUM) == good);
-    CHECK(granularity == G);
-    const auto memory = create_memory(G, properties);
+    CHECK(got<std::size_t>(&Driver::cuMemGetAllocationGranularity, out, &properties,
+                           CU_MEM_ALLOC_GRANULARITY_MINIMUM) == G);
+    const PhysicalMemory memory(G, properties);
     const auto address = reserve(std::size_t(4) << 30);
     map(address, G, memory);
     allow(address, G);
     CHECK(access_of(address) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     unmap(address, G);
     free_reserved(address, std::size_t(4) << 30);
-    release_physical(memory);
 }
 
 TEST_CASE("before cuInit every call answers NOT_INITIALIZED") {
@@ -138,13 +135,12 @@ TEST_CASE("the properties of a handle are those that it was created with") {
     start("devices=2");
     auto properties = on_device(1);
     properties.allocFlags.gpuDirectRDMACapable = 1;
-    const auto memory = create_memory(G, properties);
+    const PhysicalMemory memory(G, properties);
     CUmemAllocationProp read{};
     CHECK(d.cuMemGetAllocationPropertiesFromHandle(&read, memory) == good);
     CHECK(std::memcmp(&read, &properties, sizeof read) == 0);
     CHECK(d.cuMemGetAllocationPropertiesFromHandle(nullptr, memory) == invalid);
     CHECK(d.cuMemGetAllocationPropertiesFromHandle(&read, 0) == invalid);
-    release_physical(memory);
 }
 
 TEST_CASE("reservations: sizes, alignments, flags") {
@@ -192,7 +188,7 @@ TEST_CASE("cuMemFree does not take a reservation") {
 
 TEST_CASE("mapping follows the rules of the real driver") {
     start();
-    const auto memory = create_memory(2 * G, on_device());
+    const PhysicalMemory memory(2 * G, on_device());
     const auto address = reserve(8 * G);
 
     CHECK(d.cuMemMap(address, G, G, memory, 0) == CUDA_ERROR_NOT_SUPPORTED);
@@ -228,13 +224,12 @@ TEST_CASE("mapping follows the rules of the real driver") {
     CHECK(d.cuMemUnmap(address, 4 * G) == good); // two mappings in one call
     CHECK(d.cuMemUnmap(address, 4 * G) == good); // again
 
-    release_physical(memory);
     free_reserved(address, 8 * G);
 }
 
 TEST_CASE("a mapping may reach past the end of its reservation, where nobody can use it") {
     start();
-    const auto memory = create_memory(2 * G, on_device());
+    const PhysicalMemory memory(2 * G, on_device());
     const auto address = reserve(8 * G);
     map(address + 7 * G, 2 * G, memory);
     expect_misuse("lie past the end of address reservation");
@@ -256,12 +251,11 @@ TEST_CASE("a mapping may reach past the end of its reservation, where nobody can
     unmap(address + 7 * G, 2 * G);
     CHECK(d.cuMemUnmap(address + 7 * G, 2 * G) == invalid); // nothing reaches so far any more
     free_reserved(address, 8 * G);
-    release_physical(memory);
 }
 
 TEST_CASE("a mapping that overlaps the beginning of another is refused") {
     start();
-    const auto memory = create_memory(2 * G, on_device());
+    const PhysicalMemory memory(2 * G, on_device());
     const auto address = reserve(8 * G);
     map(address + 2 * G, 2 * G, memory);
     CHECK(d.cuMemMap(address + G, 2 * G, 0, memory, 0) == invalid);
@@ -270,5 +264,4 @@ TEST_CASE("a mapping that overlaps the beginning of another is refused") {
     CHECK(d.cuMemMap(address + 4 * G, 2 * G, 0, memory, 0) == good);
     unmap(address, 8 * G);
     free_reserved(address, 8 * G);
-    release_physical(memory);
 }

@@ -118,8 +118,7 @@ TEST_CASE("contexts that threads had current are forgotten at a reset") {
         CHECK(d.cuCtxPopCurrent(&now) == CUDA_ERROR_INVALID_CONTEXT);
     }).join();
     CUcontext now = context;
-    CHECK(d.cuCtxGetCurrent(&now) == good);
-    CHECK(now == nullptr);
+    CHECK(got(d.cuCtxGetCurrent(&now), now) == nullptr);
 }
 
 #ifndef _WIN32
@@ -145,10 +144,8 @@ void ask(const char *who) {
 }
 
 void make_current() {
-    CUcontext context = nullptr;
     REQUIRE(d.cuInit(0) == good);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == good);
-    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0)) == good);
     allow_leaks();
 }
 

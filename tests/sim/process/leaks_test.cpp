@@ -46,17 +46,14 @@ TEST_CASE("what the runtime retains for itself is no leak") {
     sim_control().reset();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     unsigned int flags = 0;
-    int active = 0;
-    REQUIRE(d.cuDevicePrimaryCtxGetState(0, &flags, &active) == good);
-    CHECK(active == 1);
+    CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 1);
     CHECK(leak().empty());
 }
 
 TEST_CASE("a pushed context is told until it is popped") {
     start();
     CUcontext context = nullptr, popped = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == good);
-    REQUIRE(d.cuCtxPushCurrent(context) == good);
+    REQUIRE(d.cuCtxPushCurrent(got(d.cuCtxGetCurrent(&context), context)) == good);
     CHECK(contains(leak(), "of device 0 pushed by cuCtxPushCurrent"));
     CHECK(d.cuCtxSetCurrent(context) == good); // in its place
     CHECK(contains(leak(), "pushed by cuCtxPushCurrent"));

@@ -59,9 +59,8 @@ TEST_CASE("formats are those of the driver, both ways") {
         CHECK(found.Width == 16);
         CHECK(found.Height == 8);
         CHECK(found.Depth == 0);
-        cudaChannelFormatDesc back{};
-        CHECK(r.cudaGetChannelDesc(&back, array) == cudaSuccess);
-        CHECK(equal(back, pair.runtime));
+        CHECK(equal(got<cudaChannelFormatDesc>(&Runtime::cudaGetChannelDesc, out, array),
+                    pair.runtime));
         release(array);
     }
 }
@@ -92,11 +91,10 @@ TEST_CASE("what an array is like") {
     cudaArray_t array = nullptr;
     REQUIRE(r.cudaMalloc3DArray(&array, &bytes_4, {16, 8, 4}, cudaArraySurfaceLoadStore) ==
             cudaSuccess);
-    cudaChannelFormatDesc format{};
     cudaExtent extent{};
     unsigned int flags = 0;
-    CHECK(r.cudaArrayGetInfo(&format, &extent, &flags, array) == cudaSuccess);
-    CHECK(equal(format, bytes_4));
+    CHECK(equal(got<cudaChannelFormatDesc>(&Runtime::cudaArrayGetInfo, out, &extent, &flags, array),
+                bytes_4));
     CHECK(extent.width == 16);
     CHECK(extent.height == 8);
     CHECK(extent.depth == 4);
@@ -114,8 +112,7 @@ TEST_CASE("mipmapped arrays of the runtime") {
     cudaArray_t level = nullptr;
     CHECK(r.cudaGetMipmappedArrayLevel(&level, mipmapped, 2) == cudaSuccess);
     cudaExtent extent{};
-    CHECK(r.cudaArrayGetInfo(nullptr, &extent, nullptr, level) == cudaSuccess);
-    CHECK(extent.width == 4);
+    CHECK(got(r.cudaArrayGetInfo(nullptr, &extent, nullptr, level), extent).width == 4);
     CHECK(extent.height == 4);
     CHECK(r.cudaGetMipmappedArrayLevel(&level, mipmapped, 3) == cudaErrorInvalidValue);
     CHECK(r.cudaFreeMipmappedArray(mipmapped) == cudaSuccess);
@@ -178,8 +175,7 @@ TEST_CASE("a texture object says what it was made of") {
 
 TEST_CASE("textures of linear and pitched memory") {
     start();
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    const RuntimeMemory memory(4096);
     cudaTextureDesc texture{};
     texture.readMode = cudaReadModeElementType;
     cudaTextureObject_t object = 0;
@@ -192,7 +188,7 @@ TEST_CASE("textures of linear and pitched memory") {
     CUDA_RESOURCE_DESC drivers{};
     CHECK(d.cuTexObjectGetResourceDesc(&drivers, object) == good);
     CHECK(drivers.resType == CU_RESOURCE_TYPE_LINEAR);
-    CHECK(drivers.res.linear.devPtr == reinterpret_cast<CUdeviceptr>(memory));
+    CHECK(drivers.res.linear.devPtr == reinterpret_cast<CUdeviceptr>(memory.get()));
     CHECK(drivers.res.linear.format == CU_AD_FORMAT_FLOAT);
     CHECK(drivers.res.linear.numChannels == 1);
     CHECK(drivers.res.linear.sizeInBytes == 1024);
@@ -216,7 +212,6 @@ TEST_CASE("textures of linear and pitched memory") {
     CHECK(back.res.pitch2D.pitchInBytes == 512);
     CHECK(equal(back.res.pitch2D.desc, bytes_4));
     CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
 TEST_CASE("surface objects") {
@@ -227,8 +222,7 @@ TEST_CASE("surface objects") {
     resource.res.array.array = array;
     cudaSurfaceObject_t object = 0;
     REQUIRE(r.cudaCreateSurfaceObject(&object, &resource) == cudaSuccess);
-    CHECK(r.cudaGetSurfaceObjectResourceDesc(&back, object) == cudaSuccess);
-    CHECK(back.res.array.array == array);
+    CHECK(got(r.cudaGetSurfaceObjectResourceDesc(&back, object), back).res.array.array == array);
     CHECK(r.cudaDestroySurfaceObject(object) == cudaSuccess);
     CHECK(r.cudaCreateSurfaceObject(&object, nullptr) == cudaErrorInvalidValue);
     release(array);

@@ -26,9 +26,7 @@ void begin(const char *settings = "") {
 TEST_CASE("the first call that needs a context makes the primary one current",
           "[runtime_context]") {
     begin();
-    int count = 0;
-    CHECK(r.cudaGetDeviceCount(&count) == cudaSuccess);
-    CHECK(count == 1);
+    CHECK(got<int>(&Runtime::cudaGetDeviceCount, out) == 1);
     CHECK(current() == nullptr);
     CHECK_FALSE(primary_active(0));
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
@@ -43,15 +41,12 @@ TEST_CASE("what only asks makes no context") {
     begin("devices=2");
     int value = 0;
     cudaDeviceProp prop;
-    CHECK(r.cudaGetDevice(&value) == cudaSuccess);
-    CHECK(value == 0);
+    CHECK(got(r.cudaGetDevice(&value), value) == 0);
     CHECK(r.cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 1) == cudaSuccess);
     CHECK(r.cudaGetDeviceProperties(&prop, 1) == cudaSuccess);
     CHECK(r.cudaDeviceCanAccessPeer(&value, 0, 1) == cudaSuccess);
-    CHECK(r.cudaRuntimeGetVersion(&value) == cudaSuccess);
-    CHECK(value == CUDART_VERSION);
-    CHECK(r.cudaDriverGetVersion(&value) == cudaSuccess);
-    CHECK(value == CUDA_VERSION);
+    CHECK(got(r.cudaRuntimeGetVersion(&value), value) == CUDART_VERSION);
+    CHECK(got(r.cudaDriverGetVersion(&value), value) == CUDA_VERSION);
     CHECK_FALSE(primary_active(0));
     CHECK_FALSE(primary_active(1));
 }
@@ -60,9 +55,7 @@ TEST_CASE("a device is chosen per thread") {
     begin("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
-    int device = -1;
-    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
-    CHECK(device == 1);
+    CHECK(got<int>(&Runtime::cudaGetDevice, out) == 1);
     CHECK(primary_active(1));
     CHECK_FALSE(primary_active(0));
     int others = -1;
@@ -74,8 +67,7 @@ TEST_CASE("a device is chosen per thread") {
     CHECK(primary_active(0));
     CHECK(r.cudaSetDevice(2) == cudaErrorInvalidDevice);
     CHECK(r.cudaSetDevice(-1) == cudaErrorInvalidDevice);
-    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
-    CHECK(device == 1);
+    CHECK(got<int>(&Runtime::cudaGetDevice, out) == 1);
     CHECK(r.cudaGetDevice(nullptr) == cudaErrorInvalidValue);
 }
 
@@ -84,9 +76,7 @@ TEST_CASE("choosing a device makes its context at once") {
     begin("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
     CHECK(primary_active(1));
-    CUdevice device = -1;
-    CHECK(d.cuCtxGetDevice(&device) == good);
-    CHECK(device == 1);
+    CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 1);
 }
 
 TEST_CASE("a device can be initialised without choosing it") {
@@ -101,9 +91,7 @@ TEST_CASE("the own device is current once it is initialised") {
     begin("devices=2");
     CHECK(r.cudaInitDevice(0, cudaDeviceScheduleYield, 0x80) == cudaSuccess); // no such flag
     CHECK(primary_active(0));
-    CUdevice device = -1;
-    REQUIRE(d.cuCtxGetDevice(&device) == good);
-    CHECK(device == 0);
+    CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 0);
     unsigned int flags = 0;
     CHECK(d.cuCtxGetFlags(&flags) == good);
     CHECK((flags & CU_CTX_SCHED_MASK) == 0); // they were not said to be valid
@@ -119,15 +107,11 @@ TEST_CASE("a context of the driver API that is current is used") {
     REQUIRE(d.cuCtxCreate(&own, 0, 1) == good);
 #endif
     int device = -1;
-    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
-    CHECK(device == 1);
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 256) == cudaSuccess);
+    CHECK(got(r.cudaGetDevice(&device), device) == 1);
+    void *memory = allocate_by_runtime(256);
     CHECK(current() == own);
-    CUcontext of_memory = nullptr;
-    CHECK(d.cuPointerGetAttribute(&of_memory, CU_POINTER_ATTRIBUTE_CONTEXT,
-                                  reinterpret_cast<CUdeviceptr>(memory)) == good);
-    CHECK(of_memory == own);
+    CHECK(got<CUcontext>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_CONTEXT,
+                         reinterpret_cast<CUdeviceptr>(memory)) == own);
     CHECK_FALSE(primary_active(1));
     CHECK(r.cudaFree(memory) == cudaSuccess);
     // Choosing a device makes its primary context current instead, without a push.
@@ -152,24 +136,20 @@ TEST_CASE("handles are those of the driver API") {
     unsigned int word = 0;
     CHECK(r.cudaMemcpy(&word, memory, sizeof word, cudaMemcpyDeviceToHost) == cudaSuccess);
     CHECK(word == 0x01020304);
-    unsigned int flags = 0;
-    CHECK(d.cuStreamGetFlags(stream, &flags) == good);
-    CHECK(flags == CU_STREAM_NON_BLOCKING);
+    CHECK(got<unsigned int>(&Driver::cuStreamGetFlags, stream, out) == CU_STREAM_NON_BLOCKING);
     CHECK(d.cuMemFree(address) == good);
     CHECK(r.cudaFree(memory) == cudaErrorInvalidValue);
     expect_misuse("cuMemFree");
     CHECK(d.cuStreamDestroy(stream) == good);
     CHECK(d.cuEventDestroy(event) == good);
 
-    const CUstream theirs = make_stream();
+    const Stream theirs;
     CHECK(r.cudaStreamQuery(theirs) == cudaSuccess);
-    CHECK(r.cudaStreamDestroy(theirs) == cudaSuccess);
 }
 
 TEST_CASE("a reset ends all, and the next use begins anew") {
     begin();
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    void *memory = allocate_by_runtime(4096);
     const CUcontext before = current();
     CHECK(r.cudaDeviceReset() == cudaSuccess);
     CHECK(current() == nullptr);
@@ -178,8 +158,7 @@ TEST_CASE("a reset ends all, and the next use begins anew") {
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(primary_active(0));
     CHECK(current() == before); // the handle of a device's primary context is always the same
-    CHECK(r.cudaMalloc(&memory, 4096) == cudaSuccess);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(r.cudaFree(got(r.cudaMalloc(&memory, 4096), memory)) == cudaSuccess);
 }
 
 TEST_CASE("a reset by one thread is noticed by others") {
@@ -187,10 +166,8 @@ TEST_CASE("a reset by one thread is noticed by others") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     std::thread([] { CHECK(r.cudaDeviceReset() == cudaSuccess); }).join();
     CHECK_FALSE(primary_active(0));
-    void *memory = nullptr;
-    CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    const RuntimeMemory memory(64);
     CHECK(primary_active(0));
-    CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
 TEST_CASE("a reset of a device that others retain through the driver") {
@@ -203,8 +180,7 @@ TEST_CASE("a reset of a device that others retain through the driver") {
     CUdeviceptr address = 0;
     CHECK(d.cuMemAlloc(&address, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
-    CHECK(d.cuMemAlloc(&address, 64) == good);
-    CHECK(d.cuMemFree(address) == good);
+    CHECK(d.cuMemFree(got(d.cuMemAlloc(&address, 64), address)) == good);
 }
 
 TEST_CASE("flags of a device") {
@@ -223,10 +199,8 @@ TEST_CASE("flags of a device") {
 TEST_CASE("devices that a thread may use, in its order") {
     begin("devices=3");
     int order[] = {2, 1};
-    int device = -1;
     CHECK(r.cudaSetValidDevices(order, 2) == cudaSuccess);
-    CHECK(r.cudaGetDevice(&device) == cudaSuccess);
-    CHECK(device == 2);
+    CHECK(got<int>(&Runtime::cudaGetDevice, out) == 2);
     CHECK(r.cudaSetValidDevices(order, -1) == cudaErrorInvalidValue);
     CHECK(r.cudaSetValidDevices(nullptr, 1) == cudaErrorInvalidValue);
     order[1] = 7;
@@ -290,12 +264,10 @@ TEST_CASE("a per-thread copy waits for the thread's stream only") {
         reinterpret_cast<cudaError_t (*)(void *, const void *, size_t, cudaMemcpyKind)>(
             exported(std::getenv("CUSHIM_RUNTIME"), "cudaMemcpy_ptds"));
     REQUIRE(copy != nullptr);
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    const RuntimeMemory memory(64);
     REQUIRE(r.cudaMemsetAsync(memory, 7, 64, cudaStreamPerThread) == cudaSuccess);
     unsigned char bytes[64] = {};
     CHECK(copy(bytes, memory, 64, cudaMemcpyDeviceToHost) == cudaSuccess);
     CHECK(bytes[0] == 7);
     CHECK(bytes[63] == 7);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
 }

@@ -113,8 +113,7 @@ TEST_CASE("copies that are refused") {
 
 TEST_CASE("asynchronous copies keep their order") {
     start(GENERATE_COPY(from_range(all_modes())));
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    const RuntimeStream stream;
     void *pinned = nullptr, *result = nullptr;
     REQUIRE(r.cudaMallocHost(&pinned, 64) == cudaSuccess);
     REQUIRE(r.cudaMallocHost(&result, 64) == cudaSuccess);
@@ -133,7 +132,6 @@ TEST_CASE("asynchronous copies keep their order") {
     }
     CHECK(r.cudaFreeHost(pinned) == cudaSuccess);
     CHECK(r.cudaFreeHost(result) == cudaSuccess);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 
 TEST_CASE("rectangles") {
@@ -160,13 +158,12 @@ TEST_CASE("boxes of linear memory: positions and widths in bytes") {
     start();
     const Bytes source = counting(8 * 4 * 3); // 8 wide, 4 high, 3 deep
     const Memory device(16 * 5 * 3);          // 16 wide, 5 high
-    cudaMemcpy3DParms copy{};
-    copy.srcPtr = {const_cast<unsigned char *>(source.data()), 8, 8, 4};
-    copy.srcPos = {1, 1, 1};
-    copy.dstPtr = {device.get(), 16, 16, 5};
-    copy.dstPos = {2, 3, 1};
-    copy.extent = {4, 2, 2};
-    copy.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3DParms copy{.srcPos = {1, 1, 1},
+                           .srcPtr = {const_cast<unsigned char *>(source.data()), 8, 8, 4},
+                           .dstPos = {2, 3, 1},
+                           .dstPtr = {device.get(), 16, 16, 5},
+                           .extent = {4, 2, 2},
+                           .kind = cudaMemcpyHostToDevice};
     CHECK(r.cudaMemcpy3D(&copy) == cudaSuccess);
     const Bytes found = device.bytes();
     for (std::size_t z = 0; z < 2; ++z) {
@@ -192,19 +189,17 @@ TEST_CASE("boxes with an array: positions and widths in elements") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Array array(two_shorts, {8, 4, 2}); // elements of 4 bytes
     const Bytes source = counting(32 * 4 * 2);
-    cudaMemcpy3DParms in{};
-    in.srcPtr = {const_cast<unsigned char *>(source.data()), 32, 8, 4};
-    in.dstArray = array.get();
-    in.extent = {8, 4, 2};
-    in.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3DParms in{.srcPtr = {const_cast<unsigned char *>(source.data()), 32, 8, 4},
+                         .dstArray = array.get(),
+                         .extent = {8, 4, 2},
+                         .kind = cudaMemcpyHostToDevice};
     CHECK(r.cudaMemcpy3D(&in) == cudaSuccess);
     Bytes back(12);
-    cudaMemcpy3DParms out{};
-    out.srcArray = array.get();
-    out.srcPos = {2, 3, 1};
-    out.dstPtr = {back.data(), 12, 12, 1};
-    out.extent = {3, 1, 1};
-    out.kind = cudaMemcpyDeviceToHost;
+    cudaMemcpy3DParms out{.srcArray = array.get(),
+                          .srcPos = {2, 3, 1},
+                          .dstPtr = {back.data(), 12, 12, 1},
+                          .extent = {3, 1, 1},
+                          .kind = cudaMemcpyDeviceToHost};
     CHECK(r.cudaMemcpy3DAsync(&out, nullptr) == cudaSuccess);
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
     CHECK(back == Bytes(source.begin() + (4 + 3) * 32 + 8, source.begin() + (4 + 3) * 32 + 20));
@@ -343,12 +338,11 @@ TEST_CASE("copies between devices") {
         CHECK(r.cudaMemcpyPeerAsync(there.get(), 1, here.get(), 0, 64, nullptr) == cudaSuccess);
         CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
         CHECK(there.bytes() == source);
-        cudaMemcpy3DPeerParms copy{};
-        copy.srcPtr = {here.get(), 16, 16, 4};
-        copy.srcDevice = 0;
-        copy.dstPtr = {there.get(), 8, 8, 4};
-        copy.dstDevice = 1;
-        copy.extent = {8, 4, 1};
+        cudaMemcpy3DPeerParms copy{.srcPtr = {here.get(), 16, 16, 4},
+                                   .srcDevice = 0,
+                                   .dstPtr = {there.get(), 8, 8, 4},
+                                   .dstDevice = 1,
+                                   .extent = {8, 4, 1}};
         CHECK(r.cudaMemcpy3DPeer(&copy) == cudaSuccess);
         CHECK(there.bytes()[31] == 3 * 16 + 7);
         copy.dstDevice = -1;
@@ -360,8 +354,7 @@ TEST_CASE("copies between devices") {
 #if CUDART_VERSION >= 13000
 TEST_CASE("many copies in one call") {
     start();
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    const RuntimeStream stream;
     const Bytes source = counting(64);
     {
         const Memory a(64), b(64);
@@ -380,6 +373,5 @@ TEST_CASE("many copies in one call") {
         CHECK(r.cudaMemcpyBatchAsync(to, from, sizes, 0, &attributes, &first, 1, stream) ==
               cudaErrorInvalidValue);
     }
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 #endif

@@ -154,8 +154,7 @@ TEST_CASE("properties: abilities") {
 TEST_CASE("attributes are the driver's, also those that it does not know") {
     start("attribute.16=77;attribute.17=unknown");
     int value = 0;
-    CHECK(r.cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0) == cudaSuccess);
-    CHECK(value == 77);
+    CHECK(got(r.cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0), value) == 77);
     CHECK(r.cudaDeviceGetAttribute(&value, cudaDevAttrKernelExecTimeout, 0) ==
           cudaErrorInvalidValue);
     CHECK(r.cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0) ==
@@ -169,8 +168,7 @@ TEST_CASE("PCI addresses lead back to the device") {
     char text[32] = {};
     int device = -1;
     CHECK(r.cudaDeviceGetPCIBusId(text, sizeof text, 1) == cudaSuccess);
-    CHECK(r.cudaDeviceGetByPCIBusId(&device, text) == cudaSuccess);
-    CHECK(device == 1);
+    CHECK(got(r.cudaDeviceGetByPCIBusId(&device, text), device) == 1);
     CHECK(r.cudaDeviceGetPCIBusId(text, sizeof text, 2) == cudaErrorInvalidDevice);
     CHECK(r.cudaDeviceGetByPCIBusId(&device, nullptr) == cudaErrorInvalidValue);
 }
@@ -179,30 +177,24 @@ TEST_CASE("limits, cache and priorities of the current context") {
     start();
     CHECK(r.cudaDeviceSetLimit(cudaLimitStackSize, 8192) == cudaSuccess);
     std::size_t value = 0;
-    CHECK(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE) == good);
-    CHECK(value == 8192);
-    CHECK(r.cudaDeviceGetLimit(&value, cudaLimitStackSize) == cudaSuccess);
-    CHECK(value == 8192);
+    CHECK(got(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), value) == 8192);
+    CHECK(got(r.cudaDeviceGetLimit(&value, cudaLimitStackSize), value) == 8192);
     for (const int limit :
          {7, 99, -1}) { // the driver has a seventh, and another answer to what is none
         CHECK(r.cudaDeviceGetLimit(&value, static_cast<cudaLimit>(limit)) == cudaErrorInvalidValue);
         CHECK(r.cudaDeviceSetLimit(static_cast<cudaLimit>(limit), 1) == cudaErrorInvalidValue);
     }
     CHECK(r.cudaDeviceSetCacheConfig(cudaFuncCachePreferL1) == cudaSuccess);
-    cudaFuncCache cache = cudaFuncCachePreferNone;
-    CHECK(r.cudaDeviceGetCacheConfig(&cache) == cudaSuccess);
-    CHECK(cache == cudaFuncCachePreferL1);
-    int least = 1, greatest = 1;
-    CHECK(r.cudaDeviceGetStreamPriorityRange(&least, &greatest) == cudaSuccess);
-    CHECK(least == 0);
+    CHECK(got<cudaFuncCache>(&Runtime::cudaDeviceGetCacheConfig, out) == cudaFuncCachePreferL1);
+    int greatest = 1;
+    CHECK(got<int>(&Runtime::cudaDeviceGetStreamPriorityRange, out, &greatest) == 0);
     CHECK(greatest < 0);
 }
 
 TEST_CASE("peers") {
     start("devices=2");
     int can = 0;
-    CHECK(r.cudaDeviceCanAccessPeer(&can, 0, 1) == cudaSuccess);
-    CHECK(can == 1);
+    CHECK(got(r.cudaDeviceCanAccessPeer(&can, 0, 1), can) == 1);
     CHECK(r.cudaDeviceCanAccessPeer(&can, 0, 2) == cudaErrorInvalidDevice);
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaSuccess);
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessAlreadyEnabled);
@@ -211,13 +203,11 @@ TEST_CASE("peers") {
     CHECK(r.cudaDeviceEnablePeerAccess(7, 1) == cudaErrorInvalidDevice);
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaSuccess);
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
-    CHECK(r.cudaDeviceCanAccessPeer(&can, 0, 0) == cudaSuccess);
-    CHECK(can == 0);
+    CHECK(got(r.cudaDeviceCanAccessPeer(&can, 0, 0), can) == 0);
     CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported);
     CHECK(r.cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled);
-    int rank = -1;
-    CHECK(r.cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrAccessSupported, 0, 1) == cudaSuccess);
-    CHECK(rank == 1);
+    CHECK(got<int>(&Runtime::cudaDeviceGetP2PAttribute, out, cudaDevP2PAttrAccessSupported, 0, 1) ==
+          1);
 }
 
 TEST_CASE("a device that is out of reach is no peer") {
@@ -232,8 +222,7 @@ TEST_CASE("the device that serves best") {
     cudaDeviceProp wish;
     std::memset(static_cast<void *>(&wish), 0, sizeof wish);
     int device = -1;
-    CHECK(r.cudaChooseDevice(&device, &wish) == cudaSuccess);
-    CHECK(device == 0);
+    CHECK(got(r.cudaChooseDevice(&device, &wish), device) == 0);
     CHECK(r.cudaChooseDevice(nullptr, &wish) == cudaErrorInvalidValue);
     CHECK(r.cudaChooseDevice(&device, nullptr) == cudaErrorInvalidValue);
 }

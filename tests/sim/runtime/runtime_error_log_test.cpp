@@ -155,8 +155,7 @@ TEST_CASE("what a callback calls is the client's call") {
 TEST_CASE("an error is noted though the device was reset before its call returned",
           "[runtime_error_log]") {
     start();
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     Listener listener(
         [](Listener &self) { std::thread([&self] { self.status = r.cudaDeviceReset(); }).join(); });

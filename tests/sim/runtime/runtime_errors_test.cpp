@@ -115,8 +115,7 @@ TEST_CASE("a reset of the device leaves the last error") {
 TEST_CASE("a fault of queued work shows in every later call, and no reset helps",
           "[runtime_errors]") {
     start();
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     (void)r.cudaMemsetAsync(memory, 0, 64, nullptr);
     CHECK(r.cudaDeviceSynchronize() == cudaErrorIllegalAddress);
@@ -132,13 +131,10 @@ TEST_CASE("a fault of queued work shows in every later call, and no reset helps"
 
 TEST_CASE("not ready is an answer, and no error to be noted") {
     start("mode=adversarial;seed=1");
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    const RuntimeStream stream;
+    const RuntimeMemory memory(64);
     REQUIRE(r.cudaMemsetAsync(memory, 0, 64, stream) == cudaSuccess);
-    cudaEvent_t event = nullptr;
-    REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
+    const cudaEvent_t event = make_runtime_event();
     CHECK(r.cudaStreamQuery(stream) == cudaErrorNotReady);
     REQUIRE(r.cudaEventRecord(event, stream) == cudaSuccess);
     CHECK(r.cudaEventQuery(event) == cudaErrorNotReady);
@@ -152,8 +148,6 @@ TEST_CASE("not ready is an answer, and no error to be noted") {
     CHECK(r.cudaEventDestroy(event) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
     CHECK(r.cudaStreamQuery(stream) == cudaSuccess);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 
 TEST_CASE("a reset of the simulator forgets the last error") {
@@ -181,8 +175,7 @@ TEST_CASE("the log lists the runtime's calls, not what they make of the driver",
     start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     sim_control().log_calls(1);
-    void *memory = nullptr;
-    CHECK(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    void *memory = allocate_by_runtime(4096);
     CHECK(r.cudaFree(memory) == cudaSuccess);
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(r.cudaSetDevice(-1) == cudaErrorInvalidDevice);

@@ -32,9 +32,7 @@ TEST_CASE("external memory: the descriptor is the driver's after the import",
     cudaExternalMemory_t memory = nullptr;
     REQUIRE(r.cudaImportExternalMemory(&memory, &handle) == cudaSuccess);
     CHECK_FALSE(is_open(fd));
-    cudaExternalMemoryBufferDesc buffer{};
-    buffer.offset = 4096;
-    buffer.size = 8192;
+    cudaExternalMemoryBufferDesc buffer{.offset = 4096, .size = 8192};
     void *mapped = nullptr;
     CHECK(r.cudaExternalMemoryGetMappedBuffer(&mapped, memory, &buffer) == cudaSuccess);
     CHECK(r.cudaMemset(mapped, 6, 8192) == cudaSuccess);
@@ -59,8 +57,7 @@ TEST_CASE("external semaphores: signal and wait") {
     cudaStream_t first = nullptr, second = nullptr;
     REQUIRE(r.cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking) == cudaSuccess);
     REQUIRE(r.cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking) == cudaSuccess);
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    const RuntimeMemory memory(64);
     cudaExternalSemaphoreWaitParams wait{};
     wait.params.fence.value = 3;
     CHECK(r.cudaWaitExternalSemaphoresAsync(&semaphore, &wait, 1, second) == cudaSuccess);
@@ -72,12 +69,9 @@ TEST_CASE("external semaphores: signal and wait") {
     CHECK(r.cudaSignalExternalSemaphoresAsync(&semaphore, &signal, 1, first) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(first) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(second) == cudaSuccess);
-    unsigned char byte = 0;
-    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault) == cudaSuccess);
-    CHECK(byte == 2);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 2);
     CHECK(r.cudaSignalExternalSemaphoresAsync(&semaphore, nullptr, 1, first) ==
           cudaErrorInvalidValue);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(first) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(second) == cudaSuccess);
     CHECK(r.cudaDestroyExternalSemaphore(semaphore) == cudaSuccess);

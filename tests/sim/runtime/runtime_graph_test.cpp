@@ -34,8 +34,7 @@ void CUDART_CB count(void *user) {
 }
 
 void *allocated(std::size_t size) {
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, size) == cudaSuccess);
+    void *memory = allocate_by_runtime(size);
     return memory;
 }
 
@@ -75,12 +74,8 @@ TEST_CASE("memset, copy and host nodes run in their order") {
     std::atomic<int> calls{0};
     {
         const Graph graph;
-        cudaMemsetParams fill{};
-        fill.dst = memory;
-        fill.value = 0x5a;
-        fill.elementSize = 1;
-        fill.width = 64;
-        fill.height = 1;
+        cudaMemsetParams fill{
+            .dst = memory, .value = 0x5a, .elementSize = 1, .width = 64, .height = 1};
         cudaGraphNode_t set = nullptr, copy = nullptr, host = nullptr, empty = nullptr;
         CHECK(r.cudaGraphAddMemsetNode(&set, graph.get(), nullptr, 0, &fill) == cudaSuccess);
         CHECK(r.cudaGraphAddMemcpyNode1D(&copy, graph.get(), &set, 1, back.data(), memory, 64,
@@ -95,9 +90,8 @@ TEST_CASE("memset, copy and host nodes run in their order") {
         CHECK(r.cudaGraphGetRootNodes(graph.get(), nullptr, &roots) == cudaSuccess);
         CHECK(nodes == 4);
         CHECK(roots == 1);
-        cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-        CHECK(r.cudaGraphNodeGetType(copy, &type) == cudaSuccess);
-        CHECK(type == cudaGraphNodeTypeMemcpy);
+        CHECK(got<cudaGraphNodeType>(&Runtime::cudaGraphNodeGetType, copy, out) ==
+              cudaGraphNodeTypeMemcpy);
         graph.run();
     }
     CHECK(back == std::vector<unsigned char>(64, 0x5a));
@@ -110,18 +104,16 @@ TEST_CASE("a memset node's parameters are the driver's") {
     void *memory = allocated(4096);
     {
         const Graph graph;
-        cudaMemsetParams fill{};
-        fill.dst = memory;
-        fill.pitch = 512;
-        fill.value = 0x01020304;
-        fill.elementSize = 4;
-        fill.width = 16;
-        fill.height = 8;
+        cudaMemsetParams fill{.dst = memory,
+                              .pitch = 512,
+                              .value = 0x01020304,
+                              .elementSize = 4,
+                              .width = 16,
+                              .height = 8};
         cudaGraphNode_t node = nullptr;
         REQUIRE(r.cudaGraphAddMemsetNode(&node, graph.get(), nullptr, 0, &fill) == cudaSuccess);
         CUDA_MEMSET_NODE_PARAMS drivers{};
-        CHECK(d.cuGraphMemsetNodeGetParams(node, &drivers) == good);
-        CHECK(drivers.dst == address(memory));
+        CHECK(got(d.cuGraphMemsetNodeGetParams(node, &drivers), drivers).dst == address(memory));
         CHECK(drivers.pitch == 512);
         CHECK(drivers.value == 0x01020304);
         CHECK(drivers.elementSize == 4);
@@ -132,8 +124,7 @@ TEST_CASE("a memset node's parameters are the driver's") {
         CHECK(std::memcmp(&back, &fill, sizeof back) == 0);
         fill.value = 9;
         CHECK(r.cudaGraphMemsetNodeSetParams(node, &fill) == cudaSuccess);
-        CHECK(r.cudaGraphMemsetNodeGetParams(node, &back) == cudaSuccess);
-        CHECK(back.value == 9);
+        CHECK(got(r.cudaGraphMemsetNodeGetParams(node, &back), back).value == 9);
         CHECK(r.cudaGraphAddMemsetNode(&node, graph.get(), nullptr, 0, nullptr) ==
               cudaErrorInvalidValue);
     }
@@ -148,13 +139,12 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
     void *memory = allocated(4096);
     {
         const Graph graph;
-        cudaMemcpy3DParms copy{};
-        copy.srcPtr = {memory, 128, 16, 8};
-        copy.srcPos = {8, 1, 0};
-        copy.dstArray = array;
-        copy.dstPos = {3, 2, 1};
-        copy.extent = {5, 2, 1};
-        copy.kind = cudaMemcpyDeviceToDevice;
+        cudaMemcpy3DParms copy{.srcPos = {8, 1, 0},
+                               .srcPtr = {memory, 128, 16, 8},
+                               .dstArray = array,
+                               .dstPos = {3, 2, 1},
+                               .extent = {5, 2, 1},
+                               .kind = cudaMemcpyDeviceToDevice};
         cudaGraphNode_t node = nullptr;
         REQUIRE(r.cudaGraphAddMemcpyNode(&node, graph.get(), nullptr, 0, &copy) == cudaSuccess);
         CUDA_MEMCPY3D drivers{};
@@ -175,8 +165,7 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
         CHECK(drivers.Height == 2);
         CHECK(drivers.Depth == 1);
         cudaMemcpy3DParms back{};
-        CHECK(r.cudaGraphMemcpyNodeGetParams(node, &back) == cudaSuccess);
-        CHECK(back.srcArray == nullptr);
+        CHECK(got(r.cudaGraphMemcpyNodeGetParams(node, &back), back).srcArray == nullptr);
         CHECK(back.srcPtr.ptr == memory);
         CHECK(back.srcPtr.pitch == 128);
         CHECK(back.srcPtr.ysize == 8);
@@ -209,24 +198,19 @@ TEST_CASE("events, children, user objects, clones") {
         CHECK(r.cudaGraphAddEventWaitNode(&wait, graph.get(), &record, 1, other) == cudaSuccess);
         CHECK(r.cudaGraphAddChildGraphNode(&nested, graph.get(), &wait, 1, child.get()) ==
               cudaSuccess);
-        cudaEvent_t back = nullptr;
-        CHECK(r.cudaGraphEventRecordNodeGetEvent(record, &back) == cudaSuccess);
-        CHECK(back == event);
+        CHECK(got<cudaEvent_t>(&Runtime::cudaGraphEventRecordNodeGetEvent, record, out) == event);
         CHECK(r.cudaGraphEventWaitNodeSetEvent(wait, event) == cudaSuccess);
-        CHECK(r.cudaGraphEventWaitNodeGetEvent(wait, &back) == cudaSuccess);
-        CHECK(back == event);
-        cudaGraph_t inner = nullptr, clone = nullptr;
-        CHECK(r.cudaGraphChildGraphNodeGetGraph(nested, &inner) == cudaSuccess);
-        CHECK(inner != nullptr);
+        CHECK(got<cudaEvent_t>(&Runtime::cudaGraphEventWaitNodeGetEvent, wait, out) == event);
+        cudaGraph_t clone = nullptr;
+        CHECK(got<cudaGraph_t>(&Runtime::cudaGraphChildGraphNodeGetGraph, nested, out) != nullptr);
         CHECK(r.cudaGraphClone(&clone, graph.get()) == cudaSuccess);
-        CHECK(r.cudaGraphNodeFindInClone(&found, nested, clone) == cudaSuccess);
-        CHECK(found != nested);
+        CHECK(got(r.cudaGraphNodeFindInClone(&found, nested, clone), found) != nested);
         CHECK(r.cudaGraphDestroy(clone) == cudaSuccess);
-        cudaUserObject_t object = nullptr;
-        CHECK(r.cudaUserObjectCreate(&object, &destroyed, count, 1,
-                                     cudaUserObjectNoDestructorSync) == cudaSuccess);
-        CHECK(r.cudaGraphRetainUserObject(graph.get(), object, 1, cudaGraphUserObjectMove) ==
-              cudaSuccess);
+        CHECK(r.cudaGraphRetainUserObject(graph.get(),
+                                          got<cudaUserObject_t>(&Runtime::cudaUserObjectCreate, out,
+                                                                &destroyed, count, 1,
+                                                                cudaUserObjectNoDestructorSync),
+                                          1, cudaGraphUserObjectMove) == cudaSuccess);
         graph.run();
     }
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
@@ -240,12 +224,8 @@ TEST_CASE("an executable graph is changed and updated") {
     void *memory = allocated(64);
     {
         const Graph graph;
-        cudaMemsetParams fill{};
-        fill.dst = memory;
-        fill.value = 1;
-        fill.elementSize = 1;
-        fill.width = 64;
-        fill.height = 1;
+        cudaMemsetParams fill{
+            .dst = memory, .value = 1, .elementSize = 1, .width = 64, .height = 1};
         cudaGraphNode_t node = nullptr;
         REQUIRE(r.cudaGraphAddMemsetNode(&node, graph.get(), nullptr, 0, &fill) == cudaSuccess);
         cudaGraphExec_t executable = nullptr;
@@ -276,9 +256,7 @@ TEST_CASE("an executable graph is changed and updated") {
         CHECK(launched() == 3);
         CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
         CHECK(r.cudaGraphNodeSetEnabled(executable, node, 0) == cudaSuccess);
-        unsigned int enabled = 7;
-        CHECK(r.cudaGraphNodeGetEnabled(executable, node, &enabled) == cudaSuccess);
-        CHECK(enabled == 0);
+        CHECK(got<unsigned int>(&Runtime::cudaGraphNodeGetEnabled, executable, node, out) == 0);
         CHECK(launched() == 0);
 #if CUDART_VERSION >= 12000
         cudaGraphNode_t more = nullptr;
@@ -318,17 +296,15 @@ TEST_CASE("a kernel node's parameters are the driver's") {
         void *nothing = nullptr;
         int number = 5;
         void *arguments[] = {&memory, &nothing, &nothing, &number};
-        cudaKernelNodeParams launch{};
-        launch.func = kernel;
-        launch.gridDim = {1, 2, 3};
-        launch.blockDim = {4, 5, 6};
-        launch.sharedMemBytes = 128;
-        launch.kernelParams = arguments;
+        cudaKernelNodeParams launch{.func = kernel,
+                                    .gridDim = {1, 2, 3},
+                                    .blockDim = {4, 5, 6},
+                                    .sharedMemBytes = 128,
+                                    .kernelParams = arguments};
         cudaGraphNode_t node = nullptr, second = nullptr;
         REQUIRE(r.cudaGraphAddKernelNode(&node, graph.get(), nullptr, 0, &launch) == cudaSuccess);
         CUDA_KERNEL_NODE_PARAMS_v2 drivers{};
-        CHECK(d.cuGraphKernelNodeGetParams(node, &drivers) == good);
-        CHECK(drivers.gridDimX == 1);
+        CHECK(got(d.cuGraphKernelNodeGetParams(node, &drivers), drivers).gridDimX == 1);
         CHECK(drivers.gridDimY == 2);
         CHECK(drivers.gridDimZ == 3);
         CHECK(drivers.blockDimX == 4);
@@ -341,23 +317,21 @@ TEST_CASE("a kernel node's parameters are the driver's") {
         launch.gridDim = {1, 1, 1};
         CHECK(r.cudaGraphKernelNodeSetParams(node, &launch) == cudaSuccess);
         CHECK(r.cudaGraphAddKernelNode(&second, graph.get(), &node, 1, &launch) == cudaSuccess);
-        cudaKernelNodeAttrValue value{}, seen{};
+        cudaKernelNodeAttrValue value{};
         value.priority = -2;
         CHECK(r.cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributePriority, &value) ==
               cudaSuccess);
         CHECK(r.cudaGraphKernelNodeCopyAttributes(second, node) == cudaSuccess);
-        CHECK(r.cudaGraphKernelNodeGetAttribute(second, cudaLaunchAttributePriority, &seen) ==
-              cudaSuccess);
-        CHECK(seen.priority == -2);
+        CHECK(got<cudaKernelNodeAttrValue>(&Runtime::cudaGraphKernelNodeGetAttribute, second,
+                                           cudaLaunchAttributePriority, out)
+                  .priority == -2);
         graph.run();
         launch.func = &number;
         CHECK(r.cudaGraphAddKernelNode(&node, graph.get(), nullptr, 0, &launch) ==
               cudaErrorInvalidDeviceFunction);
         expect_misuse("is no handle of a kernel");
     }
-    unsigned char byte = 0;
-    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDeviceToHost) == cudaSuccess);
-    CHECK(byte == 7);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDeviceToHost) == 7);
     release(memory);
     CHECK(r.cudaLibraryUnload(library) == cudaSuccess);
 }
@@ -379,22 +353,18 @@ TEST_CASE("memory nodes") {
         CHECK(r.cudaGraphAddMemFreeNode(&release_node, graph.get(), &alloc, 1, wanted.dptr) ==
               cudaSuccess);
         cudaMemAllocNodeParams back{};
-        CHECK(r.cudaGraphMemAllocNodeGetParams(alloc, &back) == cudaSuccess);
-        CHECK(back.dptr == wanted.dptr);
+        CHECK(got(r.cudaGraphMemAllocNodeGetParams(alloc, &back), back).dptr == wanted.dptr);
         CHECK(back.bytesize == 4096);
         CHECK(back.poolProps.location.type == cudaMemLocationTypeDevice);
-        void *freed = nullptr;
-        CHECK(r.cudaGraphMemFreeNodeGetParams(release_node, &freed) == cudaSuccess);
-        CHECK(freed == wanted.dptr);
+        CHECK(got<void *>(&Runtime::cudaGraphMemFreeNodeGetParams, release_node, out) ==
+              wanted.dptr);
         REQUIRE(r.cudaGraphInstantiateWithFlags(&executable, graph.get(), 0) == cudaSuccess);
         CHECK(r.cudaGraphLaunch(executable, nullptr) == cudaSuccess);
         CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
         CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
     }
-    std::uint64_t used = 77;
-    CHECK(r.cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used) ==
-          cudaSuccess);
-    CHECK(used == 0);
+    CHECK(got<std::uint64_t>(&Runtime::cudaDeviceGetGraphMemAttribute, 0,
+                             cudaGraphMemAttrUsedMemCurrent, out) == 0);
     CHECK(r.cudaDeviceGraphMemTrim(0) == cudaSuccess);
     CHECK(r.cudaDeviceGraphMemTrim(3) == cudaErrorInvalidDevice);
 }
@@ -444,8 +414,7 @@ TEST_CASE("nodes of any kind by one function") {
         CHECK(r.cudaGraphAddNode(&set, conditional.conditional.phGraph_out[0], nullptr, nullptr, 0,
                                  &params) == cudaSuccess);
         graph.run();
-        CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDeviceToHost) == cudaSuccess);
-        CHECK(byte == 8);
+        CHECK(got(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDeviceToHost), byte) == 8);
         params.type = static_cast<cudaGraphNodeType>(0x40);
         CHECK(r.cudaGraphAddNode(&set, graph.get(), nullptr, nullptr, 0, &params) ==
               cudaErrorInvalidValue);

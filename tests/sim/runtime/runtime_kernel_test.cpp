@@ -63,13 +63,9 @@ TEST_CASE("a registered function is launched by its host address") {
     CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {16, 1, 1}, arguments, 0, nullptr) ==
           cudaSuccess);
     CHECK(v.added());
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    cudaStream_t stream = make_runtime_stream();
     CHECK(r.cudaMemsetAsync(v.c, 0, 64, stream) == cudaSuccess);
-    cudaLaunchConfig_t config{};
-    config.gridDim = {1, 1, 1};
-    config.blockDim = {16, 1, 1};
-    config.stream = stream;
+    cudaLaunchConfig_t config{.gridDim = {1, 1, 1}, .blockDim = {16, 1, 1}, .stream = stream};
     CHECK(r.cudaLaunchKernelExC(&config, &program.add, arguments) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
     CHECK(v.added());
@@ -135,8 +131,7 @@ TEST_CASE("attributes of a function") {
     start();
     const Registered program;
     cudaFuncAttributes found{};
-    CHECK(r.cudaFuncGetAttributes(&found, &program.mixed) == cudaSuccess);
-    CHECK(found.maxThreadsPerBlock == 256);
+    CHECK(got(r.cudaFuncGetAttributes(&found, &program.mixed), found).maxThreadsPerBlock == 256);
     CHECK(found.numRegs == 40);
     CHECK(found.sharedSizeBytes == 1024);
     CHECK(found.localSizeBytes == 96);
@@ -159,18 +154,14 @@ TEST_CASE("attributes of a function") {
     CHECK(blocks > 0);
     CHECK(r.cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
               &blocks, &program.mixed, 128, 0, cudaOccupancyDefault) == cudaSuccess);
-    size_t shared = 0;
-    CHECK(r.cudaOccupancyAvailableDynamicSMemPerBlock(&shared, &program.mixed, 1, 128) ==
-          cudaSuccess);
-    CHECK(shared > 0);
+    CHECK(got<size_t>(&Runtime::cudaOccupancyAvailableDynamicSMemPerBlock, out, &program.mixed, 1,
+                      128) > 0);
 #if CUDART_VERSION >= 12040
     const char *name = nullptr;
-    CHECK(r.cudaFuncGetName(&name, &program.mixed) == cudaSuccess);
-    REQUIRE(name != nullptr);
+    REQUIRE(got(r.cudaFuncGetName(&name, &program.mixed), name) != nullptr);
     CHECK(std::string(name) == "mixed");
     size_t offset = 0, size = 0;
-    CHECK(r.cudaFuncGetParamInfo(&program.mixed, 2, &offset, &size) == cudaSuccess);
-    CHECK(offset == 8);
+    CHECK(got(r.cudaFuncGetParamInfo(&program.mixed, 2, &offset, &size), offset) == 8);
     CHECK(size == 8);
     CHECK(r.cudaFuncGetParamInfo(&program.mixed, 99, &offset, &size) == cudaErrorInvalidValue);
 #endif
@@ -182,8 +173,7 @@ TEST_CASE("a registered variable is used by its host address") {
     void *address = nullptr;
     size_t size = 0;
     CHECK(r.cudaGetSymbolAddress(&address, &program.counter) == cudaSuccess);
-    CHECK(r.cudaGetSymbolSize(&size, &program.counter) == cudaSuccess);
-    CHECK(size == 4);
+    CHECK(got(r.cudaGetSymbolSize(&size, &program.counter), size) == 4);
     int value = 0;
     CHECK(r.cudaMemcpyFromSymbol(&value, &program.counter, 4, 0, cudaMemcpyDeviceToHost) ==
           cudaSuccess);
@@ -191,8 +181,7 @@ TEST_CASE("a registered variable is used by its host address") {
     value = 0x01020304;
     CHECK(r.cudaMemcpyToSymbol(&program.counter, &value, 2, 2, cudaMemcpyHostToDevice) ==
           cudaSuccess);
-    CHECK(r.cudaMemcpy(&value, address, 4, cudaMemcpyDefault) == cudaSuccess);
-    CHECK(value == 0x0304002a);
+    CHECK(got(r.cudaMemcpy(&value, address, 4, cudaMemcpyDefault), value) == 0x0304002a);
     CHECK(r.cudaMemcpyToSymbolAsync(&program.counter, &value, 4, 0, cudaMemcpyDefault, nullptr) ==
           cudaSuccess);
     CHECK(r.cudaMemcpyFromSymbolAsync(&value, &program.counter, 4, 0, cudaMemcpyDefault, nullptr) ==
@@ -224,8 +213,7 @@ TEST_CASE("a kernel node tells its host function") {
     launch.kernelParams = arguments;
     cudaGraphNode_t node = nullptr;
     CHECK(r.cudaGraphAddKernelNode(&node, graph, nullptr, 0, &launch) == cudaSuccess);
-    CHECK(r.cudaGraphKernelNodeGetParams(node, &back) == cudaSuccess);
-    CHECK(back.func == &program.add);
+    CHECK(got(r.cudaGraphKernelNodeGetParams(node, &back), back).func == &program.add);
     CHECK(back.gridDim.z == 3);
     CHECK(back.blockDim.y == 5);
     CHECK(back.sharedMemBytes == 128);
@@ -259,12 +247,8 @@ TEST_CASE("a managed variable is used by the host, and by its address") {
     REQUIRE(program.flags != nullptr);
     CHECK(program.flags[0] == 7);
     program.flags[1] = 8;
-    void *address = nullptr;
-    size_t size = 0;
-    CHECK(r.cudaGetSymbolAddress(&address, program.flags) == cudaSuccess);
-    CHECK(address == program.flags);
-    CHECK(r.cudaGetSymbolSize(&size, program.flags) == cudaSuccess);
-    CHECK(size == 16);
+    CHECK(got<void *>(&Runtime::cudaGetSymbolAddress, out, program.flags) == program.flags);
+    CHECK(got<size_t>(&Runtime::cudaGetSymbolSize, out, program.flags) == 16);
     unsigned char values[2] = {};
     CHECK(r.cudaMemcpyFromSymbol(values, program.flags, 2, 0, cudaMemcpyDeviceToHost) ==
           cudaSuccess);
@@ -284,17 +268,15 @@ TEST_CASE("all devices use one copy of a managed variable") {
     CHECK(r.cudaGetSymbolAddress(&address, flags) == cudaSuccess);
     CHECK(program.flags == flags);
     CHECK(address == flags);
-    unsigned char value = 0;
-    CHECK(r.cudaMemcpyFromSymbol(&value, flags, 1, 0, cudaMemcpyDeviceToHost) == cudaSuccess);
-    CHECK(value == 7);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpyFromSymbol, out, flags, 1, 0,
+                             cudaMemcpyDeviceToHost) == 7);
 }
 
 TEST_CASE("managed variables are there when a kernel of their image runs") {
     start();
     const Registered program;
     cudaFuncAttributes attributes{};
-    CHECK(r.cudaFuncGetAttributes(&attributes, &program.add) == cudaSuccess);
-    REQUIRE(program.flags != nullptr);
+    REQUIRE(got(r.cudaFuncGetAttributes(&attributes, &program.add), program).flags != nullptr);
     CHECK(program.flags[0] == 7);
 }
 
@@ -365,16 +347,12 @@ TEST_CASE("a library that the client loads") {
     CHECK(r.cudaLibraryGetKernel(&kernel, library, "nope") == cudaErrorSymbolNotFound);
     REQUIRE(r.cudaLibraryGetKernel(&kernel, library, "add") == cudaSuccess);
     unsigned int count = 0;
-    CHECK(r.cudaLibraryGetKernelCount(&count, library) == cudaSuccess);
-    CHECK(count == 3);
+    CHECK(got(r.cudaLibraryGetKernelCount(&count, library), count) == 3);
     std::vector<cudaKernel_t> all(count);
     CHECK(r.cudaLibraryEnumerateKernels(all.data(), count, library) == cudaSuccess);
     void *address = nullptr;
-    size_t size = 0;
-    CHECK(r.cudaLibraryGetGlobal(&address, &size, library, "buffer") == cudaSuccess);
-    CHECK(size == 4096);
-    CHECK(r.cudaLibraryGetManaged(&address, &size, library, "flags") == cudaSuccess);
-    CHECK(size == 16);
+    CHECK(got<size_t>(&Runtime::cudaLibraryGetGlobal, &address, out, library, "buffer") == 4096);
+    CHECK(got<size_t>(&Runtime::cudaLibraryGetManaged, &address, out, library, "flags") == 16);
     {
         Vectors v;
         void *arguments[] = {&v.a, &v.b, &v.c, &v.count};

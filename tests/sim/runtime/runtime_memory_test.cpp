@@ -19,8 +19,7 @@ bool filled(void *memory, std::size_t size, unsigned char with) {
 }
 
 void *allocated(std::size_t size) {
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, size) == cudaSuccess);
+    void *memory = allocate_by_runtime(size);
     return memory;
 }
 
@@ -35,11 +34,9 @@ cudaPointerAttributes attributes(const void *pointer) {
 TEST_CASE("device memory: no bytes, no memory, double free") {
     start("budget=1MiB");
     void *memory = &memory;
-    CHECK(r.cudaMalloc(&memory, 0) == cudaSuccess);
-    CHECK(memory == nullptr);
+    CHECK(got(r.cudaMalloc(&memory, 0), memory) == nullptr);
     memory = &memory;
-    CHECK(r.cudaMallocManaged(&memory, 0, cudaMemAttachGlobal) == cudaSuccess);
-    CHECK(memory == nullptr);
+    CHECK(got(r.cudaMallocManaged(&memory, 0, cudaMemAttachGlobal), memory) == nullptr);
     CHECK(r.cudaMallocManaged(nullptr, 0, cudaMemAttachGlobal) == cudaErrorInvalidValue);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(r.cudaMalloc(nullptr, 0) == cudaErrorInvalidValue);
@@ -55,12 +52,10 @@ TEST_CASE("device memory: no bytes, no memory, double free") {
 
 TEST_CASE("how much memory there is") {
     start("memory=1GiB");
-    std::size_t free = 0, total = 0, after = 0;
-    CHECK(r.cudaMemGetInfo(&free, &total) == cudaSuccess);
-    CHECK(total == std::size_t(1) << 30);
+    std::size_t free = 0, total = 0;
+    CHECK(got(r.cudaMemGetInfo(&free, &total), total) == std::size_t(1) << 30);
     void *memory = allocated(std::size_t(64) << 20);
-    CHECK(r.cudaMemGetInfo(&after, &total) == cudaSuccess);
-    CHECK(free - after >= std::size_t(64) << 20);
+    CHECK(free - got<std::size_t>(&Runtime::cudaMemGetInfo, out, &total) >= std::size_t(64) << 20);
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
@@ -68,8 +63,7 @@ TEST_CASE("pitched memory") {
     start();
     void *memory = nullptr;
     std::size_t pitch = 0;
-    CHECK(r.cudaMallocPitch(&memory, &pitch, 100, 3) == cudaSuccess);
-    CHECK(pitch >= 100);
+    CHECK(got(r.cudaMallocPitch(&memory, &pitch, 100, 3), pitch) >= 100);
     CHECK(pitch % 32 == 0);
     CHECK(r.cudaMemset(memory, 0, 2 * pitch + 100) == cudaSuccess);
     CHECK(r.cudaMemset2D(memory, pitch, 0x5a, 100, 3) == cudaSuccess);
@@ -88,8 +82,7 @@ TEST_CASE("pitched memory") {
     CHECK(found[7] == 0x11);
     CHECK(r.cudaMemset3D({memory, 4, 4, 2}, 0, {4, 4, 2}) == cudaErrorInvalidValue);
     CHECK(r.cudaFree(memory) == cudaSuccess);
-    CHECK(r.cudaMallocPitch(&memory, &pitch, 0, 3) == cudaSuccess);
-    CHECK(memory == nullptr);
+    CHECK(got(r.cudaMallocPitch(&memory, &pitch, 0, 3), memory) == nullptr);
     CHECK(r.cudaMallocPitch(&memory, nullptr, 1, 1) == cudaErrorInvalidValue);
 }
 
@@ -97,8 +90,7 @@ TEST_CASE("memory of three dimensions") {
     start();
     cudaPitchedPtr memory{};
     const cudaExtent extent{40, 5, 4};
-    REQUIRE(r.cudaMalloc3D(&memory, extent) == cudaSuccess);
-    CHECK(memory.xsize == 40);
+    CHECK(got(r.cudaMalloc3D(&memory, extent), memory).xsize == 40);
     CHECK(memory.ysize == 5);
     CHECK(memory.pitch >= 40);
     CHECK(r.cudaMemset(memory.ptr, 0, memory.pitch * 20) == cudaSuccess);
@@ -123,8 +115,7 @@ TEST_CASE("filling takes the low byte") {
     CHECK(r.cudaMemset(memory, 0x1234, 1000) == cudaSuccess);
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
     CHECK(filled(memory, 1000, 0x34));
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    const RuntimeStream stream;
     CHECK(r.cudaMemsetAsync(memory, -1, 1000, stream) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
     CHECK(filled(memory, 1000, 0xff));
@@ -134,7 +125,6 @@ TEST_CASE("filling takes the low byte") {
     CHECK(filled(memory, 1000, 2));
     CHECK(r.cudaMemset(memory, 0, 1001) == cudaErrorInvalidValue);
     CHECK(r.cudaMemset(nullptr, 0, 1) == cudaErrorInvalidValue);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
@@ -144,21 +134,18 @@ TEST_CASE("host memory: pinned, registered, mapped") {
     REQUIRE(r.cudaHostAlloc(&pinned, 4096, cudaHostAllocMapped | cudaHostAllocPortable) ==
             cudaSuccess);
     std::memset(pinned, 9, 4096);
-    unsigned int flags = 0, same = 0;
+    unsigned int flags = 0;
     CHECK(r.cudaHostGetFlags(&flags, pinned) == cudaSuccess);
-    CHECK(d.cuMemHostGetFlags(&same, pinned) == good);
-    CHECK(flags == same);
+    CHECK(flags == got<unsigned int>(&Driver::cuMemHostGetFlags, out, pinned));
     void *device = nullptr;
-    CHECK(r.cudaHostGetDevicePointer(&device, pinned, 0) == cudaSuccess);
-    CHECK(device == pinned);
+    CHECK(got(r.cudaHostGetDevicePointer(&device, pinned, 0), device) == pinned);
     CHECK(r.cudaHostGetDevicePointer(&device, pinned, 1) == cudaErrorInvalidValue);
     CHECK(r.cudaHostUnregister(pinned) == cudaErrorInvalidValue);
     expect_misuse("cuMemHostUnregister");
     CHECK(r.cudaFreeHost(pinned) == cudaSuccess);
     CHECK(r.cudaFreeHost(nullptr) == cudaSuccess);
     CHECK(r.cudaFreeHost(&flags) == cudaErrorInvalidValue);
-    REQUIRE(r.cudaMallocHost(&pinned, 16) == cudaSuccess);
-    CHECK(r.cudaFreeHost(pinned) == cudaSuccess);
+    CHECK(r.cudaFreeHost(got(r.cudaMallocHost(&pinned, 16), pinned)) == cudaSuccess);
 
     std::vector<unsigned char> own(10000);
     CHECK(r.cudaHostRegister(own.data() + 3, 5000, cudaHostRegisterDefault) == cudaSuccess);
@@ -238,22 +225,19 @@ TEST_CASE("managed memory: advice, prefetch, what is known of it") {
 
 TEST_CASE("stream-ordered memory and pools") {
     start(GENERATE_COPY(from_range(all_modes())));
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    const RuntimeStream stream;
     void *memory = nullptr;
     CHECK(r.cudaMallocAsync(&memory, 256, stream) == cudaSuccess);
     CHECK(r.cudaMemsetAsync(memory, 1, 256, stream) == cudaSuccess);
     CHECK(r.cudaFreeAsync(memory, stream) == cudaSuccess);
-    cudaMemPoolProps props{};
-    props.allocType = cudaMemAllocationTypePinned;
-    props.location = {cudaMemLocationTypeDevice, 0};
+    cudaMemPoolProps props{.allocType = cudaMemAllocationTypePinned,
+                           .location = {cudaMemLocationTypeDevice, 0}};
     cudaMemPool_t pool = nullptr, current = nullptr, own = nullptr;
     REQUIRE(r.cudaMemPoolCreate(&pool, &props) == cudaSuccess);
     CHECK(r.cudaMallocFromPoolAsync(&memory, 512, pool, stream) == cudaSuccess);
-    std::uint64_t used = 0;
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
-    CHECK(r.cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess);
-    CHECK(used >= 512);
+    CHECK(got<std::uint64_t>(&Runtime::cudaMemPoolGetAttribute, pool, cudaMemPoolAttrUsedMemCurrent,
+                             out) >= 512);
     CHECK(r.cudaFreeAsync(memory, stream) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
     std::uint64_t threshold = 1 << 20;
@@ -262,12 +246,10 @@ TEST_CASE("stream-ordered memory and pools") {
     CHECK(r.cudaMemPoolTrimTo(pool, 0) == cudaSuccess);
     CHECK(r.cudaDeviceGetDefaultMemPool(&own, 0) == cudaSuccess);
     CHECK(r.cudaDeviceSetMemPool(0, pool) == cudaSuccess);
-    CHECK(r.cudaDeviceGetMemPool(&current, 0) == cudaSuccess);
-    CHECK(current == pool);
+    CHECK(got(r.cudaDeviceGetMemPool(&current, 0), current) == pool);
     CHECK(r.cudaDeviceSetMemPool(0, own) == cudaSuccess);
     CHECK(r.cudaMemPoolDestroy(pool) == cudaSuccess);
     CHECK(r.cudaDeviceGetMemPool(&current, 5) == cudaErrorInvalidValue);
     CHECK(r.cudaDeviceSetMemPool(5, own) == cudaErrorInvalidValue);
     CHECK(r.cudaDeviceGetDefaultMemPool(&current, 5) == cudaErrorInvalidDevice);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }

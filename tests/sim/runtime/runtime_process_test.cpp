@@ -46,12 +46,10 @@ void check_refused(cudaError_t why) {
 
 void check_versions(int driver) {
     int version = 77;
-    CHECK(r.cudaDriverGetVersion(&version) == cudaSuccess);
-    CHECK(version == driver);
+    CHECK(got(r.cudaDriverGetVersion(&version), version) == driver);
     CHECK(r.cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
 #if CUDART_VERSION >= 12000
-    CHECK(r.cudaRuntimeGetVersion(&version) == cudaSuccess);
-    CHECK(version == CUDART_VERSION);
+    CHECK(got(r.cudaRuntimeGetVersion(&version), version) == CUDART_VERSION);
 #else
     CHECK(r.cudaRuntimeGetVersion(&version) != cudaSuccess);
 #endif

@@ -31,13 +31,10 @@ TEST_CASE("streams: flags and priorities are the driver's") {
     start();
     cudaStream_t stream = nullptr;
     REQUIRE(r.cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -1) == cudaSuccess);
-    unsigned int flags = 0;
-    int priority = 0, drivers = 0;
-    CHECK(r.cudaStreamGetFlags(stream, &flags) == cudaSuccess);
-    CHECK(flags == cudaStreamNonBlocking);
+    int priority = 0;
+    CHECK(got<unsigned int>(&Runtime::cudaStreamGetFlags, stream, out) == cudaStreamNonBlocking);
     CHECK(r.cudaStreamGetPriority(stream, &priority) == cudaSuccess);
-    CHECK(d.cuStreamGetPriority(stream, &drivers) == good);
-    CHECK(priority == drivers);
+    CHECK(priority == got<int>(&Driver::cuStreamGetPriority, stream, out));
     CHECK(priority == -1);
     CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
     CHECK(r.cudaStreamCreate(nullptr) == cudaErrorInvalidValue);
@@ -51,26 +48,24 @@ TEST_CASE("streams: attributes") {
     cudaStream_t stream = nullptr, other = nullptr;
     REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
     REQUIRE(r.cudaStreamCreate(&other) == cudaSuccess);
-    cudaStreamAttrValue value{}, back{};
+    cudaStreamAttrValue value{};
     value.syncPolicy = cudaSyncPolicyYield;
     CHECK(r.cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &value) ==
           cudaSuccess);
     CHECK(r.cudaStreamCopyAttributes(other, stream) == cudaSuccess);
-    CHECK(r.cudaStreamGetAttribute(other, cudaStreamAttributeSynchronizationPolicy, &back) ==
-          cudaSuccess);
-    CHECK(back.syncPolicy == cudaSyncPolicyYield);
-    CUstreamAttrValue drivers{};
-    CHECK(d.cuStreamGetAttribute(stream, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &drivers) ==
-          good);
-    CHECK(drivers.syncPolicy == CU_SYNC_POLICY_YIELD);
+    CHECK(got<cudaStreamAttrValue>(&Runtime::cudaStreamGetAttribute, other,
+                                   cudaStreamAttributeSynchronizationPolicy, out)
+              .syncPolicy == cudaSyncPolicyYield);
+    CHECK(got<CUstreamAttrValue>(&Driver::cuStreamGetAttribute, stream,
+                                 CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, out)
+              .syncPolicy == CU_SYNC_POLICY_YIELD);
     CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(other) == cudaSuccess);
 }
 
 TEST_CASE("callbacks and host functions") {
     start(GENERATE_COPY(from_range(all_modes())));
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    const RuntimeStream stream;
     Seen seen;
     std::atomic<int> calls{0};
     CHECK(r.cudaStreamAddCallback(stream, note, &seen, 0) == cudaSuccess);
@@ -83,7 +78,6 @@ TEST_CASE("callbacks and host functions") {
     CHECK(r.cudaStreamAddCallback(stream, nullptr, &seen, 0) == cudaErrorInvalidValue);
     CHECK(r.cudaStreamAddCallback(stream, note, &seen, 1) == cudaErrorInvalidValue);
     CHECK(r.cudaLaunchHostFunc(stream, nullptr, nullptr) == cudaErrorInvalidValue);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 
 TEST_CASE("a host function must not call CUDA") {
@@ -121,8 +115,7 @@ TEST_CASE("events: order and time") {
     cudaEvent_t begin = nullptr, end = nullptr;
     REQUIRE(r.cudaEventCreate(&begin) == cudaSuccess);
     REQUIRE(r.cudaEventCreateWithFlags(&end, cudaEventBlockingSync) == cudaSuccess);
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 1024) == cudaSuccess);
+    const RuntimeMemory memory(1024);
     CHECK(r.cudaEventRecord(begin, first) == cudaSuccess);
     CHECK(r.cudaMemsetAsync(memory, 1, 1024, first) == cudaSuccess);
     CHECK(r.cudaEventRecordWithFlags(end, first, cudaEventRecordDefault) == cudaSuccess);
@@ -130,16 +123,11 @@ TEST_CASE("events: order and time") {
     CHECK(r.cudaMemsetAsync(memory, 2, 1024, second) == cudaSuccess);
     CHECK(r.cudaEventSynchronize(end) == cudaSuccess);
     CHECK(r.cudaEventQuery(end) == cudaSuccess);
-    float milliseconds = -1;
-    CHECK(r.cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess);
-    CHECK(milliseconds >= 0);
+    CHECK(got<float>(&Runtime::cudaEventElapsedTime, out, begin, end) >= 0);
     CHECK(r.cudaStreamSynchronize(second) == cudaSuccess);
-    unsigned char byte = 0;
-    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault) == cudaSuccess);
-    CHECK(byte == 2);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 2);
     CHECK(r.cudaEventDestroy(begin) == cudaSuccess);
     CHECK(r.cudaEventDestroy(end) == cudaSuccess);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(first) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(second) == cudaSuccess);
 }
@@ -160,15 +148,12 @@ TEST_CASE("events that are refused") {
 
 TEST_CASE("capture through the runtime") {
     start(GENERATE_COPY(from_range(all_modes())));
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    const RuntimeStream stream;
+    const RuntimeMemory memory(64);
     REQUIRE(r.cudaMemset(memory, 0, 64) == cudaSuccess);
     CHECK(r.cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    CHECK(r.cudaStreamIsCapturing(stream, &status) == cudaSuccess);
-    CHECK(status == cudaStreamCaptureStatusActive);
+    CHECK(got(r.cudaStreamIsCapturing(stream, &status), status) == cudaStreamCaptureStatusActive);
     CHECK(r.cudaMemsetAsync(memory, 7, 64, stream) == cudaSuccess);
     unsigned long long id = 0;
 #if CUDART_VERSION >= 13000
@@ -184,42 +169,33 @@ TEST_CASE("capture through the runtime") {
 #endif
     CHECK(id != 0);
     cudaGraph_t graph = nullptr;
-    CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-    REQUIRE(graph != nullptr);
+    REQUIRE(got(r.cudaStreamEndCapture(stream, &graph), graph) != nullptr);
     size_t nodes = 0;
-    CHECK(r.cudaGraphGetNodes(graph, nullptr, &nodes) == cudaSuccess);
-    CHECK(nodes == 1);
-    unsigned char byte = 9;
-    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault) == cudaSuccess);
-    CHECK(byte == 0); // captured work has not run
+    CHECK(got(r.cudaGraphGetNodes(graph, nullptr, &nodes), nodes) == 1);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) ==
+          0); // captured work has not run
     cudaGraphExec_t executable = nullptr;
     CHECK(r.cudaGraphInstantiateWithFlags(&executable, graph, 0) == cudaSuccess);
     CHECK(r.cudaGraphLaunch(executable, stream) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
-    CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault) == cudaSuccess);
-    CHECK(byte == 7);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 7);
     CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
     CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
     CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaErrorIllegalState);
     CHECK(r.cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) ==
           cudaErrorStreamCaptureUnsupported);
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    CHECK(got(r.cudaThreadExchangeStreamCaptureMode(&mode), mode) == cudaStreamCaptureModeGlobal);
     CHECK(r.cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
-    CHECK(mode == cudaStreamCaptureModeGlobal);
-    CHECK(r.cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 
 TEST_CASE("an unsafe call breaks a capture") {
     start();
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    const RuntimeStream stream;
     REQUIRE(r.cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
     void *memory = nullptr;
     CHECK(r.cudaMalloc(&memory, 64) == cudaErrorStreamCaptureUnsupported);
     cudaGraph_t graph = reinterpret_cast<cudaGraph_t>(&memory);
     CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
     CHECK(graph == nullptr);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
