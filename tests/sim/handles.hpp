@@ -149,11 +149,20 @@ inline void destroy(CUmodule module) {
 inline void destroy(CUmemoryPool pool) {
     CHECK(d.cuMemPoolDestroy(pool) == good);
 }
+inline void destroy_by_runtime(cudaStream_t stream) {
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}
+inline void destroy_by_runtime(cudaEvent_t event) {
+    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
+}
+inline void free_by_runtime(void *memory) {
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+}
 inline void release(CUdeviceptr address) {
-    REQUIRE(d.cuMemFree(address) == good);
+    CHECK(d.cuMemFree(address) == good);
 }
 inline void release(void *pinned) {
-    REQUIRE(d.cuMemFreeHost(pinned) == good);
+    CHECK(d.cuMemFreeHost(pinned) == good);
 }
 template <class Handle>
 void release(Handle *) = delete; // a stream is no memory
@@ -164,38 +173,33 @@ inline void release(char *pinned) {
     release(static_cast<void *>(pinned));
 }
 
-// A handle that is destroyed at the end of its scope.
-template <class Handle>
-class Owned {
+// What ends with its scope.
+template <class Value, void (*End)(Value)>
+class Owned : Unique {
   public:
-    ~Owned() { destroy(handle_); }
-    Owned(const Owned &) = delete;
-    Owned &operator=(const Owned &) = delete;
-    operator Handle() const { return handle_; }
-    Handle get() const { return handle_; }
-
-  protected:
-    explicit Owned(Handle handle) : handle_(handle) {}
+    explicit Owned(Value value) : value_(value) {}
+    ~Owned() { End(value_); }
+    operator Value() const { return value_; }
+    Value get() const { return value_; }
 
   private:
-    Handle handle_;
+    Value value_;
 };
-struct Stream : Owned<CUstream> {
+struct Stream : Owned<CUstream, destroy> {
     explicit Stream(unsigned int flags = CU_STREAM_DEFAULT) : Owned(make_stream(flags)) {}
 };
-struct Event : Owned<CUevent> {
+struct Event : Owned<CUevent, destroy> {
     explicit Event(unsigned int flags = CU_EVENT_DEFAULT) : Owned(make_event(flags)) {}
 };
-struct Graph : Owned<CUgraph> {
+struct Graph : Owned<CUgraph, destroy> {
     Graph() : Owned(make_graph()) {}
-    // Takes it over.
     explicit Graph(CUgraph graph) : Owned(graph) {}
 };
-struct Executable : Owned<CUgraphExec> {
+struct Executable : Owned<CUgraphExec, destroy> {
     explicit Executable(CUgraph graph, unsigned long long flags = 0)
         : Owned(instantiate(graph, flags)) {}
 };
-struct Module : Owned<CUmodule> {
+struct Module : Owned<CUmodule, destroy> {
     explicit Module(const void *image) : Owned(load_module(image)) {}
     CUfunction function(const char *name) const { return function_of(*this, name); }
     CUdeviceptr global(const char *name) const {
@@ -204,92 +208,37 @@ struct Module : Owned<CUmodule> {
         return address;
     }
 };
-
-// Memory that is freed at the end of its scope.
-class DeviceMemory {
-  public:
-    explicit DeviceMemory(std::size_t size) : address_(allocate(size)) {}
-    ~DeviceMemory() { CHECK(d.cuMemFree(address_) == good); }
-    DeviceMemory(const DeviceMemory &) = delete;
-    DeviceMemory &operator=(const DeviceMemory &) = delete;
-    operator CUdeviceptr() const { return address_; }
-
-  private:
-    CUdeviceptr address_;
+struct DeviceMemory : Owned<CUdeviceptr, release> {
+    explicit DeviceMemory(std::size_t size) : Owned(allocate(size)) {}
 };
-class ManagedMemory {
-  public:
-    explicit ManagedMemory(std::size_t size) : address_(allocate_managed(size)) {}
-    ~ManagedMemory() { CHECK(d.cuMemFree(address_) == good); }
-    ManagedMemory(const ManagedMemory &) = delete;
-    ManagedMemory &operator=(const ManagedMemory &) = delete;
-    operator CUdeviceptr() const { return address_; }
-
-  private:
-    CUdeviceptr address_;
+struct ManagedMemory : Owned<CUdeviceptr, release> {
+    explicit ManagedMemory(std::size_t size) : Owned(allocate_managed(size)) {}
 };
-class PinnedMemory {
-  public:
+struct PinnedMemory : Owned<void *, release> {
     explicit PinnedMemory(std::size_t size, unsigned int flags = 0)
-        : memory_(allocate_pinned(size, flags)) {}
-    ~PinnedMemory() { CHECK(d.cuMemFreeHost(memory_) == good); }
-    PinnedMemory(const PinnedMemory &) = delete;
-    PinnedMemory &operator=(const PinnedMemory &) = delete;
-    operator void *() const { return memory_; }
-    void *get() const { return memory_; }
-
-  private:
-    void *memory_;
+        : Owned(allocate_pinned(size, flags)) {}
+};
+// The runtime's, which it destroys itself.
+struct RuntimeStream : Owned<cudaStream_t, destroy_by_runtime> {
+    RuntimeStream() : Owned(make_runtime_stream()) {}
+};
+struct RuntimeEvent : Owned<cudaEvent_t, destroy_by_runtime> {
+    RuntimeEvent() : Owned(make_runtime_event()) {}
+};
+struct RuntimeMemory : Owned<void *, free_by_runtime> {
+    explicit RuntimeMemory(std::size_t size) : Owned(allocate_by_runtime(size)) {}
 };
 
 // The primary context of a device, retained until the end of the scope; current() stays.
-class PrimaryContext {
+class PrimaryContext : Unique {
   public:
     explicit PrimaryContext(int ordinal) : ordinal_(ordinal), context_(retain_primary(ordinal)) {}
     ~PrimaryContext() { CHECK(d.cuDevicePrimaryCtxRelease(ordinal_) == good); }
-    PrimaryContext(const PrimaryContext &) = delete;
-    PrimaryContext &operator=(const PrimaryContext &) = delete;
     operator CUcontext() const { return context_; }
 
   private:
     int ordinal_;
     CUcontext context_;
-};
-
-// The runtime's, which it destroys itself.
-class RuntimeStream {
-  public:
-    ~RuntimeStream() { CHECK(r.cudaStreamDestroy(stream_) == cudaSuccess); }
-    RuntimeStream() = default;
-    RuntimeStream(const RuntimeStream &) = delete;
-    RuntimeStream &operator=(const RuntimeStream &) = delete;
-    operator cudaStream_t() const { return stream_; }
-
-  private:
-    cudaStream_t stream_ = make_runtime_stream();
-};
-class RuntimeEvent {
-  public:
-    ~RuntimeEvent() { CHECK(r.cudaEventDestroy(event_) == cudaSuccess); }
-    RuntimeEvent() = default;
-    RuntimeEvent(const RuntimeEvent &) = delete;
-    RuntimeEvent &operator=(const RuntimeEvent &) = delete;
-    operator cudaEvent_t() const { return event_; }
-
-  private:
-    cudaEvent_t event_ = make_runtime_event();
-};
-class RuntimeMemory {
-  public:
-    explicit RuntimeMemory(std::size_t size) : memory_(allocate_by_runtime(size)) {}
-    ~RuntimeMemory() { CHECK(r.cudaFree(memory_) == cudaSuccess); }
-    RuntimeMemory(const RuntimeMemory &) = delete;
-    RuntimeMemory &operator=(const RuntimeMemory &) = delete;
-    operator void *() const { return memory_; }
-    void *get() const { return memory_; }
-
-  private:
-    void *memory_;
 };
 
 } // namespace sim_test

@@ -60,19 +60,17 @@ inline std::size_t free_memory() {
 }
 
 // Takes the context away for a scope.
-class WithoutContext {
+class WithoutContext : Unique {
   public:
     WithoutContext() { REQUIRE(d.cuCtxPopCurrent(&context_) == good); }
     ~WithoutContext() { d.cuCtxSetCurrent(context_); }
-    WithoutContext(const WithoutContext &) = delete;
-    WithoutContext &operator=(const WithoutContext &) = delete;
 
   private:
     CUcontext context_ = nullptr;
 };
 
 // Makes the primary context of a device current for a scope.
-class OnDevice {
+class OnDevice : Unique {
   public:
     explicit OnDevice(int ordinal) : ordinal_(ordinal) {
         REQUIRE(d.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
@@ -83,8 +81,6 @@ class OnDevice {
         d.cuCtxPopCurrent(&popped);
         d.cuDevicePrimaryCtxRelease(ordinal_);
     }
-    OnDevice(const OnDevice &) = delete;
-    OnDevice &operator=(const OnDevice &) = delete;
 
     CUcontext context = nullptr;
 

@@ -67,7 +67,7 @@ inline void ended(Child &child) {
 }
 
 // The other API's side of a timeline.
-class Gate {
+class Gate : Unique {
   public:
     explicit Gate(std::uint64_t initial) : fd(sim_control().make_semaphore_fd(initial)) {
         REQUIRE(fd >= 0);
@@ -79,8 +79,6 @@ class Gate {
         munmap(state, sizeof *state);
         close(fd);
     }
-    Gate(const Gate &) = delete;
-    Gate &operator=(const Gate &) = delete;
     std::uint64_t value() const { return std::atomic_ref(state->value).load(); }
     void set(std::uint64_t value) { std::atomic_ref(state->value).store(value); }
 

@@ -22,6 +22,13 @@ inline constexpr cushim::RuntimeTable r{};
 constexpr auto good = CUDA_SUCCESS;
 constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
 
+// A base of what is neither copied nor moved.
+struct Unique {
+    Unique() = default;
+    Unique(const Unique &) = delete;
+    Unique &operator=(const Unique &) = delete;
+};
+
 // Of the driver that CUSHIM_DRIVER names, which is the one that cushim loads. Ends the program, saying
 // why, where that is none of ours.
 const cushim_sim &sim_control();

@@ -33,20 +33,6 @@ inline CUmemGenericAllocationHandle create_memory(std::size_t size,
     return handle;
 }
 
-// Physical memory that is released at the end of the scope.
-class PhysicalMemory {
-  public:
-    PhysicalMemory(std::size_t size, const CUmemAllocationProp &properties)
-        : handle_(create_memory(size, properties)) {}
-    ~PhysicalMemory() { CHECK(d.cuMemRelease(handle_) == good); }
-    PhysicalMemory(const PhysicalMemory &) = delete;
-    PhysicalMemory &operator=(const PhysicalMemory &) = delete;
-    operator CUmemGenericAllocationHandle() const { return handle_; }
-
-  private:
-    CUmemGenericAllocationHandle handle_;
-};
-
 inline CUdeviceptr reserve(std::size_t size, std::size_t alignment = 0) {
     CUdeviceptr address = 0;
     REQUIRE(d.cuMemAddressReserve(&address, size, alignment, 0, 0) == good);
@@ -66,8 +52,12 @@ inline void unmap(CUdeviceptr address, std::size_t size) {
 }
 
 inline void release_physical(CUmemGenericAllocationHandle handle) {
-    REQUIRE(d.cuMemRelease(handle) == good);
+    CHECK(d.cuMemRelease(handle) == good);
 }
+struct PhysicalMemory : Owned<CUmemGenericAllocationHandle, release_physical> {
+    PhysicalMemory(std::size_t size, const CUmemAllocationProp &properties)
+        : Owned(create_memory(size, properties)) {}
+};
 
 inline void free_reserved(CUdeviceptr address, std::size_t size) {
     REQUIRE(d.cuMemAddressFree(address, size) == good);
@@ -107,7 +97,7 @@ inline CUresult try_read(CUdeviceptr address) {
 }
 
 // Memory that is reserved, mapped and accessible, and is taken down at the end of the scope.
-class Mapped {
+class Mapped : Unique {
   public:
     explicit Mapped(std::size_t bytes, const CUmemAllocationProp &properties = on_device())
         : Mapped(bytes, create_memory(bytes, properties)) {}
@@ -122,8 +112,6 @@ class Mapped {
         CHECK(d.cuMemRelease(handle) == good);
         CHECK(d.cuMemAddressFree(address, size) == good);
     }
-    Mapped(const Mapped &) = delete;
-    Mapped &operator=(const Mapped &) = delete;
 
     const std::size_t size;
     const CUmemGenericAllocationHandle handle;

@@ -38,7 +38,7 @@ bool can_access(CUdevice from, CUdevice to) {
 }
 
 // A device's primary context, current for a scope.
-class OnDevice {
+class OnDevice : Unique {
   public:
     explicit OnDevice(CUdevice device) : device_(device) {
         REQUIRE(d.cuCtxGetCurrent(&before_) == good);
@@ -49,8 +49,6 @@ class OnDevice {
         CHECK(d.cuDevicePrimaryCtxRelease(device_) == good);
         CHECK(d.cuCtxSetCurrent(before_) == good);
     }
-    OnDevice(const OnDevice &) = delete;
-    OnDevice &operator=(const OnDevice &) = delete;
 
   private:
     CUdevice device_;
@@ -58,12 +56,10 @@ class OnDevice {
 };
 
 // The variable CUDA_VISIBLE_DEVICES for a scope.
-class VisibleDevices {
+class VisibleDevices : Unique {
   public:
     explicit VisibleDevices(const char *value) { set(value); }
     ~VisibleDevices() { set(nullptr); } // as every test case finds it
-    VisibleDevices(const VisibleDevices &) = delete;
-    VisibleDevices &operator=(const VisibleDevices &) = delete;
 
   private:
     static void set(const char *value) {

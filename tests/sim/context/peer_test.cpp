@@ -7,7 +7,7 @@ using namespace sim_test;
 namespace {
 
 // Memory of device 1, with the context of device 0 current.
-class Sides {
+class Sides : Unique {
   public:
     Sides() {
         REQUIRE(d.cuCtxGetCurrent(&zero) == good);
@@ -23,8 +23,6 @@ class Sides {
         enter(zero);
         CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     }
-    Sides(const Sides &) = delete;
-    Sides &operator=(const Sides &) = delete;
 
     void enter(CUcontext context) const { CHECK(d.cuCtxSetCurrent(context) == good); }
     void enable() const { REQUIRE(d.cuCtxEnablePeerAccess(one, 0) == good); }

@@ -7,7 +7,7 @@
 
 namespace sim_test {
 
-struct PinnedWord {
+struct PinnedWord : Unique {
     PinnedWord() {
         void *memory = allocate_pinned(4, 0);
         value = static_cast<std::atomic<std::uint32_t> *>(memory);
@@ -18,8 +18,6 @@ struct PinnedWord {
             free();
         }
     }
-    PinnedWord(const PinnedWord &) = delete;
-    PinnedWord &operator=(const PinnedWord &) = delete;
     void free() { CHECK(d.cuMemFreeHost(value) == good); }
 
     std::atomic<std::uint32_t> *value = nullptr;

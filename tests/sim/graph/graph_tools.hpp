@@ -76,7 +76,7 @@ inline CUgraphNode add_copy(CUgraph graph, const CUDA_MEMCPY3D &copy, const Node
 }
 
 // Device memory of words.
-struct Words {
+struct Words : Unique {
     explicit Words(std::size_t words) : count(words) {
         REQUIRE(d.cuMemAlloc(&address, words * 4) == good);
     }
@@ -85,8 +85,6 @@ struct Words {
             free();
         }
     }
-    Words(const Words &) = delete;
-    Words &operator=(const Words &) = delete;
     void free() { CHECK(d.cuMemFree(address) == good); }
     // As the simulator sees them now; does not wait.
     std::uint32_t at(std::size_t index) const {

@@ -21,7 +21,7 @@ constexpr auto timeline = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_F
 constexpr auto binary = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
 
 // What the other API holds: its descriptor, and the counter behind it.
-class Theirs {
+class Theirs : Unique {
   public:
     explicit Theirs(std::uint64_t initial) : fd_(sim_control().make_semaphore_fd(initial)) {
         REQUIRE(fd_ >= 0);
@@ -35,8 +35,6 @@ class Theirs {
         munmap(state_, sizeof *state_);
         close(fd_);
     }
-    Theirs(const Theirs &) = delete;
-    Theirs &operator=(const Theirs &) = delete;
 
     int exported() const { return dup(fd_); }
     std::uint64_t value() const { return std::atomic_ref(state_->value).load(); }

@@ -7,15 +7,13 @@ using namespace sim_test;
 
 namespace {
 
-class LoadedLibrary {
+class LoadedLibrary : Unique {
   public:
     explicit LoadedLibrary(const void *image = vector_image) {
         REQUIRE(d.cuLibraryLoadData(&library_, image, nullptr, nullptr, 0, nullptr, nullptr, 0) ==
                 good);
     }
     ~LoadedLibrary() { CHECK(d.cuLibraryUnload(library_) == good); }
-    LoadedLibrary(const LoadedLibrary &) = delete;
-    LoadedLibrary &operator=(const LoadedLibrary &) = delete;
 
     CUlibrary get() const { return library_; }
     CUkernel kernel(const char *name) const {

@@ -14,15 +14,13 @@ constexpr char first[] = "cushim-sim-image 1\nkernel one params=8,4 registers=20
 constexpr char second[] = ".version 7.0\n.target sm_52\n"
                           ".visible .entry two(.param .u64 a) { ret; }\n";
 
-class Link {
+class Link : Unique {
   public:
     explicit Link(std::vector<CUjit_option> options = {}, void **values = nullptr) {
         REQUIRE(d.cuLinkCreate(static_cast<unsigned int>(options.size()), options.data(), values,
                                &state_) == good);
     }
     ~Link() { CHECK(d.cuLinkDestroy(state_) == good); }
-    Link(const Link &) = delete;
-    Link &operator=(const Link &) = delete;
 
     CUlinkState get() const { return state_; }
     CUresult add(CUjitInputType type, std::string text, const char *name = "input") const {

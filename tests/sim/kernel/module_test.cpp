@@ -9,7 +9,7 @@ using namespace sim_test;
 namespace {
 
 // A file that ends with its scope.
-class File {
+class File : Unique {
   public:
     explicit File(const std::string &bytes) {
         static int files = 0;
@@ -19,8 +19,6 @@ class File {
         std::ofstream(path_, std::ios::binary) << bytes;
     }
     ~File() { std::filesystem::remove(path_); }
-    File(const File &) = delete;
-    File &operator=(const File &) = delete;
     std::string path() const { return path_.string(); }
 
   private:

@@ -7,19 +7,7 @@ using namespace sim_test;
 
 namespace {
 
-class DeviceMemory {
-  public:
-    explicit DeviceMemory(std::size_t size) { REQUIRE(d.cuMemAlloc(&address_, size) == good); }
-    ~DeviceMemory() { CHECK(d.cuMemFree(address_) == good); }
-    DeviceMemory(const DeviceMemory &) = delete;
-    DeviceMemory &operator=(const DeviceMemory &) = delete;
-    operator CUdeviceptr() const { return address_; }
-
-  private:
-    CUdeviceptr address_ = 0;
-};
-
-class Array {
+class Array : Unique {
   public:
     explicit Array(unsigned int flags = 0) {
         CUDA_ARRAY3D_DESCRIPTOR descriptor{.Width = 64,
@@ -30,8 +18,6 @@ class Array {
         REQUIRE(d.cuArray3DCreate(&array_, &descriptor) == good);
     }
     ~Array() { CHECK(d.cuArrayDestroy(array_) == good); }
-    Array(const Array &) = delete;
-    Array &operator=(const Array &) = delete;
     operator CUarray() const { return array_; }
 
   private:

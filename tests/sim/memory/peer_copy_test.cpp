@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t size = 64 * KiB;
 
 // A context with memory, and a stream that waits for no other.
-struct Place {
+struct Place : Unique {
     explicit Place(int ordinal)
         : on(ordinal), device(ordinal), memory(allocate(size)), stream(make_stream(non_blocking)) {}
     ~Place() {
@@ -18,8 +18,6 @@ struct Place {
         CHECK(d.cuMemFree(memory) == good);
         CHECK(d.cuStreamDestroy(stream) == good);
     }
-    Place(const Place &) = delete;
-    Place &operator=(const Place &) = delete;
 
     void make_current() const { CHECK(d.cuCtxSetCurrent(on.context) == good); }
     void set(int value) const {

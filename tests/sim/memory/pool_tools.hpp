@@ -20,7 +20,7 @@ inline CUmemoryPool create_pool(const CUmemPoolProps &properties = pool_properti
     return pool;
 }
 
-struct Pool : Owned<CUmemoryPool> {
+struct Pool : Owned<CUmemoryPool, destroy> {
     explicit Pool(const CUmemPoolProps &properties = pool_properties())
         : Owned(create_pool(properties)) {}
 };

@@ -13,7 +13,7 @@ namespace {
 // Since lose_context(), and until the next stream is made.
 bool context_is_lost = false;
 
-struct WorkStream {
+struct WorkStream : Unique {
     explicit WorkStream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
         context_is_lost = false;
         REQUIRE(d.cuStreamCreate(&handle, flags) == good);
@@ -23,8 +23,6 @@ struct WorkStream {
             d.cuStreamDestroy(handle);
         }
     }
-    WorkStream(const WorkStream &) = delete;
-    WorkStream &operator=(const WorkStream &) = delete;
     operator CUstream() const { return handle; }
     CUresult synchronize() const { return d.cuStreamSynchronize(handle); }
     CUstream handle = nullptr;

@@ -162,15 +162,13 @@ struct Nvcc {
 };
 
 // A program that nvcc built, as far as the runtime sees it: an image, and the host's name of a kernel in it.
-class Registered {
+class Registered : Unique {
   public:
     Registered() : handle_(Nvcc::get().register_image(&wrapper_)) {
         Nvcc::get().register_function(handle_, &kernel_, nullptr, "nothing", -1, nullptr, nullptr,
                                       nullptr, nullptr, nullptr);
     }
     ~Registered() { Nvcc::get().unregister_image(handle_); }
-    Registered(const Registered &) = delete;
-    Registered &operator=(const Registered &) = delete;
 
     cudaError_t launch() const {
         return r.cudaLaunchKernel(&kernel_, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);

@@ -70,13 +70,13 @@ Found second(const std::string &library, const char *symbol, int version, cuuint
     return {status, query, name_of(library, address, symbol)};
 }
 
-std::string current() {
+std::string current_driver() {
     return variable("SIM_DRIVER_CURRENT");
 }
 
 // cuGetProcAddress_v2 came with CUDA 12.0.
 [[maybe_unused]] Found second(const char *symbol, int version, cuuint64_t flags = 0) {
-    return second(current(), symbol, version, flags);
+    return second(current_driver(), symbol, version, flags);
 }
 
 const Found not_found = {0, 1, "null"};
@@ -146,7 +146,7 @@ TEST_CASE("flags that nobody knows are refused before anything else") {
          {cuuint64_t(4), cuuint64_t(8), cuuint64_t(1) << 40, ~cuuint64_t(0)}) {
         CHECK(second("cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
         CHECK(second("nothing", headers, flags) == Found{1, -1, "untouched"});
-        CHECK(first(current(), "cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
+        CHECK(first(current_driver(), "cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
     }
     // And before a null name is missed.
     const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
@@ -157,7 +157,7 @@ TEST_CASE("versions above the driver's own") {
     if (headers >= 13000) {
         CHECK(second("cuMemAlloc", headers + 10) == Found{1, -1, "untouched"});
         CHECK(second("nothing", 99000) == Found{1, -1, "untouched"});
-        CHECK(first(current(), "cuMemAlloc", 99000) == Found{1, -1, "untouched"});
+        CHECK(first(current_driver(), "cuMemAlloc", 99000) == Found{1, -1, "untouched"});
     } else {
         CHECK(second("cuMemAlloc", headers + 10) == Found{0, 0, "cuMemAlloc_v2"});
     }

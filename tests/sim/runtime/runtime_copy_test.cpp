@@ -17,7 +17,7 @@ Bytes counting(std::size_t size) {
     return bytes;
 }
 
-class Memory {
+class Memory : Unique {
   public:
     explicit Memory(std::size_t size) : size_(size) {
         REQUIRE(r.cudaMalloc(&pointer_, size) == cudaSuccess);
@@ -28,8 +28,6 @@ class Memory {
         CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
         CHECK(r.cudaFree(pointer_) == cudaSuccess);
     }
-    Memory(const Memory &) = delete;
-    Memory &operator=(const Memory &) = delete;
 
     void *get() const { return pointer_; }
     void fill(const Bytes &with) const {
@@ -47,14 +45,12 @@ class Memory {
     std::size_t size_;
 };
 
-class Array {
+class Array : Unique {
   public:
     Array(const cudaChannelFormatDesc &format, cudaExtent extent) {
         REQUIRE(r.cudaMalloc3DArray(&array_, &format, extent, 0) == cudaSuccess);
     }
     ~Array() { CHECK(r.cudaFreeArray(array_) == cudaSuccess); }
-    Array(const Array &) = delete;
-    Array &operator=(const Array &) = delete;
     cudaArray_t get() const { return array_; }
 
   private:
@@ -87,25 +83,21 @@ TEST_CASE("copies that are refused") {
     start();
     Bytes host(100);
     const Memory device(100);
-    CHECK(r.cudaMemcpy(device.get(), host.data(), 100, no_kind) == cudaErrorInvalidMemcpyDirection);
-    CHECK(r.cudaMemcpy(device.get(), host.data(), 101, cudaMemcpyHostToDevice) ==
-          cudaErrorInvalidValue);
-    CHECK(r.cudaMemcpy(device.get(), nullptr, 1, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
-    CHECK(r.cudaMemcpy(nullptr, host.data(), 1, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
-    CHECK(r.cudaMemcpy(device.get(), nullptr, 0, cudaMemcpyHostToDevice) == cudaSuccess);
+    void *const there = device.get(), *const here = host.data();
+    constexpr auto in = cudaMemcpyHostToDevice;
+    constexpr auto invalid = cudaErrorInvalidValue;
+    CHECK(r.cudaMemcpy(there, here, 100, no_kind) == cudaErrorInvalidMemcpyDirection);
+    CHECK(r.cudaMemcpy(there, here, 101, in) == invalid);
+    CHECK(r.cudaMemcpy(there, nullptr, 1, in) == invalid);
+    CHECK(r.cudaMemcpy(nullptr, here, 1, in) == invalid);
+    CHECK(r.cudaMemcpy(there, nullptr, 0, in) == cudaSuccess);
     // A pageable host address is no device memory.
-    CHECK(r.cudaMemcpy(host.data(), host.data(), 50, cudaMemcpyDeviceToHost) ==
-          cudaErrorInvalidValue);
-    CHECK(r.cudaMemcpy(host.data(), device.get(), 50, cudaMemcpyDeviceToDevice) ==
-          cudaErrorInvalidValue);
-    CHECK(r.cudaMemcpy2D(device.get(), 5, host.data(), 10, 10, 2, cudaMemcpyHostToDevice) ==
-          cudaErrorInvalidPitchValue);
-    CHECK(r.cudaMemcpy2D(device.get(), 10, host.data(), 5, 10, 2, cudaMemcpyHostToDevice) ==
-          cudaErrorInvalidPitchValue);
-    CHECK(r.cudaMemcpy2D(device.get(), 10, host.data(), 10, 10, 2, no_kind) ==
-          cudaErrorInvalidMemcpyDirection);
-    CHECK(r.cudaMemcpy2D(device.get(), 10, host.data(), 10, 10, 0, cudaMemcpyHostToDevice) ==
-          cudaSuccess);
+    CHECK(r.cudaMemcpy(here, here, 50, cudaMemcpyDeviceToHost) == invalid);
+    CHECK(r.cudaMemcpy(here, there, 50, cudaMemcpyDeviceToDevice) == invalid);
+    CHECK(r.cudaMemcpy2D(there, 5, here, 10, 10, 2, in) == cudaErrorInvalidPitchValue);
+    CHECK(r.cudaMemcpy2D(there, 10, here, 5, 10, 2, in) == cudaErrorInvalidPitchValue);
+    CHECK(r.cudaMemcpy2D(there, 10, here, 10, 10, 2, no_kind) == cudaErrorInvalidMemcpyDirection);
+    CHECK(r.cudaMemcpy2D(there, 10, here, 10, 10, 0, in) == cudaSuccess);
     CHECK(r.cudaMemcpy3D(nullptr) == cudaErrorInvalidValue);
     CHECK(r.cudaMemcpyToSymbol(host.data(), host.data(), 1, 0, cudaMemcpyHostToDevice) ==
           cudaErrorInvalidSymbol);

@@ -17,14 +17,12 @@ void *not_allocated() {
 }
 
 // Keeps what the log tells for a scope; what it calls then is up to the test.
-class Listener {
+class Listener : Unique {
   public:
     explicit Listener(void (*calls)(Listener &) = nullptr) : calls_(calls) {
         REQUIRE(d.cuLogsRegisterCallback(tell, this, &handle_) == good);
     }
     ~Listener() { CHECK(d.cuLogsUnregisterCallback(handle_) == good); }
-    Listener(const Listener &) = delete;
-    Listener &operator=(const Listener &) = delete;
 
     std::vector<std::string> take() { return std::exchange(texts_, {}); }
     int status = -1; // of what it calls

@@ -8,12 +8,10 @@ using namespace sim_test;
 
 namespace {
 
-class Graph {
+class RuntimeGraph : Unique {
   public:
-    Graph() { REQUIRE(r.cudaGraphCreate(&graph_, 0) == cudaSuccess); }
-    ~Graph() { CHECK(r.cudaGraphDestroy(graph_) == cudaSuccess); }
-    Graph(const Graph &) = delete;
-    Graph &operator=(const Graph &) = delete;
+    RuntimeGraph() { REQUIRE(r.cudaGraphCreate(&graph_, 0) == cudaSuccess); }
+    ~RuntimeGraph() { CHECK(r.cudaGraphDestroy(graph_) == cudaSuccess); }
     cudaGraph_t get() const { return graph_; }
 
     void run(cudaStream_t stream = nullptr) const {
@@ -38,7 +36,7 @@ void *allocated(std::size_t size) {
     return memory;
 }
 
-void release(void *memory) {
+void free_memory(void *memory) {
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
@@ -73,7 +71,7 @@ TEST_CASE("memset, copy and host nodes run in their order") {
     std::vector<unsigned char> back(64);
     std::atomic<int> calls{0};
     {
-        const Graph graph;
+        const RuntimeGraph graph;
         cudaMemsetParams fill{
             .dst = memory, .value = 0x5a, .elementSize = 1, .width = 64, .height = 1};
         cudaGraphNode_t set = nullptr, copy = nullptr, host = nullptr, empty = nullptr;
@@ -96,14 +94,14 @@ TEST_CASE("memset, copy and host nodes run in their order") {
     }
     CHECK(back == std::vector<unsigned char>(64, 0x5a));
     CHECK(calls == 1);
-    release(memory);
+    free_memory(memory);
 }
 
 TEST_CASE("a memset node's parameters are the driver's") {
     start();
     void *memory = allocated(4096);
     {
-        const Graph graph;
+        const RuntimeGraph graph;
         cudaMemsetParams fill{.dst = memory,
                               .pitch = 512,
                               .value = 0x01020304,
@@ -128,7 +126,7 @@ TEST_CASE("a memset node's parameters are the driver's") {
         CHECK(r.cudaGraphAddMemsetNode(&node, graph.get(), nullptr, 0, nullptr) ==
               cudaErrorInvalidValue);
     }
-    release(memory);
+    free_memory(memory);
 }
 
 TEST_CASE("a copy node's parameters, in bytes and in elements") {
@@ -138,7 +136,7 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
     REQUIRE(r.cudaMalloc3DArray(&array, &format, {16, 8, 4}, 0) == cudaSuccess);
     void *memory = allocated(4096);
     {
-        const Graph graph;
+        const RuntimeGraph graph;
         cudaMemcpy3DParms copy{.srcPos = {8, 1, 0},
                                .srcPtr = {memory, 128, 16, 8},
                                .dstArray = array,
@@ -179,7 +177,7 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
         copy.kind = static_cast<cudaMemcpyKind>(9);
         CHECK(r.cudaGraphMemcpyNodeSetParams(node, &copy) == cudaErrorInvalidMemcpyDirection);
     }
-    release(memory);
+    free_memory(memory);
     CHECK(r.cudaFreeArray(array) == cudaSuccess);
 }
 
@@ -190,7 +188,7 @@ TEST_CASE("events, children, user objects, clones") {
     REQUIRE(r.cudaEventCreate(&other) == cudaSuccess);
     std::atomic<int> destroyed{0};
     {
-        const Graph graph, child;
+        const RuntimeGraph graph, child;
         cudaGraphNode_t record = nullptr, wait = nullptr, nested = nullptr, found = nullptr;
         CHECK(r.cudaGraphAddEmptyNode(&found, child.get(), nullptr, 0) == cudaSuccess);
         CHECK(r.cudaGraphAddEventRecordNode(&record, graph.get(), nullptr, 0, event) ==
@@ -223,7 +221,7 @@ TEST_CASE("an executable graph is changed and updated") {
     start();
     void *memory = allocated(64);
     {
-        const Graph graph;
+        const RuntimeGraph graph;
         cudaMemsetParams fill{
             .dst = memory, .value = 1, .elementSize = 1, .width = 64, .height = 1};
         cudaGraphNode_t node = nullptr;
@@ -267,7 +265,7 @@ TEST_CASE("an executable graph is changed and updated") {
 #endif
         CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
     }
-    release(memory);
+    free_memory(memory);
 }
 
 #if CUDART_VERSION >= 12080
@@ -292,7 +290,7 @@ TEST_CASE("a kernel node's parameters are the driver's") {
     REQUIRE(r.cudaLibraryGetKernel(&kernel, library, "add") == cudaSuccess);
     void *memory = allocated(64);
     {
-        const Graph graph;
+        const RuntimeGraph graph;
         void *nothing = nullptr;
         int number = 5;
         void *arguments[] = {&memory, &nothing, &nothing, &number};
@@ -332,7 +330,7 @@ TEST_CASE("a kernel node's parameters are the driver's") {
         expect_misuse("is no handle of a kernel");
     }
     CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDeviceToHost) == 7);
-    release(memory);
+    free_memory(memory);
     CHECK(r.cudaLibraryUnload(library) == cudaSuccess);
 }
 #endif
@@ -341,7 +339,7 @@ TEST_CASE("memory nodes") {
     start();
     cudaGraphExec_t executable = nullptr;
     {
-        const Graph graph;
+        const RuntimeGraph graph;
         cudaMemAllocNodeParams wanted{};
         wanted.poolProps.allocType = cudaMemAllocationTypePinned;
         wanted.poolProps.location = {cudaMemLocationTypeDevice, 0};
@@ -374,7 +372,7 @@ TEST_CASE("nodes of any kind by one function") {
     start();
     void *memory = allocated(64);
     {
-        const Graph graph;
+        const RuntimeGraph graph;
         cudaGraphNodeParams params{};
         params.type = cudaGraphNodeTypeMemset;
         params.memset.dst = memory;
@@ -421,14 +419,14 @@ TEST_CASE("nodes of any kind by one function") {
         CHECK(r.cudaGraphAddNode(&set, graph.get(), nullptr, nullptr, 0, nullptr) ==
               cudaErrorInvalidValue);
     }
-    release(memory);
+    free_memory(memory);
 }
 #endif
 
 #if CUDART_VERSION >= 12000
 TEST_CASE("instantiation says what is wrong") {
     start();
-    const Graph graph;
+    const RuntimeGraph graph;
     cudaGraphNode_t a = nullptr, b = nullptr;
     REQUIRE(r.cudaGraphAddEmptyNode(&a, graph.get(), nullptr, 0) == cudaSuccess);
     REQUIRE(r.cudaGraphAddEmptyNode(&b, graph.get(), &a, 1) == cudaSuccess);

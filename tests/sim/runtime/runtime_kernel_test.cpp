@@ -101,29 +101,23 @@ TEST_CASE("launches that are refused") {
     const Registered program;
     Vectors v;
     void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
-    const auto launch = [&](const void *function, dim3 grid, dim3 block, void **args,
-                            size_t shared) {
-        return r.cudaLaunchKernel(function, grid, block, args, shared, nullptr);
+    const auto launch = [&](const void *function, dim3 grid, dim3 block, size_t shared = 0) {
+        return r.cudaLaunchKernel(function, grid, block, arguments, shared, nullptr);
     };
-    CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidDeviceFunction);
-    CHECK(launch(&arguments, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidDeviceFunction);
+    CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}) == cudaErrorInvalidDeviceFunction);
+    CHECK(launch(&arguments, {1, 1, 1}, {1, 1, 1}) == cudaErrorInvalidDeviceFunction);
     expect_unknown_kernel();
-    CHECK(launch(&program.add, {0, 1, 1}, {1, 1, 1}, arguments, 0) ==
-          cudaErrorInvalidConfiguration);
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 0, 1}, arguments, 0) ==
-          cudaErrorInvalidConfiguration);
-    CHECK(launch(&program.add, {1, 1, 1}, {2048, 1, 1}, arguments, 0) ==
-          cudaErrorInvalidConfiguration);
-    CHECK(launch(&program.add, {1, 1, 1}, {32, 32, 2}, arguments, 0) ==
-          cudaErrorInvalidConfiguration);
-    CHECK(launch(&program.add, {1, 70000, 1}, {1, 1, 1}, arguments, 0) ==
-          cudaErrorInvalidConfiguration);
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 1 << 20) == cudaErrorInvalidValue);
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, size_t(1) << 33) ==
-          cudaErrorInvalidValue);
+    constexpr auto wrong = cudaErrorInvalidConfiguration;
+    CHECK(launch(&program.add, {0, 1, 1}, {1, 1, 1}) == wrong);
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 0, 1}) == wrong);
+    CHECK(launch(&program.add, {1, 1, 1}, {2048, 1, 1}) == wrong);
+    CHECK(launch(&program.add, {1, 1, 1}, {32, 32, 2}) == wrong);
+    CHECK(launch(&program.add, {1, 70000, 1}, {1, 1, 1}) == wrong);
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, 1 << 20) == cudaErrorInvalidValue);
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, size_t(1) << 33) == cudaErrorInvalidValue);
     arguments[2] = nullptr;
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 0) == cudaErrorInvalidValue);
-    CHECK(launch(&program.missing, {1, 1, 1}, {1, 1, 1}, arguments, 0) != cudaSuccess);
+    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}) == cudaErrorInvalidValue);
+    CHECK(launch(&program.missing, {1, 1, 1}, {1, 1, 1}) != cudaSuccess);
     CHECK(r.cudaLaunchKernelExC(nullptr, &program.add, arguments) == cudaErrorInvalidValue);
 }
 
