@@ -29,8 +29,7 @@ void end(const Piece &piece) {
 
 } // namespace
 
-TEST_CASE("allocations keep their bytes, whatever is allocated and freed around them",
-          "[platform]") {
+TEST_CASE("allocations keep their bytes, whatever is allocated and freed around them") {
     start();
     std::mt19937 random(11);
     std::vector<Piece> living;

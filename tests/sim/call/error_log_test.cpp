@@ -99,8 +99,7 @@ TEST_CASE("what is not ready is no line") {
     REQUIRE(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("a buffer takes the newest lines that fit, and says that there were others",
-          "[error_log]") {
+TEST_CASE("a buffer takes the newest lines that fit, and says that there were others") {
     start();
     CUlogIterator begin = 0;
     CHECK(d.cuLogsCurrent(&begin, 0) == good);

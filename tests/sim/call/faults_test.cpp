@@ -86,8 +86,7 @@ TEST_CASE("a fault after the effect has done the work") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a seeded probability gives the same calls each time, and other seeds others",
-          "[faults]") {
+TEST_CASE("a seeded probability gives the same calls each time, and other seeds others") {
     const auto pattern = [](std::uint64_t seed) {
         start();
         auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
@@ -238,8 +237,7 @@ TEST_CASE("a hanging call waits to be released while others go on") {
     CHECK(back);
 }
 
-TEST_CASE("a hang that nobody releases ends after ten times the patience, and is noted",
-          "[faults]") {
+TEST_CASE("a hang that nobody releases ends after ten times the patience, and is noted") {
     start("patience=20;fault=cuDeviceGetCount:1:0:hang");
     const auto begin = std::chrono::steady_clock::now();
     int count = 0;
@@ -280,10 +278,8 @@ TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays") 
     for (const auto &mode : all_modes()) {
         INFO(mode);
         start(mode);
-        CUstream stream = nullptr;
-        CUdeviceptr p = 0;
-        REQUIRE(d.cuStreamCreate(&stream, 0) == good);
-        REQUIRE(d.cuMemAlloc(&p, 64) == good);
+        const CUstream stream = make_stream();
+        CUdeviceptr p = allocate(64);
         auto planned = fault("cuMemsetD8Async", CUDA_ERROR_ILLEGAL_ADDRESS);
         planned.kind = CUSHIM_SIM_FAULT_ASYNC;
         const auto number = sim_control().plan_fault(&planned);
@@ -298,8 +294,8 @@ TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays") 
 TEST_CASE("faults can be planned by a setting, for child processes") {
     start();
     configure("fault=cuMemAlloc_v2:2:2;fault=cuMemFree_v2:1:999:after");
-    CUdeviceptr p = 0, q = 0;
-    CHECK(d.cuMemAlloc(&p, 64) == good);
+    CUdeviceptr q = 0;
+    const CUdeviceptr p = allocate(64);
     CHECK(d.cuMemAlloc(&q, 64) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuMemFree(p) == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());
@@ -335,8 +331,7 @@ TEST_CASE("the text of a fault says all that a plan can") {
     caller.join();
 }
 
-TEST_CASE("an asynchronous fault of a call that queues no work is noted, once for a plan",
-          "[faults]") {
+TEST_CASE("an asynchronous fault of a call that queues no work is noted, once for a plan") {
     start("fault=cuDeviceGetCount:1:700:async:sticky;fault=cuMemsetD8Async:2:999:async");
     int count = 0;
     CHECK(d.cuDeviceGetCount(&count) == good);

@@ -131,8 +131,7 @@ TEST_CASE("a compiled program that does everything right is not accused") {
     }
 }
 
-TEST_CASE("kernels that computed nothing are a note, and with report=fail an error",
-          "[kernel_files]") {
+TEST_CASE("kernels that computed nothing are a note, and with report=fail an error") {
     const std::string line = ": kernel nothing was launched 2 times and computed nothing: no host "
                              "function is registered under this name\n";
     const Outcome noted = run_alone("child launches an unregistered kernel", "report=1"),
@@ -144,8 +143,7 @@ TEST_CASE("kernels that computed nothing are a note, and with report=fail an err
     CHECK_FALSE(contains(noted.errors, "kernel mixed"));
 }
 
-TEST_CASE("a kernel library that cannot be loaded makes cuInit fail, and the reason is printed",
-          "[kernel_files]") {
+TEST_CASE("a kernel library that cannot be loaded makes cuInit fail, and the reason is printed") {
     const Outcome told =
         run_alone("child cannot be initialised without its kernels", "kernels=/nonexistent.so");
     CHECK(told.status == 0);

@@ -80,16 +80,14 @@ TEST_CASE("stale and wrong handles are refused and reported") {
 
 TEST_CASE("the primary context is counted, and survives its reset") {
     initialise();
-    CUcontext first = nullptr;
     unsigned int flags = 0;
-    CUdeviceptr p = 0;
     CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 0);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&first, 0) == good);
+    const CUcontext first = retain_primary(0);
     CHECK(first == got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0));
     CHECK(current() == nullptr);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
-    REQUIRE(d.cuMemAlloc(&p, 16) == good);
+    CUdeviceptr p = allocate(16);
     const CUevent event = make_event();
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
@@ -109,14 +107,11 @@ TEST_CASE("the primary context is counted, and survives its reset") {
 
 TEST_CASE("what is left of a primary context after its reset") {
     start();
-    CUcontext before = nullptr, after = nullptr;
-    CUevent event = nullptr;
-    CUdeviceptr memory = 0;
-    void *pinned = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&before) == good);
-    REQUIRE(d.cuEventCreate(&event, 0) == good);
-    REQUIRE(d.cuMemAlloc(&memory, 64) == good);
-    REQUIRE(d.cuMemAllocHost(&pinned, 64) == good);
+    CUcontext after = nullptr;
+    const CUcontext before = current();
+    const CUevent event = make_event();
+    CUdeviceptr memory = allocate(64);
+    void *pinned = allocate_pinned(64);
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(d.cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -57,10 +57,8 @@ std::thread thread_in(CUcontext context, Body body) {
 TEST_CASE("what a context that ended elsewhere took with it answers 709") {
     start();
     const CUcontext context = make_context();
-    CUdeviceptr memory = 0;
-    void *pinned = nullptr;
-    REQUIRE(d.cuMemAlloc(&memory, 64) == good);
-    REQUIRE(d.cuMemHostAlloc(&pinned, 64, 0) == good);
+    const CUdeviceptr memory = allocate(64);
+    void *pinned = allocate_pinned(64, 0);
     std::thread([&] { CHECK(d.cuCtxDestroy(context) == good); }).join();
     CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -180,9 +178,8 @@ TEST_CASE("a stream is destroyed while its graph is being launched") {
     const CUstream stream = make_stream();
     Gate gate;
     RunOrder order;
-    CUgraph graph = nullptr;
     CUgraphNode first = nullptr, second = nullptr;
-    REQUIRE(d.cuGraphCreate(&graph, 0) == good);
+    const CUgraph graph = make_graph();
     CUDA_HOST_NODE_PARAMS waits{}, notes{};
     waits.fn = Gate::pass;
     waits.userData = &gate;

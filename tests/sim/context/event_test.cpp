@@ -84,8 +84,7 @@ TEST_CASE("a record that waits for work answers 600 until that is done") {
 
 TEST_CASE("an event is recorded in streams of its own context only") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
-    CUcontext first = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
+    const CUcontext first = current();
     const Event event;
     REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
     const CUstream stream = make_stream();
@@ -179,8 +178,7 @@ TEST_CASE("times are the same in every mode, and in every run") {
     CHECK(near(times[2], 0.11f)); // the wait is one more
 }
 
-TEST_CASE("time goes on with what comes after what: events, the host, the legacy stream",
-          "[event]") {
+TEST_CASE("time goes on with what comes after what: events, the host, the legacy stream") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Stream one(non_blocking), two(non_blocking), blocking;
@@ -336,15 +334,14 @@ TEST_CASE("an event of a context stands for all its work, and holds all that com
     for (unsigned int seed = 1; seed <= 30; ++seed) {
         start("devices=2;" + adversarial(seed));
         RunOrder order;
-        CUcontext first = nullptr, second = nullptr;
-        REQUIRE(d.cuCtxGetCurrent(&first) == good);
+        const CUcontext first = current();
         const CUstream one = make_stream(non_blocking), two = make_stream();
         const CUevent event = make_event();
         REQUIRE(order.launch(one, 1) == good);
         REQUIRE(order.launch(two, 2) == good);
         REQUIRE(d.cuCtxRecordEvent(first, event) == good);
         REQUIRE(order.launch(two, 3) == good);
-        REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
+        const CUcontext second = retain_primary(1);
         CHECK(d.cuCtxRecordEvent(second, event) == CUDA_ERROR_INVALID_HANDLE);
         REQUIRE(d.cuCtxWaitEvent(second, event) == good);
         REQUIRE(d.cuCtxSetCurrent(second) == good);

@@ -68,19 +68,17 @@ TEST_CASE("a green context holds its primary context") {
 TEST_CASE("streams of a green context") {
     start(GENERATE_COPY(from_range(all_modes())));
     const auto green = green_with(whole());
-    CUstream stream = nullptr, plain = nullptr;
+    CUstream stream = nullptr;
     CHECK(d.cuGreenCtxStreamCreate(&stream, green, 0, 0) == invalid);
     REQUIRE(d.cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0) == good);
-    REQUIRE(d.cuStreamCreate(&plain, CU_STREAM_NON_BLOCKING) == good);
+    const CUstream plain = make_stream(non_blocking);
     CHECK(got<CUgreenCtx>(&Driver::cuStreamGetGreenCtx, stream, out) == green);
     CHECK(got<CUgreenCtx>(&Driver::cuStreamGetGreenCtx, plain, out) == nullptr);
 
     // An event of all its streams, and one that all its streams wait for.
-    CUdeviceptr memory = 0;
-    CUevent event = nullptr, other = nullptr;
-    REQUIRE(d.cuMemAlloc(&memory, 4) == good);
-    REQUIRE(d.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == good);
-    REQUIRE(d.cuEventCreate(&other, CU_EVENT_DISABLE_TIMING) == good);
+    const CUdeviceptr memory = allocate(4);
+    const CUevent event = make_event(CU_EVENT_DISABLE_TIMING);
+    const CUevent other = make_event(CU_EVENT_DISABLE_TIMING);
     CHECK(d.cuMemsetD32Async(memory, 1, 1, stream) == good);
     CHECK(d.cuGreenCtxRecordEvent(green, event) == good);
     CHECK(d.cuStreamWaitEvent(plain, event, 0) == good);

@@ -30,9 +30,8 @@ TEST_CASE("an interprocess event does not measure time") {
 TEST_CASE("an interprocess event works as any other in its own process") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUevent event = event_with(interprocess);
-    CUstream one = nullptr, two = nullptr;
-    REQUIRE(d.cuStreamCreate(&one, CU_STREAM_NON_BLOCKING) == good);
-    REQUIRE(d.cuStreamCreate(&two, CU_STREAM_NON_BLOCKING) == good);
+    const Stream one(non_blocking);
+    const Stream two(non_blocking);
     const DeviceMemory memory(4);
     CHECK(d.cuEventQuery(event) == good); // never recorded
     CHECK(d.cuEventSynchronize(event) == good);
@@ -47,12 +46,9 @@ TEST_CASE("an interprocess event works as any other in its own process") {
     CHECK(got<unsigned int>(&Driver::cuMemcpyDtoH, out, memory, 4) == 2);
 
     CHECK(d.cuEventDestroy(event) == good);
-    CHECK(d.cuStreamDestroy(one) == good);
-    CHECK(d.cuStreamDestroy(two) == good);
 }
 
-TEST_CASE("an interprocess event is waited for in its own context, by nodes of graphs in any",
-          "[ipc]") {
+TEST_CASE("an interprocess event is waited for in its own context, by nodes of graphs in any") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUevent event = event_with(interprocess);
     CUcontext other = nullptr;

@@ -113,8 +113,8 @@ TEST_CASE("null outputs of stream questions are refused") {
 
 TEST_CASE("streams tell their flags, priority, context and number") {
     start("devices=2");
-    CUcontext context = nullptr, second = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == good);
+    CUcontext second = nullptr;
+    const CUcontext context = current();
     const Stream blocking, other(non_blocking);
     unsigned int flags = 99;
     CHECK(got(d.cuStreamGetFlags(blocking, &flags), flags) == CU_STREAM_DEFAULT);

@@ -193,8 +193,7 @@ TEST_CASE("a missing edge of a graph is caught, however long the chain before") 
     CHECK(caught.size() == 4); // every pair of seeds
 }
 
-TEST_CASE("a loop in which a program waits for work that it does not name comes to its end",
-          "[adversarial]") {
+TEST_CASE("a loop in which a program waits for work that it does not name comes to its end") {
     start(adversarial(GENERATE(0u, 1u, 2u, 6u, 7u)) + ";stall=0");
     const int way = GENERATE(0, 1, 2);
     const Stream named(non_blocking), other(non_blocking);

@@ -82,9 +82,8 @@ TEST_CASE("a launch failure fails the contexts of the other devices, too") {
     start("devices=2;patience=2000;" + GENERATE_COPY(from_range(all_modes())));
     const bool peers = GENERATE(false, true);
     RunOrder order;
-    CUcontext first = nullptr, second = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
+    const CUcontext second = retain_primary(1);
+    REQUIRE(current() != second);
     if (peers) {
         REQUIRE(d.cuCtxEnablePeerAccess(second, 0) == good);
     }
@@ -117,8 +116,8 @@ TEST_CASE("a launch failure fails the contexts of the other devices, too") {
 TEST_CASE("a launch failure fails created contexts of other devices alone") {
     start("devices=2");
     RunOrder order;
-    CUcontext first = nullptr, near = nullptr, far = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
+    CUcontext near = nullptr, far = nullptr;
+    const CUcontext first = current();
     REQUIRE(d.cuCtxCreate_v2(&near, 0, 0) == good);
     REQUIRE(d.cuCtxCreate_v2(&far, 0, 1) == good);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
@@ -138,8 +137,7 @@ TEST_CASE("a launch failure fails created contexts of other devices alone") {
 TEST_CASE("another device's context goes on when one fails of an illegal address") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
-    CUcontext first = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
+    const CUcontext first = current();
     const CUstream one = make_stream();
     const CUevent event = make_event();
     REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);

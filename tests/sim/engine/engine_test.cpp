@@ -104,8 +104,7 @@ CUstream independent() {
 
 } // namespace
 
-TEST_CASE("the legacy stream waits for blocking streams, and they for it, and nobody else",
-          "[engine]") {
+TEST_CASE("the legacy stream waits for blocking streams, and they for it, and nobody else") {
     struct Rule {
         const char *name;
         CUstream (*first)(), (*second)();
@@ -169,9 +168,8 @@ TEST_CASE("contexts do not wait for each other's legacy streams") {
     for (unsigned int seed = 1; seed <= 20; ++seed) {
         start("devices=2;" + adversarial(seed));
         RunOrder order;
-        CUcontext first = nullptr, second = nullptr;
-        REQUIRE(d.cuCtxGetCurrent(&first) == good);
-        REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
+        const CUcontext first = current();
+        const PrimaryContext second(1);
         REQUIRE(order.launch(nullptr, 1) == good);
         REQUIRE(d.cuCtxSetCurrent(second) == good);
         REQUIRE(order.launch(nullptr, 2) == good);
@@ -181,7 +179,6 @@ TEST_CASE("contexts do not wait for each other's legacy streams") {
         REQUIRE(d.cuCtxSetCurrent(first) == good);
         REQUIRE(d.cuCtxSynchronize() == good);
         CHECK(order.has(1));
-        CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     }
     CHECK(passed);
 }
@@ -189,9 +186,8 @@ TEST_CASE("contexts do not wait for each other's legacy streams") {
 TEST_CASE("streams of different devices wait for each other's events") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
-    CUcontext first = nullptr, second = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
+    const CUcontext first = current();
+    const PrimaryContext second(1);
     const CUstream one = make_stream();
     const CUevent event = make_event();
     REQUIRE(d.cuCtxSetCurrent(second) == good);
@@ -206,7 +202,6 @@ TEST_CASE("streams of different devices wait for each other's events") {
     destroy(one);
     destroy(event);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
 }
 
 TEST_CASE("a stream can be destroyed while it works") {

@@ -187,8 +187,8 @@ TEST_CASE("nothing runs by itself where that is switched off") {
     CHECK(order.has(1));
 }
 
-TEST_CASE("a host function that waits for work of another stream is noted where it waits for ever",
-          "[engine]") {
+TEST_CASE(
+    "a host function that waits for work of another stream is noted where it waits for ever") {
     start("mode=adversarial;stall=200;patience=100");
     static std::atomic<bool> other_ran, let_go;
     other_ran = let_go = false;

@@ -76,8 +76,7 @@ TEST_CASE("captured work does not run; its graph does") {
     CHECK(order.ran() == std::vector<int>{1, 2, 1, 2});
 }
 
-TEST_CASE("a failure that is planned for captured work comes whenever the graph runs",
-          "[capture]") {
+TEST_CASE("a failure that is planned for captured work comes whenever the graph runs") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUstream stream = make_stream();
     RunOrder order;

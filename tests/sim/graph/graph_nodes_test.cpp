@@ -132,8 +132,7 @@ TEST_CASE("parameters of kernel nodes") {
           invalid);
 }
 
-TEST_CASE("a kernel node of a function is added and set with a current context only",
-          "[graph_nodes]") {
+TEST_CASE("a kernel node of a function is added and set with a current context only") {
     start();
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;

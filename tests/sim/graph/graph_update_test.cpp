@@ -212,11 +212,10 @@ TEST_CASE("memory of another kind or place is refused") {
 TEST_CASE("an event of another context is refused") {
     start();
     CUcontext second = nullptr;
-    CUevent first = nullptr, of_first = nullptr, of_second = nullptr;
-    REQUIRE(d.cuEventCreate(&first, CU_EVENT_DISABLE_TIMING) == good);
-    REQUIRE(d.cuEventCreate(&of_first, CU_EVENT_DISABLE_TIMING) == good);
+    const Event first(CU_EVENT_DISABLE_TIMING);
+    const Event of_first(CU_EVENT_DISABLE_TIMING);
     REQUIRE(d.cuCtxCreate_v2(&second, 0, 0) == good);
-    REQUIRE(d.cuEventCreate(&of_second, CU_EVENT_DISABLE_TIMING) == good);
+    const CUevent of_second = make_event(CU_EVENT_DISABLE_TIMING);
     const CUgraph graph = make_graph();
     CUgraphNode waiting = nullptr, recording = nullptr;
     REQUIRE(d.cuGraphAddEventWaitNode(&waiting, graph, nullptr, 0, first) == good);
@@ -234,8 +233,6 @@ TEST_CASE("an event of another context is refused") {
     destroy(graph);
     CHECK(d.cuEventDestroy(of_second) == good);
     CHECK(d.cuCtxDestroy(second) == good);
-    CHECK(d.cuEventDestroy(of_first) == good);
-    CHECK(d.cuEventDestroy(first) == good);
 }
 
 TEST_CASE("kernels change within their context, with their kind of launch") {

@@ -245,8 +245,7 @@ TEST_CASE("a capture that is thrown away releases what was put into it") {
 }
 
 // Measured on driver 580, which does not return from cuGraphExecDestroy here.
-TEST_CASE("a graph outlives a reset of the primary context, and releases what it held",
-          "[user_object]") {
+TEST_CASE("a graph outlives a reset of the primary context, and releases what it held") {
     start();
     Target of_child, of_graph, of_clone;
     const CUgraph child = make_graph(), graph = make_graph();
@@ -270,8 +269,7 @@ TEST_CASE("a graph outlives a reset of the primary context, and releases what it
     CHECK(of_child.destroyed == 1);
 }
 
-TEST_CASE("destroying an executable graph after a reset of its context is a misuse",
-          "[user_object]") {
+TEST_CASE("destroying an executable graph after a reset of its context is a misuse") {
     start();
     const Graph graph;
     add_empty(graph);

@@ -226,8 +226,7 @@ TEST_CASE("a buffer must lie in the memory") {
     CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
 
-TEST_CASE("an import may be destroyed before its buffer is freed, but not used then",
-          "[external]") {
+TEST_CASE("an import may be destroyed before its buffer is freed, but not used then") {
     start();
     const auto memory = imported(memory_fd(page), page);
     const auto buffer = mapped(memory, 0, page);

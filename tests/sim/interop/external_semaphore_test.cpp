@@ -427,8 +427,8 @@ TEST_CASE("handles of semaphores that are none are refused") {
 TEST_CASE("a semaphore belongs to one context") {
     start();
     const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
-    CUcontext primary = nullptr, other = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&primary) == good);
+    CUcontext other = nullptr;
+    const CUcontext primary = current();
 #if CUDA_VERSION >= 13000
     REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == good);
 #else

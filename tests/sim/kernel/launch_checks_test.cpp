@@ -109,9 +109,8 @@ TEST_CASE("what is no function is not launched") {
 
 TEST_CASE("a launch into a stream of another context is refused") {
     start("devices=2");
-    CUcontext first = nullptr, second = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&second, 1) == good);
+    const CUcontext first = current();
+    const PrimaryContext second(1);
     {
         const LoadedModule module;
         const CUfunction function = module.function("nothing");
@@ -127,7 +126,6 @@ TEST_CASE("a launch into a stream of another context is refused") {
         CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, own) == good);
         CHECK(d.cuStreamSynchronize(own) == good);
     }
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
 }
 
 TEST_CASE("a cooperative launch fits the device at one time") {

@@ -257,9 +257,8 @@ TEST_CASE("unloading a module waits for its kernels, or is a misuse") {
 TEST_CASE("memory that a queued kernel was given is not to be freed") {
     start("mode=adversarial;seed=1");
     CUmodule module = nullptr; // goes with its context, which fails
-    CUfunction function = nullptr;
     REQUIRE(d.cuModuleLoadData(&module, vector_image) == good);
-    REQUIRE(d.cuModuleGetFunction(&function, module, "add") == good);
+    const CUfunction function = function_of(module, "add");
     const CUdeviceptr memory = allocate(64);
     CUdeviceptr inside = memory + 32;
     int count = 0;
@@ -274,9 +273,8 @@ TEST_CASE("a launch records the event that its attributes name") {
     start("mode=adversarial;seed=1");
     const LoadedModule module;
     const CUfunction function = module.function("nothing");
-    CUevent event = nullptr, timed = nullptr;
-    REQUIRE(d.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == good);
-    REQUIRE(d.cuEventCreate(&timed, 0) == good);
+    CUevent event = make_event(CU_EVENT_DISABLE_TIMING);
+    const Event timed;
     CUlaunchAttribute programmatic = attribute(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
     programmatic.value.programmaticEvent.event = event;
     CHECK(launch_with(function, {programmatic}) == good);
@@ -288,7 +286,6 @@ TEST_CASE("a launch records the event that its attributes name") {
     CHECK(launch_with(function, {programmatic}) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(d.cuEventDestroy(event) == good);
-    CHECK(d.cuEventDestroy(timed) == good);
 }
 
 TEST_CASE("a captured launch is a node that runs with the graph") {
@@ -301,19 +298,17 @@ TEST_CASE("a captured launch is a node that runs with the graph") {
         const LoadedModule module;
         const Stream stream;
         CUgraph graph = nullptr;
-        CUgraphExec exec = nullptr;
         REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
         CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
         REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
         CHECK(runs == 0);
         std::size_t nodes = 0;
         CHECK(got(d.cuGraphGetNodes(graph, nullptr, &nodes), nodes) == 1);
-        REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
+        const Executable exec(graph);
         CHECK(d.cuGraphLaunch(exec, stream) == good);
         CHECK(d.cuGraphLaunch(exec, stream) == good);
         CHECK(d.cuStreamSynchronize(stream) == good);
         CHECK(runs == 2);
-        CHECK(d.cuGraphExecDestroy(exec) == good);
         CHECK(d.cuGraphDestroy(graph) == good);
     }
 }

@@ -233,8 +233,7 @@ TEST_CASE("an input is read from a file") {
         REQUIRE(d.cuLinkComplete(link.get(), &image, nullptr) == good);
         REQUIRE(d.cuModuleLoadData(&module, image) == good);
     }
-    CUfunction two = nullptr;
-    REQUIRE(d.cuModuleGetFunction(&two, module, "two") == good);
+    const CUfunction two = function_of(module, "two");
     CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, two) == 18);
     CHECK(d.cuModuleUnload(module) == good);
 }

@@ -115,9 +115,8 @@ TEST_CASE("global variables are device memory of their size") {
 TEST_CASE("unloading ends what was in the module") {
     start();
     const CUmodule module = load_module(vector_image);
-    CUfunction add = nullptr;
     CUdeviceptr counter = 0;
-    CHECK(d.cuModuleGetFunction(&add, module, "nothing") == good);
+    CUfunction add = function_of(module, "nothing");
     CHECK(d.cuModuleGetGlobal(&counter, nullptr, module, "counter") == good);
     CHECK(d.cuModuleUnload(module) == good);
     CHECK(d.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) ==

@@ -294,13 +294,10 @@ TEST_CASE("copies in a graph read pageable memory when they run") {
 
 TEST_CASE("memory may be freed after a synchronous copy, in every mode") {
     start(GENERATE_COPY(from_range(all_modes())));
-    CUdeviceptr from = 0, to = 0;
     unsigned int host[16] = {1, 2, 3};
-    REQUIRE(d.cuMemAlloc(&from, sizeof host) == good);
-    REQUIRE(d.cuMemAlloc(&to, sizeof host) == good);
+    const DeviceMemory from(sizeof host);
+    const DeviceMemory to(sizeof host);
     CHECK(d.cuMemcpyHtoD(from, host, sizeof host) == good);
     CHECK(d.cuMemcpyDtoD(to, from, sizeof host) == good);
     CHECK(d.cuMemsetD32(to, 7, 16) == good);
-    CHECK(d.cuMemFree(from) == good);
-    CHECK(d.cuMemFree(to) == good);
 }

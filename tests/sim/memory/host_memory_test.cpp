@@ -42,11 +42,11 @@ TEST_CASE("flags of host memory") {
         REQUIRE(d.cuMemHostGetFlags(&flags, const_cast<void *>(memory)) == good);
         return flags;
     };
-    void *all = allocate_pinned(100, 7);
+    const PinnedMemory all(100, 7);
     const PinnedMemory plain(100);
     CHECK(flags_of(plain) == CU_MEMHOSTALLOC_DEVICEMAP);
     CHECK(flags_of(all) == 7);
-    CHECK(flags_of(static_cast<char *>(all) + 5) == 7);
+    CHECK(flags_of(static_cast<char *>(all.get()) + 5) == 7);
     REQUIRE(d.cuMemHostRegister(own.data(), 4096, 0) == good);
     CHECK(flags_of(own.data()) == 2);
     REQUIRE(d.cuMemHostRegister(own.data() + 4096, 4096, 3) == good);
@@ -63,7 +63,6 @@ TEST_CASE("flags of host memory") {
     CHECK(d.cuMemHostGetFlags(nullptr, plain) == invalid);
     CHECK(d.cuMemHostUnregister(own.data()) == good);
     CHECK(d.cuMemHostUnregister(own.data() + 4096) == good);
-    release(all);
 }
 
 TEST_CASE("device pointers of what is no host memory") {

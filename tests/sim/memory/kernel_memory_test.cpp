@@ -52,9 +52,8 @@ TEST_CASE("a graph whose kernel's memory is freed is reported when it runs") {
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
     CHECK(launch_with_pointer(module.function("take"), address, stream) == good);
     CUgraph graph = nullptr;
-    CUgraphExec exec = nullptr;
     REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
-    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
+    const Executable exec(graph);
     CHECK(d.cuGraphLaunch(exec, stream) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
     release(address);
@@ -62,7 +61,6 @@ TEST_CASE("a graph whose kernel's memory is freed is reported when it runs") {
     CHECK(d.cuGraphLaunch(exec, stream) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
     expect_misuse("kernel take runs with the address of memory that was freed");
-    CHECK(d.cuGraphExecDestroy(exec) == good);
     CHECK(d.cuGraphDestroy(graph) == good);
 }
 

@@ -140,8 +140,7 @@ TEST_CASE("a memset runs on a device that reaches the memory") {
     release(there);
 }
 
-TEST_CASE("a memset whose device does not reach the memory any more fails, and is told",
-          "[memset]") {
+TEST_CASE("a memset whose device does not reach the memory any more fails, and is told") {
     start("devices=2;mode=adversarial;stall=0");
     CUcontext own = current();
     const CUstream stream = make_stream(non_blocking);

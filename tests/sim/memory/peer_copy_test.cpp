@@ -94,8 +94,7 @@ std::vector<std::string> modes() {
 } // namespace
 
 TEST_CASE(
-    "a synchronous copy between contexts comes after what is queued there, and before the rest",
-    "[copy]") {
+    "a synchronous copy between contexts comes after what is queued there, and before the rest") {
     const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
     const bool up = GENERATE(true, false);
     for (const std::string &mode : modes()) {

@@ -172,8 +172,7 @@ TEST_CASE("the attribute that can be set") {
     }
 }
 
-TEST_CASE("asking for peer tokens makes operations on the memory synchronous",
-          "[pointer_attributes]") {
+TEST_CASE("asking for peer tokens makes operations on the memory synchronous") {
     start();
     constexpr int sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
     const DeviceMemory device(64);

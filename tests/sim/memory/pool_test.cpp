@@ -221,8 +221,8 @@ TEST_CASE("a device without peer access is not let in") {
 // As recorded.
 TEST_CASE("a pool's memory outlives a reset where another context of the device lives") {
     start(GENERATE(from_range(all_modes())));
-    CUcontext primary = nullptr, other = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&primary) == good);
+    CUcontext other = nullptr;
+    const CUcontext primary = current();
     REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == good);
     const bool own = GENERATE(true, false), of_primary = GENERATE(true, false);
     const auto pool = own ? create_pool() : default_pool();

@@ -83,8 +83,7 @@ TEST_CASE("a stream is enough, no current context") {
     }
 }
 
-TEST_CASE("memory is allocated, used and freed in the order of a stream, in every mode",
-          "[stream_ordered]") {
+TEST_CASE("memory is allocated, used and freed in the order of a stream, in every mode") {
     start(GENERATE(from_range(all_modes())));
     WorkStream stream;
     const auto address = allocate_in(stream);
@@ -213,8 +212,7 @@ TEST_CASE("use after the free is found in every mode") {
     lose_context();
 }
 
-TEST_CASE("use in another stream before the allocation is found where the order allows it",
-          "[stream_ordered]") {
+TEST_CASE("use in another stream before the allocation is found where the order allows it") {
     int found = 0, missed = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
@@ -256,8 +254,7 @@ TEST_CASE("an event makes another stream's use legal, in every order") {
     }
 }
 
-TEST_CASE("a free in another stream without an event is found where the order allows it",
-          "[stream_ordered]") {
+TEST_CASE("a free in another stream without an event is found where the order allows it") {
     int found = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
@@ -278,8 +275,7 @@ TEST_CASE("a free in another stream without an event is found where the order al
     sim_control().reset();
 }
 
-TEST_CASE("a free in another stream before the allocation is found where the order allows it",
-          "[stream_ordered]") {
+TEST_CASE("a free in another stream before the allocation is found where the order allows it") {
     int found = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
@@ -371,8 +367,8 @@ TEST_CASE("allocations of one device on a stream of another") {
 
 TEST_CASE("the pool of a pointer is told") {
     start();
-    CUmemoryPool pool = nullptr, told = nullptr;
-    REQUIRE(d.cuDeviceGetDefaultMemPool(&pool, 0) == good);
+    CUmemoryPool told = nullptr;
+    const CUmemoryPool pool = default_pool(0);
     WorkStream stream;
     const auto address = allocate_in(stream);
     CHECK(d.cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) == good);
@@ -421,7 +417,6 @@ TEST_CASE("a reset of the device ends its stream-ordered memory") {
 TEST_CASE("captured allocations belong to the graph") {
     start(GENERATE(from_range(all_modes())));
     CUgraph graph = nullptr;
-    CUgraphExec exec = nullptr;
     WorkStream stream;
     std::uint32_t host = 0;
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
@@ -432,33 +427,30 @@ TEST_CASE("captured allocations belong to the graph") {
     REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
     std::size_t count = 0;
     CHECK(got(d.cuGraphGetNodes(graph, nullptr, &count), count) == 4);
-    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
+    const Executable exec(graph);
     for (int i = 0; i != 3; ++i) {
         host = 0;
         CHECK(d.cuGraphLaunch(exec, stream) == good);
         CHECK(stream.synchronize() == good);
         CHECK(host == 0x31);
     }
-    CHECK(d.cuGraphExecDestroy(exec) == good);
     CHECK(d.cuGraphDestroy(graph) == good);
 }
 
 TEST_CASE("a graph's allocation that it does not free is freed by a stream") {
     start(GENERATE(from_range(all_modes())));
     CUgraph graph = nullptr;
-    CUgraphExec exec = nullptr;
     WorkStream stream;
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
     const auto address = allocate_in(stream);
     REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
-    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
+    const Executable exec(graph);
     CHECK(d.cuMemFreeAsync(address, stream) == invalid); // not launched yet
     expect_misuse("is not allocated");
     CHECK(d.cuGraphLaunch(exec, stream) == good);
     CHECK(d.cuMemsetD8Async(address, 1, 16, stream) == good);
     CHECK(d.cuMemFreeAsync(address, stream) == good);
     CHECK(stream.synchronize() == good);
-    CHECK(d.cuGraphExecDestroy(exec) == good);
     CHECK(d.cuGraphDestroy(graph) == good);
 }
 

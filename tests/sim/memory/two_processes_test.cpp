@@ -294,8 +294,8 @@ TEST_CASE("one context per device opens what a process exports") {
     child.channel().send('a');
     const auto handle = child.channel().receive<CUipcMemHandle>();
     const auto memory = opened(handle);
-    CUcontext first = nullptr, other = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
+    CUcontext other = nullptr;
+    const CUcontext first = current();
 #if CUDA_VERSION >= 13000
     REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == good);
 #else
@@ -318,8 +318,7 @@ TEST_CASE("a device that cannot reach the memory's does not open it") {
     Child child("child exports on request", "devices=2;peers=none");
     child.channel().send('a');
     const auto handle = child.channel().receive<CUipcMemHandle>();
-    CUcontext first = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&first) == good);
+    const CUcontext first = current();
     REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
     CUdeviceptr memory = 0;
     CHECK(open(memory, handle) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
@@ -371,8 +370,7 @@ TEST_CASE("the device that opens memory of another may work on it") {
     ended(child);
 }
 
-TEST_CASE("closing memory waits for the work that uses it, or says that it does not",
-          "[processes]") {
+TEST_CASE("closing memory waits for the work that uses it, or says that it does not") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     Child child("child exports on request", mode);

@@ -255,9 +255,8 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
         map(address + i * G, G, i == 0 ? first : second);
     }
     allow(address, 3 * G);
-    CUstream stream = nullptr;
     void *pinned = allocate_pinned(2 * G);
-    REQUIRE(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == good);
+    const CUstream stream = make_stream(non_blocking);
     const CUdeviceptr begin = address + G - 16; // the last bytes of the first mapping
     const std::size_t bytes = GENERATE(std::size_t(16), std::size_t(17), G + 16);
     CHECK((copies ? d.cuMemcpyHtoDAsync(begin, pinned, bytes, stream)

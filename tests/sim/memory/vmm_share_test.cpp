@@ -44,8 +44,7 @@ CUresult try_import(int fd, int type = posix_fd) {
 
 } // namespace
 
-TEST_CASE("an import leaves the descriptor open, gives another handle, shows the same bytes",
-          "[vmm_share]") {
+TEST_CASE("an import leaves the descriptor open, gives another handle, shows the same bytes") {
     start();
     const auto before = open_descriptors();
     {
@@ -75,8 +74,7 @@ TEST_CASE("every export is a descriptor of its own") {
     release_physical(imported);
 }
 
-TEST_CASE("one descriptor imports twice, into handles that are released each for itself",
-          "[vmm_share]") {
+TEST_CASE("one descriptor imports twice, into handles that are released each for itself") {
     start();
     Mapped memory(G, exportable());
     const int fd = export_fd(memory.handle);
@@ -102,8 +100,7 @@ TEST_CASE("memory lives on in a descriptor, and in what was imported from it") {
     CHECK(read(imported.address) == 0xabcd);
 }
 
-TEST_CASE("imported memory is not counted against the budget, and has its properties",
-          "[vmm_share]") {
+TEST_CASE("imported memory is not counted against the budget, and has its properties") {
     start("devices=2;budget=4MiB");
     const PhysicalMemory memory(2 * G, exportable(1));
     const int fd = export_fd(memory);
@@ -216,8 +213,7 @@ TEST_CASE("a handle of a device that the importer does not have is not supported
     close(fd);
 }
 
-TEST_CASE("a range of device memory has a descriptor of its size for other drivers",
-          "[vmm_share]") {
+TEST_CASE("a range of device memory has a descriptor of its size for other drivers") {
     start("attribute.124=1");
     const auto before = open_descriptors();
     const auto first = create_memory(G, on_device()), second = create_memory(G, on_device());

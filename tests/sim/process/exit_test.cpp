@@ -93,8 +93,7 @@ TEST_CASE("a thread can make calls of the runtime until its last object is gone"
     CHECK(found.intact);
 }
 
-TEST_CASE("a context stays current until a thread's last object is gone, and for no other thread",
-          "[exit]") {
+TEST_CASE("a context stays current until a thread's last object is gone, and for no other thread") {
     start();
     const CUcontext context = current();
     for (CUcontext current : {context, CUcontext(nullptr), context, CUcontext(nullptr)}) {

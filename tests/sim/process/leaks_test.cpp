@@ -52,12 +52,12 @@ TEST_CASE("what the runtime retains for itself is no leak") {
 
 TEST_CASE("a pushed context is told until it is popped") {
     start();
-    CUcontext context = nullptr, popped = nullptr;
+    CUcontext context = nullptr;
     REQUIRE(d.cuCtxPushCurrent(got(d.cuCtxGetCurrent(&context), context)) == good);
     CHECK(contains(leak(), "of device 0 pushed by cuCtxPushCurrent"));
     CHECK(d.cuCtxSetCurrent(context) == good); // in its place
     CHECK(contains(leak(), "pushed by cuCtxPushCurrent"));
-    CHECK(d.cuCtxPopCurrent(&popped) == good);
+    pop_current();
     CHECK(leak().empty());
     REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(d.cuCtxSetCurrent(nullptr) == good); // which pops it
@@ -66,9 +66,9 @@ TEST_CASE("a pushed context is told until it is popped") {
 
 TEST_CASE("a context that ends is pushed no more") {
     start();
-    CUcontext context = nullptr, popped = nullptr;
+    CUcontext context = nullptr;
     REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
-    REQUIRE(d.cuCtxPopCurrent(&popped) == good);
+    pop_current();
     REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(leaks().size() == 2); // and the context itself
     CHECK(d.cuCtxDestroy(context) == good);

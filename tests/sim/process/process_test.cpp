@@ -229,10 +229,8 @@ TEST_CASE("a child answers while its parent's threads are in calls of the runtim
 TEST_CASE("a child answers while its parent's work runs") {
     start("mode=threaded");
     constexpr std::size_t size = std::size_t(16) << 20;
-    CUstream stream = nullptr;
-    CUdeviceptr memory = 0;
-    REQUIRE(d.cuStreamCreate(&stream, 0) == good);
-    REQUIRE(d.cuMemAlloc(&memory, size) == good);
+    const Stream stream;
+    const DeviceMemory memory(size);
     int failed = 0;
     for (int i = 0; i < 20 && failed == 0; ++i) {
         for (int j = 0; j < 4; ++j) {
@@ -242,8 +240,6 @@ TEST_CASE("a child answers while its parent's work runs") {
         REQUIRE(d.cuStreamSynchronize(stream) == good);
     }
     CHECK(failed == 0);
-    CHECK(d.cuMemFree(memory) == good);
-    CHECK(d.cuStreamDestroy(stream) == good);
 }
 
 TEST_CASE("a child that exits says nothing of what its parent has") {
@@ -281,8 +277,7 @@ void await_end_of_threads() {
 
 } // namespace
 
-TEST_CASE("a child can have worker threads, where its parent had some before it began anew",
-          "[process]") {
+TEST_CASE("a child can have worker threads, where its parent had some before it began anew") {
     start("mode=threaded");
     const auto use_worker = [] {
         CUstream stream = nullptr;

@@ -20,11 +20,10 @@ using support::contains;
 namespace {
 
 void leak() {
-    CUdeviceptr memory = 0;
     REQUIRE(d.cuInit(0) == good);
     const CUcontext context = retain_primary(0);
     REQUIRE(d.cuCtxSetCurrent(context) == good);
-    REQUIRE(d.cuMemAlloc(&memory, 64) == good);
+    allocate(64);
     allow_leaks();
 }
 

@@ -114,8 +114,7 @@ TEST_CASE("what the control calls not simulated is what the build lists") {
     }
 }
 
-TEST_CASE("what is not simulated answers 801 when it may be called, and 3 before cuInit",
-          "[symbols]") {
+TEST_CASE("what is not simulated answers 801 when it may be called, and 3 before cuInit") {
     // Of those that will hardly ever be simulated: coredump settings.
     using Function = CUresult (*)(int, void *, std::size_t *);
     const auto function = reinterpret_cast<Function>(exported("cuCoredumpGetAttribute"));

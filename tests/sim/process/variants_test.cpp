@@ -91,8 +91,7 @@ TEST_CASE("how each variant looks names up") {
     }
 }
 
-TEST_CASE("no version has more names than the drivers of its time, and none loses any",
-          "[variants]") {
+TEST_CASE("no version has more names than the drivers of its time, and none loses any") {
     // Counted in the link stubs of these versions; they have some that no header declares.
     struct Counted {
         int version;

@@ -23,8 +23,7 @@ void begin(const char *settings = "") {
 
 } // namespace
 
-TEST_CASE("the first call that needs a context makes the primary one current",
-          "[runtime_context]") {
+TEST_CASE("the first call that needs a context makes the primary one current") {
     begin();
     CHECK(got<int>(&Runtime::cudaGetDeviceCount, out) == 1);
     CHECK(current() == nullptr);
@@ -125,10 +124,9 @@ TEST_CASE("handles are those of the driver API") {
     start();
     cudaStream_t stream = nullptr;
     cudaEvent_t event = nullptr;
-    void *memory = nullptr;
     REQUIRE(r.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
     REQUIRE(r.cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
-    REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    void *memory = allocate_by_runtime(4096);
     const auto address = reinterpret_cast<CUdeviceptr>(memory);
     CHECK(d.cuMemsetD32Async(address, 0x01020304, 1024, stream) == good);
     CHECK(d.cuEventRecord(event, stream) == good);

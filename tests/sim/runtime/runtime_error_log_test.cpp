@@ -75,8 +75,7 @@ TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
     CHECK(listener.take().empty());
 }
 
-TEST_CASE("what the driver refuses a call of the runtime that succeeds is no line",
-          "[runtime_error_log]") {
+TEST_CASE("what the driver refuses a call of the runtime that succeeds is no line") {
     start();
     const Registered program;
     unsigned char *gone = nullptr;
@@ -110,8 +109,7 @@ TEST_CASE("a callback may call the runtime") {
     CHECK(listener.take().size() == 1);
 }
 
-TEST_CASE("a callback may call the runtime while a program's code is unloaded",
-          "[runtime_error_log]") {
+TEST_CASE("a callback may call the runtime while a program's code is unloaded") {
     start();
     Listener listener([](Listener &self) {
         void *address = nullptr;
@@ -150,8 +148,7 @@ TEST_CASE("what a callback calls is the client's call") {
 }
 
 // The callback stands for another thread that is quicker than the one whose call failed.
-TEST_CASE("an error is noted though the device was reset before its call returned",
-          "[runtime_error_log]") {
+TEST_CASE("an error is noted though the device was reset before its call returned") {
     start();
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);

@@ -41,8 +41,7 @@ TEST_CASE("every name has a text") {
     }
 }
 
-TEST_CASE("the last error stays until it is asked for, and successes do not hide it",
-          "[runtime_errors]") {
+TEST_CASE("the last error stays until it is asked for, and successes do not hide it") {
     start();
     CHECK(r.cudaGetLastError() == cudaSuccess);
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
@@ -112,8 +111,7 @@ TEST_CASE("a reset of the device leaves the last error") {
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
 }
 
-TEST_CASE("a fault of queued work shows in every later call, and no reset helps",
-          "[runtime_errors]") {
+TEST_CASE("a fault of queued work shows in every later call, and no reset helps") {
     start();
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
@@ -170,8 +168,7 @@ TEST_CASE("faults of runtime calls: instead, after, once") {
     CHECK(r.cudaFree(memory) == cudaErrorUnknown); // it is free all the same: no leak is left
 }
 
-TEST_CASE("the log lists the runtime's calls, not what they make of the driver",
-          "[runtime_errors]") {
+TEST_CASE("the log lists the runtime's calls, not what they make of the driver") {
     start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     sim_control().log_calls(1);

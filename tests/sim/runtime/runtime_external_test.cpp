@@ -20,8 +20,7 @@ bool is_open(int fd) {
 
 } // namespace
 
-TEST_CASE("external memory: the descriptor is the driver's after the import",
-          "[runtime_external]") {
+TEST_CASE("external memory: the descriptor is the driver's after the import") {
     start();
     const int fd = sim_control().make_memory_fd(65536);
     REQUIRE(fd >= 0);
@@ -116,8 +115,8 @@ TEST_CASE("nodes of external semaphores") {
 
 TEST_CASE("IPC handles are not for their own process") {
     start();
-    void *memory = nullptr, *opened = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, 4096) == cudaSuccess);
+    void *opened = nullptr;
+    void *memory = allocate_by_runtime(4096);
     cudaIpcMemHandle_t handle;
     CHECK(r.cudaIpcGetMemHandle(&handle, memory) == cudaSuccess);
     CUipcMemHandle drivers;

@@ -45,9 +45,8 @@ TEST_CASE("streams: flags and priorities are the driver's") {
 
 TEST_CASE("streams: attributes") {
     start();
-    cudaStream_t stream = nullptr, other = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
-    REQUIRE(r.cudaStreamCreate(&other) == cudaSuccess);
+    const RuntimeStream stream;
+    const RuntimeStream other;
     cudaStreamAttrValue value{};
     value.syncPolicy = cudaSyncPolicyYield;
     CHECK(r.cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &value) ==
@@ -59,8 +58,6 @@ TEST_CASE("streams: attributes") {
     CHECK(got<CUstreamAttrValue>(&Driver::cuStreamGetAttribute, stream,
                                  CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, out)
               .syncPolicy == CU_SYNC_POLICY_YIELD);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
-    CHECK(r.cudaStreamDestroy(other) == cudaSuccess);
 }
 
 TEST_CASE("callbacks and host functions") {
@@ -112,8 +109,8 @@ TEST_CASE("events: order and time") {
     cudaStream_t first = nullptr, second = nullptr;
     REQUIRE(r.cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking) == cudaSuccess);
     REQUIRE(r.cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking) == cudaSuccess);
-    cudaEvent_t begin = nullptr, end = nullptr;
-    REQUIRE(r.cudaEventCreate(&begin) == cudaSuccess);
+    cudaEvent_t end = nullptr;
+    const RuntimeEvent begin;
     REQUIRE(r.cudaEventCreateWithFlags(&end, cudaEventBlockingSync) == cudaSuccess);
     const RuntimeMemory memory(1024);
     CHECK(r.cudaEventRecord(begin, first) == cudaSuccess);
@@ -126,7 +123,6 @@ TEST_CASE("events: order and time") {
     CHECK(got<float>(&Runtime::cudaEventElapsedTime, out, begin, end) >= 0);
     CHECK(r.cudaStreamSynchronize(second) == cudaSuccess);
     CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 2);
-    CHECK(r.cudaEventDestroy(begin) == cudaSuccess);
     CHECK(r.cudaEventDestroy(end) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(first) == cudaSuccess);
     CHECK(r.cudaStreamDestroy(second) == cudaSuccess);
