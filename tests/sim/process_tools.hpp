@@ -24,6 +24,10 @@ inline void free_memory(CUdeviceptr address) {
     CHECK(d.cuMemFree(address) == good);
 }
 
+struct Filled : Owned<CUdeviceptr, free_memory> {
+    Filled(std::size_t size, int value) : Owned(allocated(size, value)) {}
+};
+
 inline CUipcMemHandle handle_of(CUdeviceptr address) {
     CUipcMemHandle handle;
     REQUIRE(d.cuIpcGetMemHandle(&handle, address) == good);
@@ -43,6 +47,10 @@ inline CUdeviceptr opened(const CUipcMemHandle &handle) {
 inline void close_memory(CUdeviceptr address) {
     CHECK(d.cuIpcCloseMemHandle(address) == good);
 }
+
+struct Opened : Owned<CUdeviceptr, close_memory> {
+    explicit Opened(const CUipcMemHandle &handle) : Owned(opened(handle)) {}
+};
 
 inline int byte_at(CUdeviceptr address) {
     unsigned char value = 0;

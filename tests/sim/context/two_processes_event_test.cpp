@@ -14,7 +14,7 @@ TEST_CASE("child records its own event", "[.]") {
     const Event event(interprocess);
     CUipcEventHandle handle;
     REQUIRE(d.cuIpcGetEventHandle(&handle, event) == good);
-    const auto memory = allocated(4, 1);
+    const Filled memory(4, 1);
     parent.send(handle_of(memory));
     parent.send(handle);
     const auto gate = parent.receive_fd();
@@ -33,7 +33,6 @@ TEST_CASE("child records its own event", "[.]") {
     end(stream);
     parent.await();
     CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
-    free_memory(memory);
 }
 
 TEST_CASE("a stream waits for an event that another process records") {

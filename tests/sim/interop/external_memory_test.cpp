@@ -31,6 +31,13 @@ CUexternalMemory imported(int fd, std::size_t size) {
     return memory;
 }
 
+void end(CUexternalMemory memory) {
+    CHECK(d.cuDestroyExternalMemory(memory) == good);
+}
+struct Imported : Owned<CUexternalMemory, end> {
+    Imported(int fd, std::size_t size) : Owned(imported(fd, size)) {}
+};
+
 int memory_fd(std::size_t size) {
     const int fd = sim_control().make_memory_fd(size);
     REQUIRE(fd >= 0);
@@ -90,14 +97,13 @@ TEST_CASE("a failed import takes the descriptor, too") {
 TEST_CASE("an import may say more than there is, which cannot be mapped") {
     start();
     const int fd = memory_fd(page);
-    const auto memory = imported(fd, 64 * page);
+    const Imported memory(fd, 64 * page);
     CHECK_FALSE(is_open(fd));
     CUdeviceptr buffer = 0, beyond = 0;
     CHECK(map(buffer, memory, 0, page) == good);
     CHECK(map(beyond, memory, 0, page + 1) == invalid);
     CHECK(map(beyond, memory, page, page) == invalid);
     CHECK(d.cuMemFree(buffer) == good);
-    CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
 
 TEST_CASE("what is no descriptor cannot be imported") {
@@ -205,7 +211,7 @@ TEST_CASE("a mapped buffer is the other API's memory") {
 TEST_CASE("a buffer must lie in the memory") {
     start();
     constexpr auto most = std::numeric_limits<unsigned long long>::max();
-    const auto memory = imported(memory_fd(4 * page), 2 * page); // two pages of four
+    const Imported memory(memory_fd(4 * page), 2 * page); // two pages of four
     CUdeviceptr address = 0;
     CHECK(map(address, memory, 0, 0) == invalid);
     CHECK(map(address, memory, 0, 2 * page + 1) == invalid);
@@ -223,7 +229,6 @@ TEST_CASE("a buffer must lie in the memory") {
     CHECK(d.cuExternalMemoryGetMappedBuffer(&address, memory, nullptr) == invalid);
     description.reserved[0] = 1;
     CHECK(d.cuExternalMemoryGetMappedBuffer(&address, memory, &description) == invalid);
-    CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
 
 TEST_CASE("an import may be destroyed before its buffer is freed, but not used then") {
@@ -244,14 +249,13 @@ TEST_CASE("an import may be destroyed before its buffer is freed, but not used t
 
 TEST_CASE("a buffer that nobody freed is a leak, and so is an import") {
     start();
-    const auto memory = imported(memory_fd(page), page);
+    const Imported memory(memory_fd(page), page);
     const auto buffer = mapped(memory, 0, page);
     const auto lines = leaks();
     CHECK(lines.size() == 2);
     CHECK(d.cuMemFree(buffer) == good);
     CHECK(d.cuMemFree(buffer) == invalid);
     expect_misuse("external memory");
-    CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
 
 TEST_CASE("handles of external memory that are none are refused") {
@@ -320,7 +324,7 @@ TEST_CASE("exported physical memory imports as external memory") {
                                            0) == good);
     REQUIRE(d.cuMemsetD8(address, 0x5a, size) == good);
 
-    const auto memory = imported(fd, size);
+    const Imported memory(fd, size);
     CHECK_FALSE(is_open(fd));
     const auto buffer = mapped(memory, 0, size);
     CHECK(got<unsigned char>(&Driver::cuMemcpyDtoH, out, buffer + size - 1, 1) == 0x5a);
@@ -334,7 +338,6 @@ TEST_CASE("exported physical memory imports as external memory") {
     CHECK(d.cuMemUnmap(address, size) == good);
     CHECK(d.cuMemRelease(physical) == good);
     CHECK(got<unsigned char>(&Driver::cuMemcpyDtoH, out, buffer + 1, 1) == 0x5a);
-    CHECK(d.cuDestroyExternalMemory(memory) == good);
     CHECK(d.cuMemFree(buffer) == good);
     CHECK(d.cuMemAddressFree(address, size) == good);
 }

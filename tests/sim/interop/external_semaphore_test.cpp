@@ -74,6 +74,9 @@ CUresult wait(CUexternalSemaphore semaphore, std::uint64_t value, CUstream strea
 void end(CUexternalSemaphore semaphore) {
     CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
 }
+struct Imported : Owned<CUexternalSemaphore, end> {
+    Imported(int fd, CUexternalSemaphoreHandleType type) : Owned(imported(fd, type)) {}
+};
 void finish(CUstream stream) {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
@@ -193,7 +196,7 @@ TEST_CASE("a driver without timelines refuses them") {
 TEST_CASE("a timeline holds a stream back until its value is reached") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(3);
-    const auto semaphore = imported(theirs.exported(), timeline);
+    const Imported semaphore(theirs.exported(), timeline);
     const Stream waiting(non_blocking);
     const DeviceMemory memory(4);
     REQUIRE(d.cuMemsetD32(memory, 1, 1) == good);
@@ -233,13 +236,12 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
         finish(waiting);
         other.join();
     }
-    end(semaphore);
 }
 
 TEST_CASE("a signal comes after the work before it") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
-    const auto semaphore = imported(theirs.exported(), timeline);
+    const Imported semaphore(theirs.exported(), timeline);
     const Stream one(non_blocking), two(non_blocking);
     const DeviceMemory memory(4);
     unsigned int read = 0;
@@ -255,13 +257,12 @@ TEST_CASE("a signal comes after the work before it") {
     }
     finish(one);
     CHECK(theirs.value() == 40);
-    end(semaphore);
 }
 
 TEST_CASE("a binary semaphore lets one wait through per signal") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
-    const auto semaphore = imported(theirs.exported(), binary);
+    const Imported semaphore(theirs.exported(), binary);
     const Stream one(non_blocking), two(non_blocking), three(non_blocking);
     CHECK(signal(semaphore, 77, one) == good); // the value means nothing here
     finish(one);
@@ -274,13 +275,12 @@ TEST_CASE("a binary semaphore lets one wait through per signal") {
     theirs.set(1);
     finish(three);
     CHECK(theirs.value() == 0);
-    end(semaphore);
 }
 
 TEST_CASE("one of two waits for a binary semaphore goes on") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
-    const auto semaphore = imported(theirs.exported(), binary);
+    const Imported semaphore(theirs.exported(), binary);
     const Stream one(non_blocking), two(non_blocking);
     CHECK(wait(semaphore, 0, one) == good);
     CHECK(wait(semaphore, 0, two) == good);
@@ -295,25 +295,22 @@ TEST_CASE("one of two waits for a binary semaphore goes on") {
     theirs.set(1);
     finish(one);
     finish(two);
-    end(semaphore);
 }
 
 TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse") {
     start();
     Theirs theirs(5);
     SECTION("binary") {
-        const auto semaphore = imported(theirs.exported(), binary);
+        const Imported semaphore(theirs.exported(), binary);
         theirs.set(1);
         CHECK(signal(semaphore, 0, nullptr) == good);
         expect_misuse("signalled already");
-        end(semaphore);
     }
     SECTION("timeline") {
-        const auto semaphore = imported(theirs.exported(), timeline);
+        const Imported semaphore(theirs.exported(), timeline);
         CHECK(signal(semaphore, 4, nullptr) == good);
         CHECK(theirs.value() == 4);
         expect_misuse("back from 5 to 4");
-        end(semaphore);
     }
 }
 
@@ -356,7 +353,7 @@ TEST_CASE("a batch signals and waits for all of it") {
 TEST_CASE("a batch may wait for one binary semaphore twice") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(1);
-    const auto semaphore = imported(theirs.exported(), binary);
+    const Imported semaphore(theirs.exported(), binary);
     const CUexternalSemaphore semaphores[] = {semaphore, semaphore};
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
     const Stream stream(non_blocking);
@@ -369,7 +366,6 @@ TEST_CASE("a batch may wait for one binary semaphore twice") {
     CHECK(theirs.value() == 0);
     theirs.set(1);
     finish(stream);
-    end(semaphore);
 }
 
 TEST_CASE("arguments of signals and waits are checked") {
@@ -426,7 +422,7 @@ TEST_CASE("handles of semaphores that are none are refused") {
 
 TEST_CASE("a semaphore belongs to one context") {
     start();
-    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
+    const Imported semaphore(sim_control().make_semaphore_fd(0), timeline);
     CUcontext other = nullptr;
     const CUcontext primary = current();
 #if CUDA_VERSION >= 13000
@@ -442,7 +438,6 @@ TEST_CASE("a semaphore belongs to one context") {
     REQUIRE(d.cuCtxSetCurrent(primary) == good);
     CHECK(signal(semaphore, 1, nullptr) == good);
     CHECK(d.cuCtxSynchronize() == good);
-    end(semaphore);
 }
 
 TEST_CASE("a stream needs no current context to signal") {
@@ -477,16 +472,14 @@ TEST_CASE("a semaphore that queued work needs must not be destroyed") {
 TEST_CASE("one semaphore imported twice is the same one") {
     start(GENERATE_COPY(from_range(all_modes())));
     Theirs theirs(0);
-    const auto one = imported(theirs.exported(), timeline);
-    const auto two = imported(theirs.exported(), timeline);
+    const Imported one(theirs.exported(), timeline);
+    const Imported two(theirs.exported(), timeline);
     const Stream waiting(non_blocking), signalling(non_blocking);
     CHECK(wait(one, std::numeric_limits<std::uint64_t>::max(), waiting) == good);
     check_not_done(waiting);
     CHECK(signal(two, std::numeric_limits<std::uint64_t>::max(), signalling) == good);
     finish(waiting);
     finish(signalling);
-    end(one);
-    end(two);
 }
 
 TEST_CASE("a semaphore ends with its context, and is a leak before") {
@@ -503,7 +496,7 @@ TEST_CASE("a semaphore ends with its context, and is a leak before") {
 TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
     start(GENERATE("mode=immediate", "mode=threaded"));
     Theirs theirs(0);
-    const auto semaphore = imported(theirs.exported(), timeline);
+    const Imported semaphore(theirs.exported(), timeline);
     const Stream stream(non_blocking);
     const CUdeviceptr memory = allocate(4);
     CHECK(wait(semaphore, 1, stream) == good);
@@ -516,7 +509,6 @@ TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
     CHECK(theirs.value() == 1);
     other.join();
     CHECK(d.cuStreamQuery(stream) == good);
-    end(semaphore);
 }
 
 TEST_CASE("a wait that fails with its stream waits no longer") {

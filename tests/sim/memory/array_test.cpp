@@ -28,8 +28,11 @@ CUarray create(const CUDA_ARRAY3D_DESCRIPTOR &description) {
 }
 
 void destroy(CUarray array) {
-    REQUIRE(d.cuArrayDestroy(array) == good);
+    CHECK(d.cuArrayDestroy(array) == good);
 }
+struct Array : Owned<CUarray, destroy> {
+    explicit Array(const CUDA_ARRAY3D_DESCRIPTOR &description) : Owned(create(description)) {}
+};
 
 CUresult status(const CUDA_ARRAY3D_DESCRIPTOR &description) {
     CUarray array = nullptr;
@@ -197,8 +200,7 @@ TEST_CASE("copies of a row of an array") {
 
 TEST_CASE("blocks of an array") {
     start();
-    const CUarray plane = create(describe(64, 32, 0, f32, 4)),
-                  line = create(describe(64, 0, 0, f32, 4));
+    const Array plane(describe(64, 32, 0, f32, 4)), line(describe(64, 0, 0, f32, 4));
     const Bytes bytes(64 * KiB);
     CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
                        .srcHost = bytes.data(),
@@ -222,8 +224,6 @@ TEST_CASE("blocks of an array") {
     CHECK(with([](C &c) { c.WidthInBytes = 16, c.dstY = 1, c.Height = 31; }) == good);
     CHECK(with([&](C &c) { c.WidthInBytes = 16, c.dstArray = line, c.Height = 1; }) == good);
     CHECK(with([&](C &c) { c.WidthInBytes = 16, c.dstArray = line, c.Height = 2; }) == invalid);
-    destroy(plane);
-    destroy(line);
 }
 
 TEST_CASE("random blocks between arrays against a reference") {
@@ -245,8 +245,8 @@ TEST_CASE("random blocks between arrays against a reference") {
     };
     for (int round = 0; round < 30; ++round) {
         const unsigned int flags = below(2) != 0 ? CUDA_ARRAY3D_LAYERED : 0;
-        const CUarray source = create(describe(width, height, depth, u8, 1, flags));
-        const CUarray target = create(describe(width, height, depth));
+        const Array source(describe(width, height, depth, u8, 1, flags));
+        const Array target(describe(width, height, depth));
         Bytes from = pattern(bytes, random()), to = pattern(bytes, random()), result(bytes);
         whole(source, from, false);
         whole(target, to, false);
@@ -275,8 +275,6 @@ TEST_CASE("random blocks between arrays against a reference") {
             }
         }
         CHECK((result == expected));
-        destroy(source);
-        destroy(target);
     }
 }
 

@@ -16,11 +16,10 @@ using namespace sim_test;
 TEST_CASE("child exports memory", "[.]") {
     start();
     auto parent = Channel::of_parent();
-    const auto memory = allocated(parent.receive<std::size_t>(), 1);
+    const Filled memory(parent.receive<std::size_t>(), 1);
     parent.send(handle_of(memory));
     parent.await();
     CHECK(byte_at(memory) == 2);
-    free_memory(memory);
 }
 
 TEST_CASE("child opens memory", "[.]") {
@@ -55,19 +54,18 @@ TEST_CASE("a process reads and writes the memory of another") {
         ended(child);
     }
     SECTION("the parent's") {
-        const auto memory = allocated(size, 1);
+        const Filled memory(size, 1);
         Child child("child opens memory", mode);
         child.channel().send(handle_of(memory));
         child.channel().await();
         CHECK(byte_at(memory) == 2);
         ended(child);
-        free_memory(memory);
     }
 }
 
 TEST_CASE("the handle of an interior pointer opens at the allocation's base") {
     start();
-    const auto memory = allocated(1000, 1);
+    const Filled memory(1000, 1);
     set_byte(memory + 999, 1);
     Child child("child opens memory");
     child.channel().send(handle_of(memory + 500));
@@ -75,7 +73,6 @@ TEST_CASE("the handle of an interior pointer opens at the allocation's base") {
     CHECK(byte_at(memory) == 2);
     CHECK(byte_at(memory + 500) == 1);
     ended(child);
-    free_memory(memory);
 }
 
 TEST_CASE("child exports on request", "[.]") {
@@ -214,10 +211,9 @@ TEST_CASE("an exporter that frees what is open elsewhere is told") {
 TEST_CASE("child opens memory and waits", "[.]") {
     start();
     auto parent = Channel::of_parent();
-    const auto memory = opened(parent.receive<CUipcMemHandle>());
+    const Opened memory(parent.receive<CUipcMemHandle>());
     parent.signal();
     parent.await();
-    close_memory(memory);
 }
 
 TEST_CASE("an importer that died has nothing open") {
@@ -412,7 +408,7 @@ TEST_CASE("a forked child that never used the driver opens the parent's memory")
         _exit(valid ? 0 : 1);
     }
     start();
-    const auto memory = allocated(4096, 0x77);
+    const Filled memory(4096, 0x77);
     const auto handle = handle_of(memory);
     REQUIRE(write(ends[1], &handle, sizeof handle) == sizeof handle);
     int status = -1;
@@ -420,12 +416,11 @@ TEST_CASE("a forked child that never used the driver opens the parent's memory")
     CHECK(status == 0);
     close(ends[0]);
     close(ends[1]);
-    free_memory(memory);
 }
 
 TEST_CASE("a forked child that ends orderly does not end what its parent exports") {
     start();
-    const auto memory = allocated(4096, 1);
+    const Filled memory(4096, 1);
     const auto handle = handle_of(memory);
     const pid_t process = fork();
     REQUIRE(process >= 0);
@@ -440,7 +435,6 @@ TEST_CASE("a forked child that ends orderly does not end what its parent exports
     child.channel().await();
     CHECK(byte_at(memory) == 2);
     ended(child);
-    free_memory(memory);
 }
 
 #endif
