@@ -1,13 +1,9 @@
 // Images that tests load, and modules that end with their scope.
 #pragma once
 
-#include "sim.hpp"
+#include "handles.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <cstdint>
 #include <cstring>
-#include <string>
 
 namespace sim_test {
 
@@ -32,38 +28,16 @@ struct FatBinary {
 };
 
 // A module in the current context.
-class LoadedModule {
-  public:
-    explicit LoadedModule(const void *image = vector_image) {
-        REQUIRE(cushim::driver().cuModuleLoadData(&module_, image) == CUDA_SUCCESS);
-    }
-    ~LoadedModule() { CHECK(cushim::driver().cuModuleUnload(module_) == CUDA_SUCCESS); }
-    LoadedModule(const LoadedModule &) = delete;
-    LoadedModule &operator=(const LoadedModule &) = delete;
-
-    CUmodule get() const { return module_; }
-    CUfunction function(const char *name) const {
-        CUfunction function = nullptr;
-        REQUIRE(cushim::driver().cuModuleGetFunction(&function, module_, name) == CUDA_SUCCESS);
-        return function;
-    }
-    CUdeviceptr global(const char *name) const {
-        CUdeviceptr address = 0;
-        REQUIRE(cushim::driver().cuModuleGetGlobal(&address, nullptr, module_, name) ==
-                CUDA_SUCCESS);
-        return address;
-    }
-
-  private:
-    CUmodule module_ = nullptr;
+struct LoadedModule : Module {
+    explicit LoadedModule(const void *image = vector_image) : Module(image) {}
 };
 
 // What loading it answers; unloads what was loaded.
 inline CUresult load_status(const void *image) {
     CUmodule module = nullptr;
-    const CUresult status = cushim::driver().cuModuleLoadData(&module, image);
-    if (status == CUDA_SUCCESS) {
-        CHECK(cushim::driver().cuModuleUnload(module) == CUDA_SUCCESS);
+    const CUresult status = d.cuModuleLoadData(&module, image);
+    if (status == good) {
+        CHECK(d.cuModuleUnload(module) == good);
     }
     return status;
 }
@@ -74,8 +48,7 @@ inline std::string error_of(const std::string &image, CUresult expected) {
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
     CUmodule module = nullptr;
-    CHECK(cushim::driver().cuModuleLoadDataEx(&module, image.c_str(), 2, options, values) ==
-          expected);
+    CHECK(d.cuModuleLoadDataEx(&module, image.c_str(), 2, options, values) == expected);
     CHECK(reinterpret_cast<std::uintptr_t>(values[1]) == std::strlen(log));
     return log;
 }

@@ -1,14 +1,9 @@
 // Short forms for tests of memory and copies: each fails the test case where the driver refuses.
 #pragma once
 
-#include "sim.hpp"
+#include "handles.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
 #ifndef _WIN32
 #include <csignal>
@@ -18,38 +13,10 @@
 
 namespace sim_test {
 
-inline const auto &cu = cushim::driver();
-constexpr auto good = CUDA_SUCCESS;
-constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
 constexpr std::size_t KiB = std::size_t(1) << 10, MiB = std::size_t(1) << 20,
                       GiB = std::size_t(1) << 30;
 
 using Bytes = std::vector<unsigned char>;
-
-inline CUdeviceptr allocate(std::size_t size) {
-    CUdeviceptr address = 0;
-    REQUIRE(cu.cuMemAlloc(&address, size) == good);
-    return address;
-}
-
-inline CUdeviceptr allocate_managed(std::size_t size) {
-    CUdeviceptr address = 0;
-    REQUIRE(cu.cuMemAllocManaged(&address, size, CU_MEM_ATTACH_GLOBAL) == good);
-    return address;
-}
-
-inline void *allocate_pinned(std::size_t size, unsigned int flags = 0) {
-    void *memory = nullptr;
-    REQUIRE(cu.cuMemHostAlloc(&memory, size, flags) == good);
-    return memory;
-}
-
-inline void release(CUdeviceptr address) {
-    REQUIRE(cu.cuMemFree(address) == good);
-}
-inline void release(void *pinned) {
-    REQUIRE(cu.cuMemFreeHost(pinned) == good);
-}
 
 inline CUdeviceptr as_device(const void *host) {
     return static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(host));
@@ -82,51 +49,38 @@ inline void fill(CUdeviceptr address, const Bytes &bytes) {
     std::memcpy(view(address, bytes.size()), bytes.data(), bytes.size());
 }
 
-inline CUstream new_stream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
-    CUstream stream = nullptr;
-    REQUIRE(cu.cuStreamCreate(&stream, flags) == good);
-    return stream;
-}
-inline void release(CUstream stream) {
-    REQUIRE(cu.cuStreamDestroy(stream) == good);
-}
-
 inline void synchronize() {
-    REQUIRE(cu.cuCtxSynchronize() == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
 }
 
 inline std::size_t free_memory() {
     std::size_t available = 0, total = 0;
-    REQUIRE(cu.cuMemGetInfo(&available, &total) == good);
+    REQUIRE(d.cuMemGetInfo(&available, &total) == good);
     return available;
 }
 
 // Takes the context away for a scope.
-class WithoutContext {
+class WithoutContext : Unique {
   public:
-    WithoutContext() { REQUIRE(cu.cuCtxPopCurrent(&context_) == good); }
-    ~WithoutContext() { cu.cuCtxSetCurrent(context_); }
-    WithoutContext(const WithoutContext &) = delete;
-    WithoutContext &operator=(const WithoutContext &) = delete;
+    WithoutContext() { REQUIRE(d.cuCtxPopCurrent(&context_) == good); }
+    ~WithoutContext() { d.cuCtxSetCurrent(context_); }
 
   private:
     CUcontext context_ = nullptr;
 };
 
 // Makes the primary context of a device current for a scope.
-class OnDevice {
+class OnDevice : Unique {
   public:
     explicit OnDevice(int ordinal) : ordinal_(ordinal) {
-        REQUIRE(cu.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
-        REQUIRE(cu.cuCtxPushCurrent(context) == good);
+        REQUIRE(d.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
+        REQUIRE(d.cuCtxPushCurrent(context) == good);
     }
     ~OnDevice() {
         CUcontext popped = nullptr;
-        cu.cuCtxPopCurrent(&popped);
-        cu.cuDevicePrimaryCtxRelease(ordinal_);
+        d.cuCtxPopCurrent(&popped);
+        d.cuDevicePrimaryCtxRelease(ordinal_);
     }
-    OnDevice(const OnDevice &) = delete;
-    OnDevice &operator=(const OnDevice &) = delete;
 
     CUcontext context = nullptr;
 

@@ -1,11 +1,7 @@
 // Faults of the next call of an entry point, for tests of what follows from one.
 #pragma once
 
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-
-#include <cstdint>
+#include "handles.hpp"
 
 namespace sim_test {
 

@@ -14,53 +14,59 @@ constexpr unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
 constexpr unsigned int interprocess = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
 
 inline CUdeviceptr allocated(std::size_t size, int value) {
-    CUdeviceptr address = 0;
-    REQUIRE(cushim::driver().cuMemAlloc(&address, size) == CUDA_SUCCESS);
-    REQUIRE(cushim::driver().cuMemsetD8(address, static_cast<unsigned char>(value), size) ==
-            CUDA_SUCCESS);
-    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS);
+    const CUdeviceptr address = allocate(size);
+    REQUIRE(d.cuMemsetD8(address, static_cast<unsigned char>(value), size) == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
     return address;
 }
 
 inline void free_memory(CUdeviceptr address) {
-    CHECK(cushim::driver().cuMemFree(address) == CUDA_SUCCESS);
+    CHECK(d.cuMemFree(address) == good);
 }
+
+struct Filled : Owned<CUdeviceptr, free_memory> {
+    Filled(std::size_t size, int value) : Owned(allocated(size, value)) {}
+};
 
 inline CUipcMemHandle handle_of(CUdeviceptr address) {
     CUipcMemHandle handle;
-    REQUIRE(cushim::driver().cuIpcGetMemHandle(&handle, address) == CUDA_SUCCESS);
+    REQUIRE(d.cuIpcGetMemHandle(&handle, address) == good);
     return handle;
 }
 
 inline CUresult open(CUdeviceptr &address, const CUipcMemHandle &handle) {
-    return cushim::driver().cuIpcOpenMemHandle(&address, handle, lazy);
+    return d.cuIpcOpenMemHandle(&address, handle, lazy);
 }
 
 inline CUdeviceptr opened(const CUipcMemHandle &handle) {
     CUdeviceptr address = 0;
-    REQUIRE(open(address, handle) == CUDA_SUCCESS);
+    REQUIRE(open(address, handle) == good);
     return address;
 }
 
 inline void close_memory(CUdeviceptr address) {
-    CHECK(cushim::driver().cuIpcCloseMemHandle(address) == CUDA_SUCCESS);
+    CHECK(d.cuIpcCloseMemHandle(address) == good);
 }
+
+struct Opened : Owned<CUdeviceptr, close_memory> {
+    explicit Opened(const CUipcMemHandle &handle) : Owned(opened(handle)) {}
+};
 
 inline int byte_at(CUdeviceptr address) {
     unsigned char value = 0;
-    REQUIRE(cushim::driver().cuMemcpyDtoH(&value, address, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemcpyDtoH(&value, address, 1) == good);
     return value;
 }
 
 inline void set_byte(CUdeviceptr address, int value) {
     const auto byte = static_cast<unsigned char>(value);
-    REQUIRE(cushim::driver().cuMemcpyHtoD(address, &byte, 1) == CUDA_SUCCESS);
-    REQUIRE(cushim::driver().cuCtxSynchronize() == CUDA_SUCCESS); // before others look at it
+    REQUIRE(d.cuMemcpyHtoD(address, &byte, 1) == good);
+    REQUIRE(d.cuCtxSynchronize() == good); // before others look at it
 }
 
 inline void end(CUstream stream) {
-    CHECK(cushim::driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
-    CHECK(cushim::driver().cuStreamDestroy(stream) == CUDA_SUCCESS);
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(d.cuStreamDestroy(stream) == good);
 }
 
 // Where both sides meet: an orderly end of the child's part.
@@ -69,7 +75,7 @@ inline void ended(Child &child) {
 }
 
 // The other API's side of a timeline.
-class Gate {
+class Gate : Unique {
   public:
     explicit Gate(std::uint64_t initial) : fd(sim_control().make_semaphore_fd(initial)) {
         REQUIRE(fd >= 0);
@@ -81,8 +87,6 @@ class Gate {
         munmap(state, sizeof *state);
         close(fd);
     }
-    Gate(const Gate &) = delete;
-    Gate &operator=(const Gate &) = delete;
     std::uint64_t value() const { return std::atomic_ref(state->value).load(); }
     void set(std::uint64_t value) { std::atomic_ref(state->value).store(value); }
 
@@ -92,7 +96,7 @@ class Gate {
 
 inline CUevent opened_event(const CUipcEventHandle &handle) {
     CUevent event = nullptr;
-    REQUIRE(cushim::driver().cuIpcOpenEventHandle(&event, handle) == CUDA_SUCCESS);
+    REQUIRE(d.cuIpcOpenEventHandle(&event, handle) == good);
     return event;
 }
 

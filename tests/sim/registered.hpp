@@ -2,9 +2,6 @@
 #pragma once
 
 #include "images.hpp"
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
 
 #include <cstdlib>
 
@@ -19,7 +16,7 @@ Function runtime_function(const char *name) {
 
 // What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names of its
 // functions and variables are the addresses of these members.
-class Registered {
+class Registered : Unique {
   public:
     Registered() {
         handle_ = runtime_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper_);
@@ -31,8 +28,6 @@ class Registered {
         runtime_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
     }
     ~Registered() { unregister_(handle_); }
-    Registered(const Registered &) = delete;
-    Registered &operator=(const Registered &) = delete;
 
     void function(const char *host, const char *name) const {
         runtime_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,

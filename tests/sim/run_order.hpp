@@ -1,15 +1,11 @@
 // Which operations of streams ran, and in what order: host functions that note their numbers.
 #pragma once
 
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
+#include "handles.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <mutex>
-#include <string>
-#include <vector>
 
 namespace sim_test {
 
@@ -17,7 +13,7 @@ class RunOrder {
   public:
     // Queues the operation of that number.
     CUresult launch(CUstream stream, int number) {
-        return cushim::driver().cuLaunchHostFunc(stream, note, entry(number));
+        return d.cuLaunchHostFunc(stream, note, entry(number));
     }
     // For other ways to queue a host function: what note() takes.
     void *entry(int number) {
@@ -49,25 +45,6 @@ class RunOrder {
     std::deque<Entry> entries_;
     std::vector<int> ran_;
 };
-
-inline CUstream make_stream(unsigned int flags = CU_STREAM_DEFAULT) {
-    CUstream stream = nullptr;
-    REQUIRE(cushim::driver().cuStreamCreate(&stream, flags) == CUDA_SUCCESS);
-    return stream;
-}
-
-inline CUevent make_event(unsigned int flags = CU_EVENT_DEFAULT) {
-    CUevent event = nullptr;
-    REQUIRE(cushim::driver().cuEventCreate(&event, flags) == CUDA_SUCCESS);
-    return event;
-}
-
-inline void destroy(CUstream stream) {
-    CHECK(cushim::driver().cuStreamDestroy(stream) == CUDA_SUCCESS);
-}
-inline void destroy(CUevent event) {
-    CHECK(cushim::driver().cuEventDestroy(event) == CUDA_SUCCESS);
-}
 
 inline std::string adversarial(unsigned int seed) {
     return "mode=adversarial;seed=" + std::to_string(seed);

@@ -5,10 +5,29 @@
 #include <cushim/cushim.hpp>
 #include <cushim_sim.h>
 
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace sim_test {
+
+// What the tests call, and the two statuses that they expect most.
+inline constexpr cushim::DriverTable d{};
+inline constexpr cushim::RuntimeTable r{};
+constexpr auto good = CUDA_SUCCESS;
+constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
+
+// A base of what is neither copied nor moved.
+struct Unique {
+    Unique() = default;
+    Unique(const Unique &) = delete;
+    Unique &operator=(const Unique &) = delete;
+};
 
 // Of the driver that CUSHIM_DRIVER names, which is the one that cushim loads. Ends the program, saying
 // why, where that is none of ours.

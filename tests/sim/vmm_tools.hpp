@@ -2,13 +2,7 @@
 // refuses.
 #pragma once
 
-#include "sim.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <vector>
+#include "handles.hpp"
 
 namespace sim_test {
 
@@ -35,71 +29,75 @@ inline CUmemAccessDesc grant(int ordinal = 0,
 inline CUmemGenericAllocationHandle create_memory(std::size_t size,
                                                   const CUmemAllocationProp &properties) {
     CUmemGenericAllocationHandle handle = 0;
-    REQUIRE(cushim::driver().cuMemCreate(&handle, size, &properties, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemCreate(&handle, size, &properties, 0) == good);
     return handle;
 }
 
 inline CUdeviceptr reserve(std::size_t size, std::size_t alignment = 0) {
     CUdeviceptr address = 0;
-    REQUIRE(cushim::driver().cuMemAddressReserve(&address, size, alignment, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAddressReserve(&address, size, alignment, 0, 0) == good);
     return address;
 }
 
 inline void map(CUdeviceptr address, std::size_t size, CUmemGenericAllocationHandle handle) {
-    REQUIRE(cushim::driver().cuMemMap(address, size, 0, handle, 0) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemMap(address, size, 0, handle, 0) == good);
 }
 
 inline void allow(CUdeviceptr address, std::size_t size, const CUmemAccessDesc &access = grant()) {
-    REQUIRE(cushim::driver().cuMemSetAccess(address, size, &access, 1) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemSetAccess(address, size, &access, 1) == good);
 }
 
 inline void unmap(CUdeviceptr address, std::size_t size) {
-    REQUIRE(cushim::driver().cuMemUnmap(address, size) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemUnmap(address, size) == good);
 }
 
 inline void release_physical(CUmemGenericAllocationHandle handle) {
-    REQUIRE(cushim::driver().cuMemRelease(handle) == CUDA_SUCCESS);
+    CHECK(d.cuMemRelease(handle) == good);
 }
+struct PhysicalMemory : Owned<CUmemGenericAllocationHandle, release_physical> {
+    PhysicalMemory(std::size_t size, const CUmemAllocationProp &properties)
+        : Owned(create_memory(size, properties)) {}
+};
 
 inline void free_reserved(CUdeviceptr address, std::size_t size) {
-    REQUIRE(cushim::driver().cuMemAddressFree(address, size) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemAddressFree(address, size) == good);
 }
 
 inline void write(CUdeviceptr address, std::uint32_t value) {
-    REQUIRE(cushim::driver().cuMemcpyHtoD(address, &value, sizeof value) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemcpyHtoD(address, &value, sizeof value) == good);
 }
 
 inline std::uint32_t read(CUdeviceptr address) {
     std::uint32_t value = 0;
-    REQUIRE(cushim::driver().cuMemcpyDtoH(&value, address, sizeof value) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemcpyDtoH(&value, address, sizeof value) == good);
     return value;
 }
 
 inline CUresult set_access(CUdeviceptr address, std::size_t size, CUmemAccess_flags flags,
                            int device = 0) {
     const auto access = grant(device, flags);
-    return cushim::driver().cuMemSetAccess(address, size, &access, 1);
+    return d.cuMemSetAccess(address, size, &access, 1);
 }
 
 inline unsigned long long access_of(CUdeviceptr address, int device = 0) {
     const CUmemLocation where = grant(device).location;
     unsigned long long flags = 99;
-    REQUIRE(cushim::driver().cuMemGetAccess(&flags, &where, address) == CUDA_SUCCESS);
+    REQUIRE(d.cuMemGetAccess(&flags, &where, address) == good);
     return flags;
 }
 
 inline CUresult try_write(CUdeviceptr address) {
     const std::uint32_t value = 1;
-    return cushim::driver().cuMemcpyHtoD(address, &value, sizeof value);
+    return d.cuMemcpyHtoD(address, &value, sizeof value);
 }
 
 inline CUresult try_read(CUdeviceptr address) {
     std::uint32_t value = 0;
-    return cushim::driver().cuMemcpyDtoH(&value, address, sizeof value);
+    return d.cuMemcpyDtoH(&value, address, sizeof value);
 }
 
 // Memory that is reserved, mapped and accessible, and is taken down at the end of the scope.
-class Mapped {
+class Mapped : Unique {
   public:
     explicit Mapped(std::size_t bytes, const CUmemAllocationProp &properties = on_device())
         : Mapped(bytes, create_memory(bytes, properties)) {}
@@ -110,12 +108,10 @@ class Mapped {
         allow(address, size);
     }
     ~Mapped() {
-        CHECK(cushim::driver().cuMemUnmap(address, size) == CUDA_SUCCESS);
-        CHECK(cushim::driver().cuMemRelease(handle) == CUDA_SUCCESS);
-        CHECK(cushim::driver().cuMemAddressFree(address, size) == CUDA_SUCCESS);
+        CHECK(d.cuMemUnmap(address, size) == good);
+        CHECK(d.cuMemRelease(handle) == good);
+        CHECK(d.cuMemAddressFree(address, size) == good);
     }
-    Mapped(const Mapped &) = delete;
-    Mapped &operator=(const Mapped &) = delete;
 
     const std::size_t size;
     const CUmemGenericAllocationHandle handle;

@@ -1,0 +1,187 @@
+// The list of calls: every call of the client, in order, with its arguments and its status.
+#include "handles.hpp"
+
+#include <set>
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+std::vector<std::string> calls() {
+    std::vector<std::string> all;
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        all.push_back(std::string(call.name) + "(" + call.arguments +
+                      ") = " + std::to_string(call.status));
+    }
+    CHECK(all.size() == sim_control().call_count());
+    return all;
+}
+
+std::string hex(std::uint64_t value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("calls are listed exactly: order, arguments, status") {
+    start();
+    sim_control().log_calls(1);
+    CUdeviceptr p = 0;
+    d.cuMemAlloc(&p, 4096);
+    d.cuMemsetD32(p, 7, 16);
+    CUdevice device = 0;
+    d.cuDeviceGet(&device, -1);
+    d.cuMemFree(p);
+    sim_control().log_calls(0);
+    d.cuMemFree(0);
+    const std::vector<std::string> expected = {
+        "cuMemAlloc_v2(" + hex(reinterpret_cast<std::uint64_t>(&p)) + ", 4096) = 0",
+        "cuMemsetD32_v2(" + hex(p) + ", 7, 16) = 0",
+        "cuDeviceGet(" + hex(reinterpret_cast<std::uint64_t>(&device)) + ", -1) = 101",
+        "cuMemFree_v2(" + hex(p) + ") = 0",
+    };
+    CHECK(calls() == expected);
+    sim_control().clear_calls();
+    CHECK(calls().empty());
+}
+
+TEST_CASE("numbers grow, threads are told apart") {
+    start();
+    sim_control().log_calls(1);
+    int count = 0;
+    d.cuDeviceGetCount(&count);
+    std::thread([&] { d.cuDeviceGetCount(&count); }).join();
+    d.cuDeviceGetCount(&count);
+    cushim_sim_call a{}, b{}, c{};
+    REQUIRE(sim_control().call_at(0, &a) == 1);
+    REQUIRE(sim_control().call_at(1, &b) == 1);
+    REQUIRE(sim_control().call_at(2, &c) == 1);
+    CHECK(a.number < b.number);
+    CHECK(b.number < c.number);
+    CHECK(a.thread != b.thread);
+    CHECK(a.thread == c.thread);
+    CHECK(sim_control().call_at(3, &a) == 0);
+    CHECK(sim_control().call_at(0, nullptr) == 0);
+}
+
+TEST_CASE("the per-thread variants are listed by their own names, structures as {}") {
+    start();
+    sim_control().log_calls(1);
+    CUipcMemHandle handle{};
+    CUdeviceptr p = 0;
+    d.cuStreamQuery_ptsz(nullptr);
+    d.cuIpcOpenMemHandle(&p, handle, 0);
+    const auto all = calls();
+    REQUIRE(all.size() == 2);
+    CHECK(all[0] == "cuStreamQuery_ptsz(0x0) = 0");
+    CHECK(all[1].find("cuIpcOpenMemHandle_v2(") == 0);
+    CHECK(all[1].find(", {}, 0) = ") != std::string::npos);
+    for (const auto &line : misuses()) {
+        expect_misuse(line);
+    }
+}
+
+TEST_CASE("what fails by a planned fault is listed with its code") {
+    start("log=1;fault=cuDeviceGetCount:1:999");
+    sim_control().clear_calls();
+    int count = 0;
+    d.cuDeviceGetCount(&count);
+    REQUIRE(calls().size() == 1);
+    CHECK(calls()[0].find(") = 999") != std::string::npos);
+}
+
+TEST_CASE("text that a call reads is listed as text") {
+    start();
+    sim_control().log_calls(1);
+    CUdevice device = 0;
+    const std::string place = hex(reinterpret_cast<std::uint64_t>(&device));
+    const auto look_up = [&](const char *bus) {
+        sim_control().clear_calls();
+        d.cuDeviceGetByPCIBusId(&device, bus);
+        REQUIRE(calls().size() == 1);
+        return calls()[0];
+    };
+    CHECK(look_up("0000:00:06.0") == "cuDeviceGetByPCIBusId(" + place + ", \"0000:00:06.0\") = 0");
+    CHECK(look_up("a \"b\" \\ \n") ==
+          "cuDeviceGetByPCIBusId(" + place + R"(, "a \"b\" \\ \x0a") = 1)");
+    CHECK(look_up(nullptr) == "cuDeviceGetByPCIBusId(" + place + ", 0x0) = 1");
+    const std::string listed = look_up(std::string(1000, 'x').c_str());
+    CHECK(listed.find("xxx...\") = ") != std::string::npos);
+    CHECK(listed.size() < 200);
+}
+
+TEST_CASE("each thread has a number of its own, even when it comes after another") {
+    start();
+    sim_control().log_calls(1);
+    std::set<std::uint64_t> threads;
+    for (int i = 0; i < 4; ++i) {
+        std::thread([] {
+            int count = 0;
+            d.cuDeviceGetCount(&count);
+        }).join();
+    }
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        threads.insert(call.thread);
+    }
+    CHECK(threads == std::set<std::uint64_t>{1, 2, 3, 4});
+}
+
+TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver") {
+    start();
+    sim_control().log_calls(1);
+    int count = 0;
+    int version = 0;
+    CHECK(r.cudaRuntimeGetVersion(&version) ==
+          cudaSuccess); // cushim asks it, too, when it loads the library
+    sim_control().clear_calls();
+    d.cuDeviceGetCount(&count);
+    void *memory = allocate_by_runtime(64);
+    d.cuDeviceGetCount(&count);
+    CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    d.cuDeviceGetCount(&count);
+    std::vector<std::string> names;
+    std::uint64_t last = 0;
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        CHECK((i == 0 || call.number == last + 1));
+        CHECK(call.thread == 1);
+        last = call.number;
+        names.emplace_back(call.name);
+    }
+    CHECK(names == std::vector<std::string>{"cuDeviceGetCount", "cudaMalloc", "cuDeviceGetCount",
+                                            "cudaMemset", "cudaFree", "cuDeviceGetCount"});
+}
+
+TEST_CASE("calls of a host function are the client's, whatever call of the runtime runs it") {
+    start();
+    static CUevent event;
+    static CUresult answered;
+    REQUIRE(d.cuEventCreate(&event, 0) == good);
+    answered = invalid;
+    configure("fault=cuEventQuery:2:999");
+    sim_control().log_calls(1);
+    const auto ask_twice = [](void *) {
+        d.cuEventQuery(event);
+        answered = d.cuEventQuery(event);
+    };
+    CHECK(r.cudaLaunchHostFunc(nullptr, ask_twice, nullptr) == cudaSuccess);
+    sim_control().log_calls(0);
+    CHECK(answered == CUDA_ERROR_UNKNOWN);
+    REQUIRE(calls().size() == 3); // in the order in which they ended
+    CHECK(calls()[0] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 0");
+    CHECK(calls()[1] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 999");
+    CHECK(calls()[2].find("cudaLaunchHostFunc(0x0, ") == 0);
+    std::set<std::uint64_t> numbers;
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        numbers.insert(call.number);
+    }
+    CHECK(numbers.size() == 3);
+    CHECK(d.cuEventDestroy(event) == good);
+}

@@ -1,0 +1,246 @@
+// The driver's error log: what it says of calls that failed, in memory, in a file, to callbacks.
+#include "memory_tools.hpp"
+
+#if CUDA_VERSION >= 12090
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <regex>
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+void fail(int times = 1) {
+    for (int i = 0; i < times; ++i) {
+        CHECK(d.cuMemFree(12345) == invalid);
+    }
+}
+
+struct Dumped {
+    CUresult status;
+    std::string text;
+    std::size_t size;
+};
+
+Dumped dump(CUlogIterator *iterator, std::size_t room = 65536) {
+    std::vector<char> buffer(room + 1, 'x');
+    std::size_t size = room;
+    const CUresult status = d.cuLogsDumpToMemory(iterator, buffer.data(), &size, 0);
+    CHECK(buffer[room] == 'x');
+    return {status, status == good ? std::string(buffer.data()) : "", size};
+}
+
+std::size_t lines_of(const std::string &text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+struct Told {
+    std::vector<std::string> texts;
+    bool calls_again = false;
+};
+
+void CUDA_CB tell(void *into, CUlogLevel level, char *message, std::size_t length) {
+    auto &told = *static_cast<Told *>(into);
+    CHECK(level == CU_LOG_LEVEL_ERROR);
+    told.texts.emplace_back(message, length);
+    if (told.calls_again) {
+        fail();
+    }
+}
+
+// A callback that stays until it is let go.
+struct Hold {
+    std::promise<void> entered, released;
+};
+
+void CUDA_CB wait_in(void *user, CUlogLevel, char *, std::size_t) {
+    auto &hold = *static_cast<Hold *>(user);
+    hold.entered.set_value();
+    hold.released.get_future().wait();
+}
+
+constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree";
+
+} // namespace
+
+TEST_CASE("a call that fails is one line of the log") {
+    start();
+    CUlogIterator iterator = 0;
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    CHECK(dump(&iterator).text.empty());
+    release(allocate(16));
+    CHECK(d.cuStreamQuery(nullptr) == good);
+    fail();
+    const Dumped one = dump(&iterator);
+    CHECK(one.size == one.text.size());
+    CHECK(std::regex_match(
+        one.text, std::regex(R"(\[\d\d:\d\d:\d\d\.\d{3}\]\[\w+\]\[CUDA\]\[E\] Returning 1 )"
+                             R"(\(CUDA_ERROR_INVALID_VALUE\) from cuMemFree\n)")));
+    CHECK(dump(&iterator).size == 0); // the iterator went on
+    CHECK(lines_of(dump(nullptr).text) >= 1);
+    fail(2);
+    CHECK(lines_of(dump(&iterator).text) == 2);
+}
+
+TEST_CASE("what is not ready is no line") {
+    start("mode=adversarial;seed=1");
+    const DeviceMemory memory(64);
+    CUlogIterator iterator = 0;
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    REQUIRE(d.cuMemsetD8Async(memory, 0, 64, nullptr) == good);
+    CHECK(d.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY);
+    CHECK(dump(&iterator).size == 0);
+    REQUIRE(d.cuCtxSynchronize() == good);
+}
+
+TEST_CASE("a buffer takes the newest lines that fit, and says that there were others") {
+    start();
+    CUlogIterator begin = 0;
+    CHECK(d.cuLogsCurrent(&begin, 0) == good);
+    fail(5);
+    CUlogIterator iterator = begin;
+    const Dumped all = dump(&iterator);
+    REQUIRE(lines_of(all.text) == 5);
+    iterator = begin;
+    CHECK(dump(&iterator, all.size + 1).text == all.text);
+    iterator = begin;
+    const Dumped some = dump(&iterator, all.size);
+    CHECK(some.status == good);
+    CHECK(some.text.find("older messages are left out") != std::string::npos);
+    const std::string newest = all.text.substr(all.text.rfind('\n', all.size - 2) + 1);
+    CHECK(some.text.ends_with(newest));
+    iterator = begin;
+    const Dumped none = dump(&iterator, 10);
+    CHECK(none.status == invalid);
+    CHECK(none.size == 0);
+    CHECK(iterator == begin);
+}
+
+TEST_CASE("the log keeps the newest 25600 bytes") {
+    start();
+    CUlogIterator iterator = 0;
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    fail(2000);
+    const Dumped kept = dump(&iterator);
+    CHECK(kept.text.find("older messages are left out") != std::string::npos);
+    CHECK(kept.size > 20000);
+    CHECK(kept.size < 26000);
+    const Dumped all = dump(nullptr);
+    CHECK(all.text.find("older messages are left out") != std::string::npos);
+    CHECK(lines_of(all.text) < 2000);
+}
+
+TEST_CASE("a file takes the log") {
+    start();
+    CUlogIterator iterator = 0;
+    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    fail();
+    const std::string path = "error_log_test.txt";
+    CHECK(d.cuLogsDumpToFile(&iterator, path.c_str(), 0) == good);
+    std::ifstream file(path);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    file.close();
+    CHECK(std::remove(path.c_str()) == 0);
+    CHECK(lines_of(text) == 1);
+    CHECK(text.find(freed) != std::string::npos);
+    CHECK(dump(&iterator).size == 0);
+    CHECK(d.cuLogsDumpToFile(&iterator, "/no/such/folder/file", 0) == invalid);
+}
+
+TEST_CASE("callbacks are told until they are taken back") {
+    start();
+    Told first, second;
+    CUlogsCallbackHandle handle = nullptr;
+    REQUIRE(d.cuLogsRegisterCallback(tell, &first, &handle) == good);
+    CHECK(d.cuLogsRegisterCallback(tell, &second, nullptr) == good);
+    fail();
+    CHECK(first.texts == std::vector<std::string>{freed});
+    CHECK(second.texts == first.texts);
+    second.calls_again = true; // without end, were it told of that, too
+    CHECK(d.cuLogsUnregisterCallback(handle) == good);
+    fail();
+    CHECK(first.texts.size() == 1);
+    CHECK(second.texts.size() == 2);
+    second.calls_again = false;
+    CHECK(d.cuLogsUnregisterCallback(handle) == invalid);
+    CHECK(d.cuLogsUnregisterCallback(nullptr) == invalid);
+    start(); // which forgets all
+    fail();
+    CHECK(second.texts.size() == 4);
+}
+
+TEST_CASE("a callback that was taken back is called no more") {
+    start();
+    Hold hold;
+    Told told;
+    CUlogsCallbackHandle holding = nullptr, telling = nullptr;
+    REQUIRE(d.cuLogsRegisterCallback(wait_in, &hold, &holding) == good);
+    REQUIRE(d.cuLogsRegisterCallback(tell, &told, &telling) == good);
+    std::thread failing([] { (void)d.cuMemFree(12345); }); // of which both are to be told
+    hold.entered.get_future().wait();
+    CHECK(d.cuLogsUnregisterCallback(telling) == good);
+    hold.released.set_value();
+    failing.join();
+    CHECK(told.texts.empty());
+    CHECK(d.cuLogsUnregisterCallback(holding) == good);
+}
+
+TEST_CASE("who takes a callback back waits for the thread that is in it") {
+    start();
+    Hold hold;
+    CUlogsCallbackHandle handle = nullptr;
+    REQUIRE(d.cuLogsRegisterCallback(wait_in, &hold, &handle) == good);
+    std::thread failing([] { (void)d.cuMemFree(12345); });
+    hold.entered.get_future().wait();
+    auto taken_back =
+        std::async(std::launch::async, [handle] { return d.cuLogsUnregisterCallback(handle); });
+    CHECK(taken_back.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout);
+    hold.released.set_value();
+    CHECK(taken_back.get() == good);
+    failing.join();
+}
+
+TEST_CASE("a callback may take itself back") {
+    start();
+    struct Once {
+        CUlogsCallbackHandle handle = nullptr;
+        int calls = 0;
+    } once;
+    const CUlogsCallback take_back = [](void *user, CUlogLevel, char *, std::size_t) {
+        auto &self = *static_cast<Once *>(user);
+        ++self.calls;
+        CHECK(d.cuLogsUnregisterCallback(self.handle) == good);
+    };
+    REQUIRE(d.cuLogsRegisterCallback(take_back, &once, &once.handle) == good);
+    fail(2);
+    CHECK(once.calls == 1);
+}
+
+TEST_CASE("arguments of the log's functions are checked") {
+    start();
+    CUlogIterator iterator = 0;
+    char buffer[4096];
+    std::size_t size = sizeof buffer;
+    CHECK(d.cuLogsCurrent(nullptr, 0) == invalid);
+    CHECK(d.cuLogsCurrent(&iterator, 1) == good); // flags are no matter
+    CHECK(d.cuLogsRegisterCallback(nullptr, nullptr, nullptr) == invalid);
+    CHECK(d.cuLogsDumpToMemory(nullptr, nullptr, &size, 0) == invalid);
+    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, nullptr, 0) == invalid);
+    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, &size, 1) == good);
+    size = 0;
+    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, &size, 0) == invalid);
+    CHECK(d.cuLogsDumpToFile(nullptr, nullptr, 0) == invalid);
+    // One from before a reset, or from nowhere.
+    iterator = 0x7fffffff;
+    CHECK(dump(&iterator).size == 0);
+    iterator = 0x80000000;
+    CHECK(dump(&iterator).status == good);
+}
+
+#endif

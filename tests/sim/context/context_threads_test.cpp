@@ -1,0 +1,221 @@
+// Contexts, streams and events that end in one thread while others are in calls that use them: nothing crashes, and
+// every call answers.
+#include "run_order.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+// A host function that lasts until it is opened.
+struct Gate {
+    std::atomic<bool> reached{false}, open{false};
+
+    static void CUDA_CB pass(void *gate) {
+        auto &own = *static_cast<Gate *>(gate);
+        own.reached = true;
+        while (!own.open) {
+            std::this_thread::yield();
+        }
+    }
+    void wait() const {
+        while (!reached) {
+            std::this_thread::yield();
+        }
+    }
+};
+
+CUcontext make_context() {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    return context;
+}
+
+// Until another thread has begun to end the current context: from then on it takes no work.
+void wait_for_end() {
+    unsigned int flags = 0;
+    while (d.cuCtxGetFlags(&flags) == good) {
+        std::this_thread::yield();
+    }
+}
+
+// A thread in which the context is current.
+template <class Body>
+std::thread thread_in(CUcontext context, Body body) {
+    return std::thread([context, body] {
+        if (d.cuCtxSetCurrent(context) == good) {
+            body();
+        }
+    });
+}
+
+} // namespace
+
+TEST_CASE("what a context that ended elsewhere took with it answers 709") {
+    start();
+    const CUcontext context = make_context();
+    const CUdeviceptr memory = allocate(64);
+    void *pinned = allocate_pinned(64, 0);
+    std::thread([&] { CHECK(d.cuCtxDestroy(context) == good); }).join();
+    CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CUDA_ARRAY_DESCRIPTOR description{};
+    CUarray array = nullptr;
+    CHECK(d.cuArrayGetDescriptor(&description, reinterpret_cast<CUarray>(pinned)) ==
+          CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuArrayCreate(&array, &description) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuCtxPopCurrent(nullptr) == good);
+}
+
+TEST_CASE("two threads destroy one context") {
+    start("mode=threaded");
+    const CUcontext context = make_context();
+    Gate gate;
+    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
+    gate.wait();
+    CUresult destroyed = CUDA_ERROR_UNKNOWN;
+    std::thread first([&] { destroyed = d.cuCtxDestroy(context); });
+    wait_for_end();
+    CUdeviceptr memory = 0;
+    CHECK(d.cuMemAlloc(&memory, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuCtxDestroy(context) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    gate.open = true;
+    first.join();
+    CHECK(destroyed == good);
+    CHECK(d.cuCtxPopCurrent(nullptr) == good);
+}
+
+TEST_CASE("threads wait in every way for a context that ends") {
+    start(GENERATE("mode=threaded", "mode=adversarial;seed=1", "mode=adversarial;seed=7"));
+    for (int round = 0; round < 20; ++round) {
+        const CUcontext context = make_context();
+        const CUstream stream = make_stream();
+        const CUevent event = make_event();
+        RunOrder order;
+        for (int i = 0; i < 20; ++i) {
+            REQUIRE(order.launch(stream, i) == good);
+            REQUIRE(order.launch(nullptr, i) == good);
+        }
+        REQUIRE(d.cuEventRecord(event, stream) == good);
+        std::atomic<int> strange{0};
+        const auto check = [&strange](CUresult status) {
+            const bool known = status == good || status == CUDA_ERROR_NOT_READY ||
+                               status == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+                               status == CUDA_ERROR_INVALID_CONTEXT;
+            strange += known ? 0 : 1;
+        };
+        std::vector<std::thread> waiters;
+        waiters.push_back(thread_in(context, [=] { check(d.cuStreamSynchronize(stream)); }));
+        waiters.push_back(thread_in(context, [=] { check(d.cuEventSynchronize(event)); }));
+        waiters.push_back(thread_in(context, [=] { check(d.cuCtxSynchronize()); }));
+        waiters.push_back(thread_in(context, [=] {
+            for (int i = 0; i < 50; ++i) {
+                check(d.cuStreamQuery(stream));
+                check(d.cuEventQuery(event));
+            }
+        }));
+        waiters.push_back(thread_in(context, [=] {
+            unsigned char bytes[16] = {};
+            CUdeviceptr memory = 0;
+            for (int i = 0; i < 10; ++i) {
+                const CUresult allocated = d.cuMemAlloc(&memory, sizeof bytes);
+                check(allocated);
+                if (allocated == good) {
+                    check(d.cuMemcpyHtoD(memory, bytes, sizeof bytes));
+                    check(d.cuMemFree(memory));
+                }
+            }
+        }));
+        check(d.cuCtxDestroy(context));
+        for (std::thread &waiter : waiters) {
+            waiter.join();
+        }
+        CHECK(strange == 0);
+        for (const std::string &line : misuses()) { // who came too late has named what was gone
+            INFO(line);
+            CHECK((line.find("use of a destroyed context") != std::string::npos ||
+                   line.find("whose context has ended") != std::string::npos));
+        }
+        sim_control().clear_misuses();
+        CHECK(leaks().empty());
+    }
+}
+
+TEST_CASE("a primary context is retained and reset while it is being reset") {
+    start("mode=threaded");
+    CUcontext context = current();
+    Gate gate;
+    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
+    gate.wait();
+    CUresult results[] = {CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN};
+    CUcontext same = nullptr;
+    std::thread first([&] { results[0] = d.cuDevicePrimaryCtxReset(0); });
+    wait_for_end();
+    std::thread second([&] { results[1] = d.cuDevicePrimaryCtxReset(0); });
+    std::thread third([&] { results[2] = d.cuDevicePrimaryCtxRetain(&same, 0); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // they wait
+    CHECK(same == nullptr);
+    gate.open = true;
+    first.join();
+    second.join();
+    third.join();
+    for (const CUresult result : results) {
+        CHECK(result == good);
+    }
+    CHECK(same == context);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
+}
+
+TEST_CASE("a stream is destroyed while its graph is being launched") {
+    start(); // immediate: the launch runs the nodes
+    const CUstream stream = make_stream();
+    Gate gate;
+    RunOrder order;
+    CUgraphNode first = nullptr, second = nullptr;
+    const CUgraph graph = make_graph();
+    CUDA_HOST_NODE_PARAMS waits{}, notes{};
+    waits.fn = Gate::pass;
+    waits.userData = &gate;
+    notes.fn = RunOrder::note;
+    notes.userData = order.entry(1);
+    REQUIRE(d.cuGraphAddHostNode(&first, graph, nullptr, 0, &waits) == good);
+    REQUIRE(d.cuGraphAddHostNode(&second, graph, &first, 1, &notes) == good);
+    const CUgraphExec exec = instantiate(graph);
+    CUresult launched = CUDA_ERROR_UNKNOWN;
+    std::thread launcher([&] { launched = d.cuGraphLaunch(exec, stream); });
+    gate.wait();
+    destroy(stream);
+    CHECK(d.cuGraphExecDestroy(exec) == good);
+    CHECK(d.cuGraphDestroy(graph) == good);
+    gate.open = true;
+    launcher.join();
+    CHECK(launched == good);
+    CHECK(order.ran() == std::vector{1});
+}
+
+TEST_CASE("an event is destroyed while a thread waits for it") {
+    start("mode=threaded");
+    Gate gate;
+    const CUevent event = make_event();
+    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
+    REQUIRE(d.cuEventRecord(event, nullptr) == good);
+    gate.wait();
+    CUresult waited = CUDA_ERROR_UNKNOWN;
+    std::thread waiter([&] { waited = d.cuEventSynchronize(event); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it waits
+    destroy(event);
+    gate.open = true;
+    waiter.join();
+    CHECK((waited == good || waited == CUDA_ERROR_INVALID_HANDLE));
+    CHECK(d.cuCtxSynchronize() == good);
+    if (!misuses().empty()) {
+        expect_misuse("use of a destroyed event"); // it came too late
+    }
+}

@@ -1,0 +1,190 @@
+// Devices that differ from each other, peers by pairs, and which of them a process sees.
+#include "handles.hpp"
+
+#include <cstdlib>
+
+using namespace sim_test;
+
+namespace {
+
+std::string name_of(CUdevice device) {
+    char name[64] = "";
+    CHECK(d.cuDeviceGetName(name, sizeof name, device) == good);
+    return name;
+}
+
+std::size_t memory_of(CUdevice device) {
+    std::size_t bytes = 0;
+    CHECK(d.cuDeviceTotalMem(&bytes, device) == good);
+    return bytes;
+}
+
+std::string uuid_of(CUdevice device) {
+    CUuuid uuid{};
+    CHECK(d.cuDeviceGetUuid(&uuid, device) == good);
+    return {uuid.bytes, sizeof uuid.bytes};
+}
+
+int attribute(int which, CUdevice device) {
+    int value = -1;
+    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(which), device) == good);
+    return value;
+}
+
+bool can_access(CUdevice from, CUdevice to) {
+    int value = -1;
+    CHECK(d.cuDeviceCanAccessPeer(&value, from, to) == good);
+    return value == 1;
+}
+
+// A device's primary context, current for a scope.
+class OnDevice : Unique {
+  public:
+    explicit OnDevice(CUdevice device) : device_(device) {
+        REQUIRE(d.cuCtxGetCurrent(&before_) == good);
+        const CUcontext context = retain_primary(device);
+        REQUIRE(d.cuCtxSetCurrent(context) == good);
+    }
+    ~OnDevice() {
+        CHECK(d.cuDevicePrimaryCtxRelease(device_) == good);
+        CHECK(d.cuCtxSetCurrent(before_) == good);
+    }
+
+  private:
+    CUdevice device_;
+    CUcontext before_ = nullptr;
+};
+
+// The variable CUDA_VISIBLE_DEVICES for a scope.
+class VisibleDevices : Unique {
+  public:
+    explicit VisibleDevices(const char *value) { set(value); }
+    ~VisibleDevices() { set(nullptr); } // as every test case finds it
+
+  private:
+    static void set(const char *value) {
+#ifdef _WIN32
+        _putenv_s("CUDA_VISIBLE_DEVICES", value != nullptr ? value : "");
+#else
+        if (value != nullptr) {
+            setenv("CUDA_VISIBLE_DEVICES", value, 1);
+        } else {
+            unsetenv("CUDA_VISIBLE_DEVICES");
+        }
+#endif
+    }
+};
+
+// Which of so many devices a process sees with that value, each told by its name.
+std::vector<int> visible(const std::string &value, int devices) {
+    const VisibleDevices variable(value.c_str());
+    sim_control().reset();
+    std::string settings = "devices=" + std::to_string(devices);
+    for (int i = 0; i < devices; ++i) {
+        settings += ";name." + std::to_string(i) + "=" + std::to_string(i);
+    }
+    configure(settings);
+    std::vector<int> places;
+    if (const CUresult status = d.cuInit(0); status != good) {
+        CHECK(status == CUDA_ERROR_NO_DEVICE);
+        return places;
+    }
+    int count = 0;
+    CHECK(d.cuDeviceGetCount(&count) == good);
+    for (CUdevice i = 0; i < count; ++i) {
+        places.push_back(std::stoi(name_of(i)));
+    }
+    return places;
+}
+
+} // namespace
+
+TEST_CASE("a device may differ from the others") {
+    start("devices=3; name.1=Odd One; name=Usual; memory.2=2GiB; memory=1GiB; cc.1=8.6; "
+          "attribute.16=7; attribute.1.16=9; attribute.2.102=unknown");
+    CHECK(name_of(0) == "Usual");
+    CHECK(name_of(1) == "Odd One");
+    CHECK(name_of(2) == "Usual");
+    CHECK(memory_of(1) == std::size_t(1) << 30);
+    CHECK(memory_of(2) == std::size_t(2) << 30);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) == 9);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 1) == 8);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 1) == 6);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) == 7);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1) == 9);
+    CHECK(attribute(102, 1) == 1);
+    int value = 0;
+    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 2) == invalid);
+}
+
+TEST_CASE("the budget of one device is its own") {
+    start("devices=2; budget.0=64KiB");
+    CUdeviceptr address = 0;
+    CHECK(d.cuMemAlloc(&address, 128 << 10) == CUDA_ERROR_OUT_OF_MEMORY);
+    const OnDevice other(1);
+    CHECK(d.cuMemFree(got(d.cuMemAlloc(&address, 128 << 10), address)) == good);
+}
+
+TEST_CASE("an image for one device is none for the others") {
+    start("devices=2; cc.1=8.6");
+    const char *image = "cushim-sim-image 1\nkernel add params=8\ntarget cc=8.6\n";
+    CUmodule module = nullptr;
+    CHECK(d.cuModuleLoadData(&module, image) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    const OnDevice other(1);
+    CHECK(d.cuModuleUnload(got(d.cuModuleLoadData(&module, image), module)) == good);
+}
+
+TEST_CASE("peers by pairs, both ways round") {
+    start("devices=4; peers=1-0,2-3");
+    for (CUdevice from = 0; from < 4; ++from) {
+        for (CUdevice to = 0; to < 4; ++to) {
+            INFO(from << " to " << to);
+            CHECK(can_access(from, to) == (from != to && from / 2 == to / 2));
+        }
+    }
+}
+
+TEST_CASE("CUDA_VISIBLE_DEVICES says which devices there are, in which order") {
+    CHECK(visible("2,0", 3) == std::vector{2, 0});
+    CHECK(visible(" 1 , 2 ", 3) == std::vector{1, 2});
+    CHECK(visible("0,2,-1,1", 3) == std::vector{0, 2});
+    CHECK(visible("0,7,1", 3) == std::vector{0});
+    CHECK(visible("1,x,2", 3) == std::vector{1});
+    CHECK(visible("1gpu,2", 3) == std::vector{1, 2});
+    CHECK(visible("-1", 3).empty());
+    CHECK(visible("0,1,0", 3).empty()); // one that is named twice
+    CHECK(visible("NoDevFiles", 3).empty());
+#ifndef _WIN32 // where an empty variable is none
+    CHECK(visible("", 3).empty());
+#endif
+    start("devices=3");
+    CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 3);
+}
+
+TEST_CASE("CUDA_VISIBLE_DEVICES takes UUIDs, as short as they are unmistakable") {
+    const std::string all = "GPU-63757368-696d-2d73-696d-2d6770752d0";
+    CHECK(visible(all + "2," + all + "0", 3) == std::vector{2, 0});
+    CHECK(visible("GPU-6375", 1) == std::vector{0});
+    CHECK(visible("GPU-6375", 2).empty());            // either
+    CHECK(visible(all + "1,0", 3) == std::vector{1}); // not mixed
+    CHECK(visible("0," + all + "1", 3) == std::vector{0});
+    CHECK(visible(all + "9", 3).empty());
+    CHECK(visible("MIG-63757368", 3).empty());
+}
+
+TEST_CASE("a device keeps what it is wherever it is seen") {
+    start("devices=3");
+    const std::string first = uuid_of(0), third = uuid_of(2);
+    char bus[16] = "";
+    REQUIRE(d.cuDeviceGetPCIBusId(bus, sizeof bus, 2) == good);
+    const VisibleDevices variable("2,0");
+    start("devices=3; peers=0-1; memory.2=3GiB");
+    CHECK(uuid_of(0) == third);
+    CHECK(uuid_of(1) == first);
+    CHECK(memory_of(0) == std::size_t(3) << 30);
+    CHECK_FALSE(can_access(0, 1));
+    CUdevice device = -1;
+    CHECK(got(d.cuDeviceGetByPCIBusId(&device, bus), device) == 0);
+    CHECK(attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0) == 2);
+    CHECK(d.cuDeviceGetByPCIBusId(&device, "0000:01:06.0") == CUDA_ERROR_INVALID_DEVICE);
+}

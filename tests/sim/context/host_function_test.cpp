@@ -1,0 +1,198 @@
+// Host functions and callbacks: when they run, what they may do, what they learn of errors.
+#include "plan_fault.hpp"
+#include "run_order.hpp"
+
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+struct Called {
+    CUstream stream = nullptr;
+    CUresult status = CUDA_ERROR_UNKNOWN;
+    int times = 0;
+};
+
+void CUDA_CB note_call(CUstream stream, CUresult status, void *called) {
+    auto &noted = *static_cast<Called *>(called);
+    noted.stream = stream;
+    noted.status = status;
+    ++noted.times;
+}
+
+// What calls of the API answered to a host function: those that are refused, those that are not.
+struct Answers {
+    CUstream stream;
+    CUevent event;
+    std::vector<CUresult> refused, answered;
+    CUresult own_stream = CUDA_ERROR_UNKNOWN;
+};
+
+void CUDA_CB call_back_in(void *user) {
+    auto &answers = *static_cast<Answers *>(user);
+    CUdeviceptr memory = 0;
+    answers.refused = {d.cuMemAlloc(&memory, 4), d.cuStreamSynchronize(answers.stream),
+                       d.cuEventSynchronize(answers.event), d.cuCtxSynchronize(),
+                       // These streams are of a current context.
+                       d.cuStreamQuery(nullptr), d.cuStreamQuery(CU_STREAM_PER_THREAD),
+                       d.cuEventRecord(answers.event, CU_STREAM_LEGACY)};
+    int version = 0;
+    answers.answered = {d.cuStreamQuery(answers.stream),
+                        d.cuEventRecord(answers.event, answers.stream),
+                        d.cuDriverGetVersion(&version)};
+    CUresult recorded = CUDA_ERROR_NOT_READY;
+    while (recorded == CUDA_ERROR_NOT_READY) {
+        recorded = d.cuEventQuery(answers.event);
+        std::this_thread::yield();
+    }
+    answers.answered.push_back(recorded);
+}
+
+// What the stream that it runs in answers.
+void CUDA_CB call_back_in_own(void *user) {
+    auto &answers = *static_cast<Answers *>(user);
+    answers.own_stream = d.cuStreamQuery(answers.stream);
+}
+
+void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
+    call_back_in(user);
+}
+
+} // namespace
+
+TEST_CASE("a host function may ask and record, and make no other call of the API") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const Stream runs_in(non_blocking);
+    Answers answers{make_stream(), make_event(), {}, {}};
+    if (GENERATE(false, true)) {
+        REQUIRE(d.cuLaunchHostFunc(runs_in, call_back_in, &answers) == good);
+    } else {
+        REQUIRE(d.cuStreamAddCallback(runs_in, call_back_in_status, &answers, 0) == good);
+    }
+    REQUIRE(d.cuStreamSynchronize(runs_in) == good);
+    CHECK(answers.refused == std::vector<CUresult>(7, CUDA_ERROR_NOT_PERMITTED));
+    CHECK(answers.answered == std::vector<CUresult>(4, good));
+    // The thread may again.
+    CHECK(d.cuStreamSynchronize(answers.stream) == good);
+    destroy(answers.stream);
+    destroy(answers.event);
+}
+
+TEST_CASE("the stream in which a host function runs is not ready") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    Answers answers{make_stream(), nullptr, {}, {}};
+    REQUIRE(d.cuLaunchHostFunc(answers.stream, call_back_in_own, &answers) == good);
+    REQUIRE(d.cuStreamSynchronize(answers.stream) == good);
+    CHECK(answers.own_stream == CUDA_ERROR_NOT_READY);
+    destroy(answers.stream);
+}
+
+TEST_CASE("host functions and callbacks are checked") {
+    start();
+    Called called;
+    CHECK(d.cuLaunchHostFunc(nullptr, nullptr, nullptr) == invalid);
+    CHECK(d.cuStreamAddCallback(nullptr, nullptr, nullptr, 0) == invalid);
+    CHECK(d.cuStreamAddCallback(nullptr, note_call, &called, 1) == invalid);
+    CHECK(called.times == 0);
+}
+
+TEST_CASE("a callback is told its stream and success") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUstream stream = GENERATE(false, true) ? make_stream() : nullptr;
+    Called called;
+    REQUIRE(d.cuStreamAddCallback(stream, note_call, &called, 0) == good);
+    REQUIRE(d.cuStreamSynchronize(stream) == good);
+    CHECK(called.times == 1);
+    CHECK(called.status == good);
+    CHECK(called.stream == stream);
+    if (stream != nullptr) {
+        destroy(stream);
+    }
+}
+
+TEST_CASE("behind a failure callbacks run, and are told, and host functions do not") {
+    start(adversarial(GENERATE(1u, 2u, 3u)));
+    RunOrder order;
+    Called called;
+    const CUstream stream = make_stream();
+    fail_work("cuLaunchHostFunc", CUDA_ERROR_ILLEGAL_ADDRESS);
+    REQUIRE(order.launch(stream, 1) == good);
+    REQUIRE(order.launch(stream, 2) == good);
+    REQUIRE(d.cuStreamAddCallback(stream, note_call, &called, 0) == good);
+    REQUIRE(order.launch(stream, 3) == good);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(order.ran().empty());
+    CHECK(called.times == 1);
+    CHECK(called.status == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
+TEST_CASE("a callback is told of a failure that is planned for its own work") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUresult failure = GENERATE(CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
+    Called called;
+    fail_work("cuStreamAddCallback", failure);
+    CHECK(d.cuStreamAddCallback(nullptr, note_call, &called, 0) == good);
+    CHECK(d.cuCtxSynchronize() == failure);
+    CHECK(called.times == 1);
+    CHECK(called.status == failure);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
+TEST_CASE("host functions of one stream never overlap") {
+    start("mode=threaded");
+    static int inside, most; // no atomics: TSan would see an overlap, too
+    inside = most = 0;
+    const Stream stream;
+    for (int i = 0; i < 100; ++i) {
+        REQUIRE(d.cuLaunchHostFunc(
+                    stream,
+                    [](void *) {
+                        ++inside;
+                        most = inside > most ? inside : most;
+                        --inside;
+                    },
+                    nullptr) == good);
+    }
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(most == 1);
+}
+
+TEST_CASE("the lock is free while a host function runs") {
+    start(GENERATE(as<std::string>{}, "mode=immediate", "mode=adversarial", "mode=threaded"));
+    // It waits for another thread that calls the API.
+    struct Meeting {
+        CUcontext context = nullptr;
+        CUresult status = CUDA_ERROR_UNKNOWN;
+    } meeting;
+    REQUIRE(d.cuCtxGetCurrent(&meeting.context) == good);
+    REQUIRE(d.cuLaunchHostFunc(
+                nullptr,
+                [](void *user) {
+                    std::thread([user] {
+                        auto &m = *static_cast<Meeting *>(user);
+                        d.cuCtxSetCurrent(m.context);
+                        CUstream stream = nullptr;
+                        m.status = d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+                        d.cuStreamDestroy(stream);
+                    }).join();
+                },
+                &meeting) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(meeting.status == good);
+}
+
+#if CUDA_VERSION >= 13020
+TEST_CASE("a host function has a mode in which its thread waits") {
+    start();
+    RunOrder order;
+    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(1), CU_HOST_TASK_BLOCKING) ==
+          good);
+    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(2), CU_HOST_TASK_SPINWAIT) ==
+          good);
+    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(3), 2) == invalid);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(order.ran() == std::vector{1, 2});
+}
+#endif

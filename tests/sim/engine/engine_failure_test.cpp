@@ -1,0 +1,175 @@
+// Errors of queued work: what fails with it, who is told, and how often.
+#include "plan_fault.hpp"
+#include "run_order.hpp"
+
+using namespace sim_test;
+
+TEST_CASE("a fault of queued work makes its context fail for good") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const int code = GENERATE(700, 714, 715, 716, 717, 718, 719, 710, 214);
+    const auto status = static_cast<CUresult>(code);
+    RunOrder order;
+    const CUstream stream = make_stream();
+    const CUevent event = make_event();
+    fail_work("cuLaunchHostFunc", code);
+    CHECK(order.launch(stream, 1) == good);
+    // The second may already hear of it: then it is not queued.
+    const CUresult second = order.launch(stream, 2);
+    CHECK((second == good || second == status));
+    CHECK(d.cuStreamSynchronize(stream) == status);
+    CHECK(order.ran().empty());
+    CHECK(d.cuStreamSynchronize(stream) == status);
+    CHECK(d.cuStreamQuery(stream) == status);
+    CHECK(d.cuCtxSynchronize() == status);
+    CHECK(d.cuEventQuery(event) == status);
+    CHECK(d.cuEventRecord(event, stream) == status);
+    CHECK(order.launch(nullptr, 3) == status);
+    CUdeviceptr memory = 0;
+    CHECK(d.cuMemAlloc(&memory, 4) == status);
+    CHECK(d.cuTexObjectDestroy(0) == status);
+    CHECK(d.cuSurfObjectDestroy(0) == status);
+    CHECK(order.ran().empty());
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
+TEST_CASE("a device on which a context failed gives the process no other") {
+    start("devices=2");
+    const auto unavailable = static_cast<CUresult>(46);
+    RunOrder order;
+    fail_work("cuLaunchHostFunc", 719);
+    CHECK(order.launch(nullptr, 1) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    CUcontext context = nullptr;
+    CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
+    CHECK(d.cuCtxCreate_v2(&context, 0, 0) == unavailable);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
+    // The other one, which had no context then, works.
+    REQUIRE(d.cuCtxSetCurrent(got(d.cuDevicePrimaryCtxRetain(&context, 1), context)) == good);
+    CHECK(order.launch(nullptr, 2) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(order.ran() == std::vector{2});
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+}
+
+TEST_CASE("an error that is not sticky is told once") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const Stream stream;
+    const Event event;
+    fail_work("cuLaunchHostFunc", CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(order.launch(stream, 1) == good);
+    CHECK(order.launch(stream, 2) == good);
+    CHECK(d.cuEventRecord(event, stream) == good);
+    switch (GENERATE(0, 1, 2)) {
+    case 0:
+        CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_OUT_OF_MEMORY);
+        break;
+    case 1:
+        CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
+        break;
+    default:
+        CHECK(d.cuCtxSynchronize() == CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(order.ran() == std::vector{2});
+}
+
+// As recorded of primary contexts, be they peers or not.
+TEST_CASE("a launch failure fails the contexts of the other devices, too") {
+    start("devices=2;patience=2000;" + GENERATE_COPY(from_range(all_modes())));
+    const bool peers = GENERATE(false, true);
+    RunOrder order;
+    const CUcontext second = retain_primary(1);
+    REQUIRE(current() != second);
+    if (peers) {
+        REQUIRE(d.cuCtxEnablePeerAccess(second, 0) == good);
+    }
+    const CUstream one = make_stream();
+    REQUIRE(d.cuCtxSetCurrent(second) == good);
+    const CUstream two = make_stream();
+    const CUdeviceptr memory = allocate(4);
+    REQUIRE(d.cuMemsetD8(memory, 0, 4) == good);
+    REQUIRE(d.cuStreamWaitValue32_v2(two, memory, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(order.launch(two, 2) == good);
+
+    fail_work("cuLaunchHostFunc", 719);
+    REQUIRE(order.launch(one, 1) == good);
+    CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_LAUNCH_FAILED);
+
+    CHECK(d.cuStreamSynchronize(two) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuStreamQuery(two) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    CUdeviceptr more = 0;
+    CHECK(d.cuMemAlloc(&more, 4) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuMemsetD8(memory, 1, 4) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.launch(two, 3) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.ran().empty());
+    CHECK(d.cuDevicePrimaryCtxReset(1) == good);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
+// What is recorded of primary contexts is taken to hold of created ones. Nothing is recorded of a second context
+// of the same device.
+TEST_CASE("a launch failure fails created contexts of other devices alone") {
+    start("devices=2");
+    RunOrder order;
+    CUcontext near = nullptr, far = nullptr;
+    const CUcontext first = current();
+    REQUIRE(d.cuCtxCreate_v2(&near, 0, 0) == good);
+    REQUIRE(d.cuCtxCreate_v2(&far, 0, 1) == good);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    fail_work("cuLaunchHostFunc", 719);
+    REQUIRE(order.launch(nullptr, 1) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    REQUIRE(d.cuCtxSetCurrent(near) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(d.cuCtxDestroy(near) == good);
+    REQUIRE(d.cuCtxSetCurrent(far) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuCtxDestroy(far) == good);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
+// No other fault than 719 is recorded with two devices.
+TEST_CASE("another device's context goes on when one fails of an illegal address") {
+    start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const CUcontext first = current();
+    const CUstream one = make_stream();
+    const CUevent event = make_event();
+    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
+    const CUstream two = make_stream();
+    REQUIRE(d.cuEventRecord(event, one) == good);
+    REQUIRE(d.cuStreamWaitEvent(two, event, 0) == good);
+    REQUIRE(order.launch(two, 2) == good);
+    fail_work("cuLaunchHostFunc", 700);
+    REQUIRE(order.launch(one, 1) == good);
+    CHECK(d.cuStreamSynchronize(two) == good);
+    CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(order.ran() == std::vector{2});
+    destroy(two);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+}
+
+TEST_CASE("no context fails without a line that says why") {
+    start("mode=adversarial;stall=0");
+    const CUstream stream = make_stream(non_blocking);
+    std::vector<char> source(64);
+    const CUdeviceptr memory = allocate(64);
+    REQUIRE(d.cuMemHostRegister(source.data(), source.size(), 0) == good);
+    REQUIRE(d.cuMemcpyDtoDAsync(
+                memory, got<CUdeviceptr>(&Driver::cuMemHostGetDevicePointer, out, source.data(), 0),
+                64, stream) == good);
+    REQUIRE(d.cuMemHostUnregister(source.data()) == good);
+    expect_misuse("ends while 1 queued operations need it");
+    const std::size_t before = misuses().size();
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(misuses().size() == before + 1);
+    expect_misuse("cuMemcpyDtoDAsync (operation 1) in stream ");
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}

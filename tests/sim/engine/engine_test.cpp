@@ -1,0 +1,285 @@
+// When queued work runs, and after what: the laws of streams, in every mode.
+#include "pinned_word.hpp"
+#include "run_order.hpp"
+
+#include <thread>
+
+using namespace sim_test;
+
+TEST_CASE("work of one stream runs in its order") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUstream stream = GENERATE(0, 1) != 0 ? make_stream() : nullptr;
+    RunOrder order;
+    std::vector<int> expected;
+    for (int i = 0; i < 200; ++i) {
+        REQUIRE(order.launch(stream, i) == good);
+        expected.push_back(i);
+    }
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(order.ran() == expected);
+    if (stream != nullptr) {
+        destroy(stream);
+    }
+}
+
+TEST_CASE("immediate mode has run the work when the call returns") {
+    start();
+    RunOrder order;
+    CHECK(order.launch(nullptr, 1) == good);
+    CHECK(order.has(1));
+    CHECK(d.cuStreamQuery(nullptr) == good);
+}
+
+TEST_CASE("adversarial mode runs nothing before somebody waits or asks") {
+    start(adversarial(1));
+    RunOrder order;
+    CHECK(order.launch(nullptr, 1) == good);
+    CHECK(order.ran().empty());
+    int asked = 0; // the first questions change nothing
+    while (d.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
+        ++asked;
+    }
+    CHECK(asked > 0);
+    CHECK(d.cuStreamQuery(nullptr) == good);
+    CHECK(order.has(1));
+}
+
+TEST_CASE("polling ends in every mode") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const Stream one, two(non_blocking);
+    const Event event;
+    for (int i = 0; i < 20; ++i) {
+        REQUIRE(order.launch(one, i) == good);
+        REQUIRE(order.launch(two, 100 + i) == good);
+    }
+    REQUIRE(d.cuEventRecord(event, one) == good);
+    while (d.cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
+        std::this_thread::yield();
+    }
+    CHECK(order.has(19));
+    CHECK(d.cuStreamQuery(one) == good);
+    while (d.cuStreamQuery(two) == CUDA_ERROR_NOT_READY) {
+        std::this_thread::yield();
+    }
+    CHECK(order.ran().size() == 40);
+}
+
+namespace {
+
+// Whether the work that was queued first can be passed by that queued second.
+bool ever_passed(CUstream (*first)(), CUstream (*second)(), unsigned int seeds) {
+    bool passed = false;
+    for (unsigned int seed = 1; seed <= seeds; ++seed) {
+        start(adversarial(seed));
+        const CUstream a = first(), b = second();
+        RunOrder order;
+        REQUIRE(order.launch(a, 1) == good);
+        REQUIRE(order.launch(b, 2) == good);
+        REQUIRE(d.cuLaunchHostFunc(b, RunOrder::note, order.entry(3)) == good);
+        sim_control().drain();
+        const auto ran = order.ran();
+        REQUIRE(ran.size() == 3);
+        passed = passed || ran.front() == 2;
+    }
+    sim_control().reset();
+    return passed;
+}
+
+CUstream legacy() {
+    return CU_STREAM_LEGACY;
+}
+CUstream null() {
+    return nullptr;
+}
+CUstream per_thread() {
+    return CU_STREAM_PER_THREAD;
+}
+CUstream blocking() {
+    return make_stream(CU_STREAM_DEFAULT);
+}
+CUstream independent() {
+    return make_stream(non_blocking);
+}
+
+} // namespace
+
+TEST_CASE("the legacy stream waits for blocking streams, and they for it, and nobody else") {
+    struct Rule {
+        const char *name;
+        CUstream (*first)(), (*second)();
+        bool ordered;
+    };
+    const Rule rules[] = {
+        {"null, legacy", null, legacy, true},
+        {"legacy, null", legacy, null, true},
+        {"blocking, legacy", blocking, legacy, true},
+        {"legacy, blocking", legacy, blocking, true},
+        {"per-thread, legacy", per_thread, legacy, true},
+        {"legacy, per-thread", legacy, per_thread, true},
+        {"per-thread, per-thread", per_thread, per_thread, true},
+        {"non-blocking, legacy", independent, legacy, false},
+        {"legacy, non-blocking", legacy, independent, false},
+        {"blocking, blocking", blocking, blocking, false},
+        {"blocking, per-thread", blocking, per_thread, false},
+        {"per-thread, blocking", per_thread, blocking, false},
+        {"blocking, non-blocking", blocking, independent, false},
+        {"non-blocking, non-blocking", independent, independent, false},
+        {"non-blocking, per-thread", independent, per_thread, false},
+    };
+    for (const Rule &rule : rules) {
+        INFO(rule.name);
+        CHECK(ever_passed(rule.first, rule.second, 40) == !rule.ordered);
+    }
+}
+
+TEST_CASE("an event of the legacy stream comes after all blocking streams") {
+    bool missed = false;
+    for (unsigned int seed = 1; seed <= 40; ++seed) {
+        start(adversarial(seed));
+        RunOrder order;
+        const Stream one, two, other(non_blocking);
+        const Event event;
+        REQUIRE(order.launch(one, 1) == good);
+        REQUIRE(order.launch(two, 2) == good);
+        REQUIRE(order.launch(other, 3) == good);
+        REQUIRE(d.cuEventRecord(event, nullptr) == good);
+        REQUIRE(d.cuEventSynchronize(event) == good);
+        CHECK(order.has(1));
+        CHECK(order.has(2));
+        missed = missed || !order.has(3);
+        REQUIRE(d.cuCtxSynchronize() == good);
+        CHECK(order.has(3));
+    }
+    CHECK(missed);
+}
+
+TEST_CASE("waiting for the legacy stream waits for blocking streams") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const Stream stream;
+    REQUIRE(order.launch(stream, 1) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == good);
+    CHECK(order.has(1));
+}
+
+TEST_CASE("contexts do not wait for each other's legacy streams") {
+    bool passed = false;
+    for (unsigned int seed = 1; seed <= 20; ++seed) {
+        start("devices=2;" + adversarial(seed));
+        RunOrder order;
+        const CUcontext first = current();
+        const PrimaryContext second(1);
+        REQUIRE(order.launch(nullptr, 1) == good);
+        REQUIRE(d.cuCtxSetCurrent(second) == good);
+        REQUIRE(order.launch(nullptr, 2) == good);
+        REQUIRE(d.cuCtxSynchronize() == good);
+        CHECK(order.has(2));
+        passed = passed || !order.has(1);
+        REQUIRE(d.cuCtxSetCurrent(first) == good);
+        REQUIRE(d.cuCtxSynchronize() == good);
+        CHECK(order.has(1));
+    }
+    CHECK(passed);
+}
+
+TEST_CASE("streams of different devices wait for each other's events") {
+    start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const CUcontext first = current();
+    const PrimaryContext second(1);
+    const CUstream one = make_stream();
+    const CUevent event = make_event();
+    REQUIRE(d.cuCtxSetCurrent(second) == good);
+    const CUstream two = make_stream();
+    REQUIRE(order.launch(one, 1) == good);
+    REQUIRE(d.cuEventRecord(event, one) == good);
+    REQUIRE(d.cuStreamWaitEvent(two, event, 0) == good);
+    REQUIRE(order.launch(two, 2) == good);
+    CHECK(d.cuStreamSynchronize(two) == good);
+    CHECK(order.ran() == std::vector{1, 2});
+    destroy(two);
+    destroy(one);
+    destroy(event);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+}
+
+TEST_CASE("a stream can be destroyed while it works") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const CUstream stream = make_stream(non_blocking), other = make_stream();
+    const CUevent event = make_event();
+    for (int i = 0; i < 10; ++i) {
+        REQUIRE(order.launch(stream, i) == good);
+    }
+    REQUIRE(d.cuEventRecord(event, stream) == good);
+    destroy(stream);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("use of a destroyed stream");
+    CHECK(leaks().size() == 2); // the event and the other stream
+    REQUIRE(d.cuStreamWaitEvent(other, event, 0) == good);
+    destroy(event); // it is waited for
+    REQUIRE(order.launch(other, 10) == good);
+    CHECK(d.cuStreamSynchronize(other) == good);
+    CHECK(order.ran() == std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+    destroy(other);
+    CHECK(d.cuCtxSynchronize() == good);
+}
+
+TEST_CASE("the context waits for the work of destroyed streams") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const CUstream stream = make_stream();
+    REQUIRE(order.launch(stream, 1) == good);
+    destroy(stream);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(order.has(1));
+}
+
+TEST_CASE("the end of a context runs its work first") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    const CUstream stream = make_stream();
+    REQUIRE(order.launch(stream, 1) == good);
+    REQUIRE(order.launch(nullptr, 2) == good);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(order.ran() == std::vector{1, 2});
+}
+
+TEST_CASE("a reset drops what is queued") {
+    start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=immediate", "mode=threaded"));
+    RunOrder order;
+    PinnedWord word;
+    const CUstream stream = make_stream();
+    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    for (int i = 0; i < 1000; ++i) {
+        REQUIRE(order.launch(stream, i) == good);
+    }
+    destroy(stream);
+    sim_control().reset();
+    CHECK(order.ran().empty());
+    CHECK(leaks().empty());
+}
+
+TEST_CASE("long queues need neither a deep stack nor much time") {
+    start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=threaded", "mode=immediate"));
+    PinnedWord word;
+    const CUstream one = make_stream(), two = make_stream();
+    REQUIRE(d.cuStreamWaitValue32_v2(one, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    const CUevent event = make_event();
+    for (int i = 0; i < 4000; ++i) {
+        REQUIRE(d.cuEventRecord(event, i % 2 != 0 ? one : two) == good);
+        REQUIRE(d.cuStreamWaitEvent(i % 2 != 0 ? two : one, event, 0) == good);
+    }
+    const bool dropped = GENERATE(true, false);
+    if (dropped) {
+        sim_control().reset();
+        return;
+    }
+    word.value->store(1);
+    CHECK(d.cuEventSynchronize(event) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    destroy(event);
+    destroy(one);
+    destroy(two);
+}

@@ -1,0 +1,218 @@
+// What waits for values in memory, for somebody who asks, and for nothing: deadlocks, changes of the mode, and what
+// goes on when nobody waits.
+#include "pinned_word.hpp"
+#include "run_order.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+using namespace sim_test;
+
+TEST_CASE("work behind a wait for a value goes on when the host writes it") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    PinnedWord word;
+    const Stream stream;
+    REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(order.launch(stream, 1) == good);
+    CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+    CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+    std::thread writer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        word.value->store(7);
+    });
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(order.has(1));
+    writer.join();
+}
+
+TEST_CASE("work behind a wait for a value goes on when another stream writes it") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    PinnedWord word;
+    const Stream waits, writes(non_blocking);
+    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(order.launch(waits, 2) == good);
+    REQUIRE(order.launch(writes, 1) == good);
+    REQUIRE(d.cuStreamWriteValue32_v2(writes, word.address, 7, 0) == good);
+    CHECK(d.cuStreamSynchronize(waits) == good);
+    CHECK(order.ran() == std::vector{1, 2});
+}
+
+TEST_CASE("what nobody ever makes go on is a deadlock, with names") {
+    start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
+    RunOrder order;
+    PinnedWord word;
+    const CUstream waits = make_stream(), other = make_stream();
+    const CUevent event = make_event();
+    REQUIRE(d.cuStreamWaitValue32_v2(waits, word.address, 7, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(d.cuEventRecord(event, waits) == good);
+    REQUIRE(d.cuStreamWaitEvent(other, event, 0) == good);
+    REQUIRE(order.launch(other, 1) == good);
+    CHECK(d.cuStreamSynchronize(other) == CUDA_ERROR_LAUNCH_TIMEOUT);
+    expect_misuse("deadlock: cuStreamSynchronize waits for cuStreamWaitValue32 (operation");
+    CHECK(order.ran().empty());
+    CHECK(d.cuStreamSynchronize(other) == CUDA_ERROR_LAUNCH_TIMEOUT); // the context failed
+    CHECK(d.cuStreamDestroy(waits) == CUDA_ERROR_LAUNCH_TIMEOUT);     // and are gone
+    CHECK(d.cuStreamDestroy(other) == CUDA_ERROR_LAUNCH_TIMEOUT);
+    CHECK(d.cuEventDestroy(event) == CUDA_ERROR_LAUNCH_TIMEOUT);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
+TEST_CASE("two streams that wait for each other's values are a deadlock") {
+    start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
+    PinnedWord a, b;
+    const CUstream one = make_stream(), two = make_stream();
+    REQUIRE(d.cuStreamWaitValue32_v2(one, a.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(d.cuStreamWriteValue32_v2(one, b.address, 1, 0) == good);
+    REQUIRE(d.cuStreamWaitValue32_v2(two, b.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(d.cuStreamWriteValue32_v2(two, a.address, 1, 0) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_TIMEOUT);
+    expect_misuse("deadlock: cuCtxSynchronize waits for cuStreamWaitValue32");
+    sim_control().reset();
+}
+
+TEST_CASE("drain runs what can run, and counts the rest") {
+    start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=threaded", "mode=immediate"));
+    RunOrder order;
+    PinnedWord word;
+    const Stream one, two;
+    for (int i = 0; i < 50; ++i) {
+        REQUIRE(order.launch(one, i) == good);
+    }
+    REQUIRE(d.cuStreamWaitValue32_v2(two, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+    REQUIRE(order.launch(two, 50) == good);
+    CHECK(sim_control().drain() == 2);
+    CHECK(order.ran().size() == 50);
+    word.value->store(1);
+    CHECK(sim_control().drain() == 0);
+    CHECK(order.ran().size() == 51);
+}
+
+TEST_CASE("the mode can change while work is queued") {
+    start("mode=adversarial");
+    const std::string mode = GENERATE("mode=immediate", "mode=threaded");
+    RunOrder order;
+    const Stream one;
+    REQUIRE(order.launch(one, 1) == good);
+    configure(mode);
+    CHECK(d.cuStreamSynchronize(one) == good);
+    REQUIRE(order.launch(one, 2) == good);
+    configure("mode=adversarial");
+    REQUIRE(order.launch(one, 3) == good);
+    configure(mode);
+    CHECK(d.cuStreamSynchronize(one) == good);
+    CHECK(order.ran() == std::vector{1, 2, 3});
+}
+
+// --- When nobody waits
+
+namespace {
+
+// What a host function wakes.
+struct Bell {
+    std::mutex mutex;
+    std::condition_variable rung;
+    bool ring = false;
+
+    static void CUDA_CB press(void *bell) {
+        auto &b = *static_cast<Bell *>(bell);
+        const std::lock_guard held(b.mutex);
+        b.ring = true;
+        b.rung.notify_all();
+    }
+    bool wait() {
+        std::unique_lock lock(mutex);
+        return rung.wait_for(lock, std::chrono::seconds(30), [&] { return ring; });
+    }
+};
+
+} // namespace
+
+TEST_CASE("a program can wait for a host function without calling CUDA") {
+    start("stall=100;" + GENERATE_COPY(from_range(all_modes())));
+    Bell bell;
+    PinnedWord word;
+    const Stream stream;
+    if (GENERATE(false, true)) {
+        REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
+        word.value->store(1);
+    }
+    CHECK(d.cuLaunchHostFunc(stream, Bell::press, &bell) == good);
+    CHECK(bell.wait());
+    CHECK(d.cuStreamSynchronize(stream) == good);
+}
+
+namespace {
+
+std::vector<std::string> notes() {
+    std::vector<std::string> lines;
+    sim_control().notes(
+        [](const char *line, void *all) {
+            static_cast<std::vector<std::string> *>(all)->emplace_back(line);
+        },
+        &lines);
+    return lines;
+}
+
+} // namespace
+
+TEST_CASE("what ran by itself is noted, and nothing else is") {
+    start("stall=100;mode=adversarial");
+    RunOrder order;
+    Bell bell;
+    REQUIRE(order.launch(nullptr, 1) == good);
+    REQUIRE(d.cuCtxSynchronize() == good);
+    CHECK(notes().empty());
+    REQUIRE(order.launch(nullptr, 2) == good);
+    CHECK(d.cuLaunchHostFunc(nullptr, Bell::press, &bell) == good);
+    CHECK(bell.wait());
+    REQUIRE(d.cuCtxSynchronize() == good);
+    REQUIRE(notes().size() == 1);
+    CHECK(notes().front().find("for 100 ms, so 2 operations") != std::string::npos);
+    CHECK(misuses().empty());
+    sim_control().reset();
+    CHECK(notes().empty());
+}
+
+TEST_CASE("nothing runs by itself where that is switched off") {
+    start("stall=0;mode=adversarial");
+    RunOrder order;
+    REQUIRE(order.launch(nullptr, 1) == good);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    CHECK(order.ran().empty());
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(order.has(1));
+}
+
+TEST_CASE(
+    "a host function that waits for work of another stream is noted where it waits for ever") {
+    start("mode=adversarial;stall=200;patience=100");
+    static std::atomic<bool> other_ran, let_go;
+    other_ran = let_go = false;
+    const Stream one(non_blocking), other(non_blocking);
+    const auto wait = [](void *) {
+        while (!other_ran && !let_go) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    };
+    REQUIRE(d.cuLaunchHostFunc(one, wait, nullptr) == good);
+    REQUIRE(d.cuLaunchHostFunc(
+                other, [](void *) { other_ran = true; }, nullptr) == good);
+    std::string told;
+    std::thread watcher([&] {
+        for (int i = 0; i < 5000 && notes().empty(); ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        told = notes().empty() ? "" : notes().front();
+        let_go = true;
+    });
+    CHECK(d.cuStreamSynchronize(one) == good);
+    watcher.join();
+    CHECK(told.find("cuLaunchHostFunc (operation 1) in stream ") == 0);
+    CHECK(told.find(" has run for 100 ms") != std::string::npos);
+    CHECK(d.cuStreamSynchronize(other) == good);
+    CHECK(notes().size() == 1); // once
+}

@@ -1,0 +1,535 @@
+// Executable graphs: what runs, after what, and with which parameters.
+#include "graph_tools.hpp"
+#include "plan_fault.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+std::size_t position(const std::vector<int> &ran, int number) {
+    return static_cast<std::size_t>(std::find(ran.begin(), ran.end(), number) - ran.begin());
+}
+
+} // namespace
+
+TEST_CASE("an empty graph launches") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const Graph graph;
+    const Executable exec(graph);
+    run(exec);
+    run(exec);
+}
+
+TEST_CASE("copies, memsets, kernels and host nodes do their work at every launch") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    sim_control().register_kernel(
+        "add",
+        [](const cushim_sim_launch *launch, void *) {
+            auto *data = static_cast<std::uint32_t *>(
+                sim_control().view(parameter<CUdeviceptr>(launch, 0), 16));
+            for (int i = 0; i < 4; ++i) {
+                data[i] += parameter<std::uint32_t>(launch, 1);
+            }
+            return 0;
+        },
+        nullptr);
+    const Module module("cushim-sim-image 1\nkernel add params=8,4\n");
+    const Stream stream;
+    const CUgraph graph = make_graph();
+    Words one(4), two(4);
+    std::uint32_t result[4] = {};
+    RunOrder order;
+    CUdeviceptr address = two.address;
+    std::uint32_t number = 3;
+    void *arguments[] = {&address, &number};
+    const CUgraphNode set = add_memset(graph, words(one.address, 40, 4));
+    const CUgraphNode copy = add_copy(graph, device_copy(two.address, one.address, 16), {set});
+    const CUgraphNode kernel =
+        add_kernel(graph, kernel_parameters(module.function("add"), arguments), {copy});
+    const CUgraphNode read = add_copy(graph, copy_to_host(result, two.address, 16), {kernel});
+    add_note(graph, order, 1, {read});
+    const Executable exec(graph);
+    for (int i = 0; i < 3; ++i) {
+        result[3] = 0;
+        run(exec, stream);
+        CHECK(result[3] == 43);
+    }
+    CHECK(order.ran().size() == 3);
+    // It does not need its graph any more.
+    destroy(graph);
+    result[3] = 0;
+    run(exec, stream);
+    CHECK(result[3] == 43);
+}
+
+TEST_CASE("nodes run after what they depend on, and nothing else holds them") {
+    // Random graphs, many orders: edges are kept in all of them, and orders differ.
+    std::mt19937 random(7);
+    for (int round = 0; round < 30; ++round) {
+        const std::string mode = round % 3 == 0   ? "mode=immediate"
+                                 : round % 3 == 1 ? "mode=threaded"
+                                                  : adversarial(static_cast<unsigned>(round));
+        start(mode);
+        const Graph graph;
+        RunOrder order;
+        std::vector<CUgraphNode> nodes;
+        std::vector<std::pair<int, int>> edges;
+        const int count = 1 + static_cast<int>(random() % 20);
+        for (int i = 0; i < count; ++i) {
+            nodes.push_back(add_note(graph, order, i));
+        }
+        // Edges in any direction that makes no cycle: along a random ranking.
+        std::vector<int> rank(nodes.size());
+        for (int i = 0; i < count; ++i) {
+            rank[static_cast<std::size_t>(i)] = i;
+        }
+        std::shuffle(rank.begin(), rank.end(), random);
+        for (int from = 0; from < count; ++from) {
+            for (int to = 0; to < count; ++to) {
+                const auto f = static_cast<std::size_t>(from), t = static_cast<std::size_t>(to);
+                if (rank[f] < rank[t] && random() % 4 == 0) {
+                    REQUIRE(add_edge(graph, nodes[f], nodes[t]) == good);
+                    edges.emplace_back(from, to);
+                }
+            }
+        }
+        const Executable exec(graph);
+        const Stream stream;
+        run(exec, stream);
+        const std::vector<int> ran = order.ran();
+        REQUIRE(ran.size() == nodes.size());
+        for (const auto &[from, to] : edges) {
+            REQUIRE(position(ran, from) < position(ran, to));
+        }
+    }
+}
+
+TEST_CASE("independent branches run in any order") {
+    std::set<std::vector<int>> seen;
+    for (unsigned int seed = 1; seed <= 60; ++seed) {
+        start(adversarial(seed));
+        const Graph graph;
+        RunOrder order;
+        const CUgraphNode a = add_note(graph, order, 1);
+        add_note(graph, order, 2, {a});
+        add_note(graph, order, 3, {a});
+        add_note(graph, order, 4);
+        const Executable exec(graph);
+        run(exec);
+        seen.insert(order.ran());
+    }
+    CHECK(seen.size() == 8); // of 4! orders those with 1 before 2 and 3
+}
+
+TEST_CASE("a launch is one piece of its stream's work") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUstream stream = GENERATE(false, true) ? make_stream() : nullptr;
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    for (int i = 10; i < 15; ++i) {
+        add_note(graph, order, i);
+    }
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(order.launch(stream, 1) == good);
+    REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+    REQUIRE(order.launch(stream, 2) == good);
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    const auto ran = order.ran();
+    REQUIRE(ran.size() == 7);
+    CHECK((ran.front() == 1 && ran.back() == 2));
+    destroy(exec);
+    destroy(graph);
+    if (stream != nullptr) {
+        destroy(stream);
+    }
+}
+
+TEST_CASE("launches of one executable graph do not overlap") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const Stream one(non_blocking), two(non_blocking);
+    const Graph graph;
+    RunOrder order;
+    add_note(graph, order, 2, {add_note(graph, order, 1)});
+    const Executable exec(graph);
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(d.cuGraphLaunch(exec, one) == good);
+        REQUIRE(d.cuGraphLaunch(exec, two) == good);
+    }
+    CHECK(d.cuCtxSynchronize() == good);
+    const auto ran = order.ran();
+    REQUIRE(ran.size() == 20);
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+        REQUIRE(ran[i] == (i % 2 == 0 ? 1 : 2));
+    }
+}
+
+TEST_CASE("a launch in flight does not need what it was launched with") {
+    start(GENERATE(as<std::string>(), "mode=threaded", "mode=adversarial;seed=1",
+                   "mode=adversarial;seed=9"));
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    const CUgraphNode node = add_note(graph, order, 1);
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+    // New parameters are for launches to come.
+    const CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 2);
+    CHECK(d.cuGraphExecHostNodeSetParams(exec, node, &changed) == good);
+    REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+    destroy(exec);
+    destroy(graph);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(order.ran() == std::vector<int>{1, 2});
+}
+
+TEST_CASE("steps get new parameters one by one") {
+    start(GENERATE(as<std::string>(), "mode=immediate", "mode=adversarial;seed=1"));
+    const Graph graph;
+    RunOrder order;
+    Words one(8), two(8);
+    std::uint32_t host[8] = {};
+    const CUgraphNode set = add_memset(graph, words(one.address, 1, 8));
+    const CUgraphNode copy = add_copy(graph, device_copy(two.address, one.address, 32), {set});
+    const CUgraphNode note = add_note(graph, order, 1, {copy});
+    const Executable exec(graph);
+    run(exec);
+    CHECK(two.at(7) == 1);
+
+    CUDA_MEMSET_NODE_PARAMS changed = words(one.address, 2, 8);
+    CHECK(d.cuGraphExecMemsetNodeSetParams(exec, set, &changed, current()) == good);
+    const CUDA_MEMCPY3D shorter = device_copy(two.address, one.address, 16);
+    CHECK(d.cuGraphExecMemcpyNodeSetParams(exec, copy, &shorter, current()) == good);
+    run(exec);
+    CHECK(one.at(7) == 2);
+    CHECK(two.at(3) == 2);
+    CHECK(two.at(7) == 1);
+    CHECK(got<CUDA_MEMSET_NODE_PARAMS>(&Driver::cuGraphMemsetNodeGetParams, set, out).value == 1);
+
+    // What cannot change.
+    changed.height = 2;
+    changed.pitch = 16;
+    changed.width = 4;
+    CHECK(d.cuGraphExecMemsetNodeSetParams(exec, set, &changed, current()) == invalid);
+    const CUDA_MEMCPY3D elsewhere = copy_to_host(host, one.address, 16);
+    CHECK(d.cuGraphExecMemcpyNodeSetParams(exec, copy, &elsewhere, current()) == invalid);
+    CUDA_MEMCPY3D flat_no_more = device_copy(two.address, one.address, 8);
+    flat_no_more.Height = 2;
+    flat_no_more.srcPitch = flat_no_more.dstPitch = 16;
+    CHECK(d.cuGraphExecMemcpyNodeSetParams(exec, copy, &flat_no_more, current()) == invalid);
+    // Other nodes than those of its graph, and of other types.
+    const CUgraphNode late = add_memset(graph, words(one.address, 3, 8));
+    changed = words(one.address, 4, 8);
+    CHECK(d.cuGraphExecMemsetNodeSetParams(exec, late, &changed, current()) == invalid);
+    CHECK(d.cuGraphExecMemsetNodeSetParams(exec, note, &changed, current()) == invalid);
+    CHECK(d.cuGraphExecMemsetNodeSetParams(exec, set, nullptr, current()) == invalid);
+    CHECK(d.cuGraphExecMemsetNodeSetParams(nullptr, set, &changed, current()) == invalid);
+}
+
+TEST_CASE("a step that copies a block keeps its shape") {
+    start();
+    const Graph graph;
+    Words one(8), two(8);
+    CUDA_MEMCPY3D block = device_copy(two.address, one.address, 8);
+    block.Height = 2;
+    block.srcPitch = block.dstPitch = 16;
+    const CUgraphNode copy = add_copy(graph, block);
+    const Executable exec(graph);
+    block.dstDevice = one.address;
+    block.srcDevice = two.address;
+    CHECK(d.cuGraphExecMemcpyNodeSetParams(exec, copy, &block, current()) == good);
+    REQUIRE(d.cuMemsetD32(one.address, 0, 8) == good);
+    REQUIRE(d.cuMemsetD32(two.address, 7, 8) == good);
+    run(exec);
+    CHECK((one.at(0) == 7 && one.at(5) == 7));
+    CHECK((one.at(2) == 0 && one.at(7) == 0));
+    block.WidthInBytes = 4;
+    CHECK(d.cuGraphExecMemcpyNodeSetParams(exec, copy, &block, current()) == invalid);
+}
+
+TEST_CASE("nodes of child graphs are steps, too") {
+    start();
+    const Graph child, graph;
+    RunOrder order;
+    const CUgraphNode original = add_note(child, order, 1);
+    CUgraphNode node = nullptr, inner = nullptr;
+    REQUIRE(d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == good);
+    REQUIRE(d.cuGraphNodeFindInClone(
+                &inner, original,
+                got<CUgraph>(&Driver::cuGraphChildGraphNodeGetGraph, node, out)) == good);
+    const Executable exec(graph);
+    CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 2);
+    CHECK(d.cuGraphExecHostNodeSetParams(exec, inner, &changed) == good);
+    CHECK(d.cuGraphExecHostNodeSetParams(exec, original, &changed) == invalid);
+    run(exec);
+    CHECK(order.ran() == std::vector<int>{2});
+    // A whole child at once.
+    changed = host_parameters(order, 3);
+    REQUIRE(d.cuGraphHostNodeSetParams(original, &changed) == good);
+    CHECK(d.cuGraphExecChildGraphNodeSetParams(exec, node, child) == good);
+    run(exec);
+    CHECK(order.ran() == std::vector<int>{2, 3});
+    add_empty(child);
+    CHECK(d.cuGraphExecChildGraphNodeSetParams(exec, node, child) ==
+          CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    CHECK(d.cuGraphExecChildGraphNodeSetParams(exec, inner, child) == invalid);
+}
+
+TEST_CASE("copies, memsets and kernels can be left out") {
+    start(GENERATE(as<std::string>(), "mode=immediate", "mode=adversarial;seed=2"));
+    const Graph graph;
+    RunOrder order;
+    Words memory(4);
+    const CUgraphNode first = add_memset(graph, words(memory.address, 1, 4));
+    const CUgraphNode second = add_memset(graph, words(memory.address, 2, 4), {first});
+    const CUgraphNode note = add_note(graph, order, 1, {second});
+    const Executable exec(graph);
+    unsigned int enabled = 7;
+    CHECK(got(d.cuGraphNodeGetEnabled(exec, second, &enabled), enabled) == 1);
+    CHECK(d.cuGraphNodeSetEnabled(exec, second, 0) == good);
+    CHECK(got(d.cuGraphNodeGetEnabled(exec, second, &enabled), enabled) == 0);
+    run(exec);
+    CHECK(memory.at(0) == 1);
+    CHECK(order.ran().size() == 1);
+    // Parameters can change meanwhile, and count when it is back.
+    const CUDA_MEMSET_NODE_PARAMS changed = words(memory.address, 5, 4);
+    CHECK(d.cuGraphExecMemsetNodeSetParams(exec, second, &changed, current()) == good);
+    CHECK(d.cuGraphNodeSetEnabled(exec, second, 3) == good);
+    run(exec);
+    CHECK(memory.at(0) == 5);
+    CHECK(d.cuGraphNodeSetEnabled(exec, note, 0) == invalid);
+    CHECK(d.cuGraphNodeGetEnabled(exec, note, &enabled) == invalid);
+    CHECK(d.cuGraphNodeGetEnabled(exec, second, nullptr) == invalid);
+}
+
+TEST_CASE("flags of executable graphs") {
+    start();
+    const Graph graph;
+    Words memory(4);
+    add_memset(graph, words(memory.address, 1, 4));
+    CHECK(try_instantiate(graph, 16) == invalid);
+    CHECK(try_instantiate(graph, ~0ull) == invalid);
+    CHECK(try_instantiate(graph, 2) == invalid); // upload: there is no stream for it
+    CHECK(try_instantiate(graph, 1 | 4) == invalid);
+    const CUgraphExec exec = instantiate(graph, CUDA_VERSION >= 11070 ? 8 : 0);
+#if CUDA_VERSION >= 12000
+    CHECK(got<cuuint64_t>(&Driver::cuGraphExecGetFlags, exec, out) ==
+          0); // measured: the priorities of nodes are not told
+    CHECK(d.cuGraphExecGetFlags(exec, nullptr) == invalid);
+#endif
+    destroy(exec);
+    // For launches from the device, since CUDA 12.0: work of kernels only.
+    if (CUDA_VERSION >= 12000) {
+        destroy(instantiate(graph, 4));
+    }
+    const CUgraphNode empty = add_empty(graph);
+    CHECK(try_instantiate(graph, 4) == invalid);
+    CHECK(d.cuGraphDestroyNode(empty) == good);
+    CHECK(d.cuGraphDestroyNode(nodes_of(graph).front()) == good);
+    CHECK(try_instantiate(graph, 4) == invalid); // nothing in it
+}
+
+TEST_CASE("older drivers refuse flags that they do not know") {
+    const bool has_priorities = GENERATE(false, true);
+    start(has_priorities ? "driver=11070" : "driver=11060");
+    const Graph graph;
+    Words memory(4);
+    add_memset(graph, words(memory.address, 1, 4));
+    destroy(instantiate(graph, 1));
+    if (has_priorities) {
+        destroy(instantiate(graph, 8));
+    } else {
+        CHECK(try_instantiate(graph, 8) == invalid);
+    }
+    CHECK(try_instantiate(graph, 4) == invalid);
+}
+
+TEST_CASE("an upload is work of its stream") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const Graph graph;
+    RunOrder order;
+    add_note(graph, order, 1);
+    const Executable exec(graph);
+    CHECK(d.cuGraphUpload(exec, nullptr) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == good);
+    CHECK(order.ran().empty());
+    CHECK(d.cuGraphUpload(nullptr, nullptr) == invalid);
+}
+
+#if CUDA_VERSION >= 12000
+TEST_CASE("instantiation by parameters says what is wrong") {
+    start();
+    const Graph graph;
+    const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a});
+    const Stream stream;
+    CUgraphExec exec = nullptr;
+    CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+    parameters.flags =
+        CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    parameters.hUploadStream = stream;
+    parameters.result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    REQUIRE(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) == good);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS);
+    CHECK(parameters.hErrNode_out == nullptr);
+    cuuint64_t flags = 0;
+    CHECK(got(d.cuGraphExecGetFlags(exec, &flags), flags) == 0);
+    destroy(exec);
+
+    REQUIRE(add_edge(graph, b, a) == good);
+    parameters.flags = 0;
+    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) == invalid);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
+    CHECK((parameters.hErrNode_out == a || parameters.hErrNode_out == b));
+    REQUIRE(remove_edge(graph, b, a) == good);
+    parameters.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) != good);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
+    CHECK(parameters.hErrNode_out == a);
+    parameters.flags = 64;
+    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) == invalid);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_ERROR);
+    CHECK(parameters.hErrNode_out == nullptr);
+    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, nullptr) == invalid);
+    // A failed upload leaves nothing behind.
+    parameters.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+    parameters.hUploadStream = garbage<CUstream>();
+    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) != good);
+    expect_misuse("is no handle");
+    CHECK(leaks().size() == 2); // the graph, the stream
+}
+#endif
+
+TEST_CASE("event nodes order a graph with streams") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const Stream one(non_blocking), two(non_blocking);
+    const CUevent before = make_event(), after = make_event();
+    const Graph graph;
+    RunOrder order;
+    CUgraphNode wait = nullptr, record = nullptr;
+    REQUIRE(d.cuGraphAddEventWaitNode(&wait, graph, nullptr, 0, before) == good);
+    const CUgraphNode note = add_note(graph, order, 2, {wait});
+    REQUIRE(d.cuGraphAddEventRecordNode(&record, graph, &note, 1, after) == good);
+    const Executable exec(graph);
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(order.launch(two, 1) == good);
+        REQUIRE(d.cuEventRecord(before, two) == good);
+        REQUIRE(d.cuGraphLaunch(exec, one) == good);
+        REQUIRE(d.cuStreamWaitEvent(two, after, 0) == good);
+        REQUIRE(order.launch(two, 3) == good);
+    }
+    CHECK(d.cuStreamSynchronize(two) == good);
+    CHECK(order.ran() == std::vector<int>{1, 2, 3, 1, 2, 3, 1, 2, 3});
+    CHECK(d.cuEventQuery(after) == good);
+    // One event for another.
+    const CUevent third = make_event();
+    CHECK(d.cuGraphExecEventRecordNodeSetEvent(exec, record, third) == good);
+    CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, wait, third) == good);
+    CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, record, third) == invalid);
+    run(exec, one);
+    CHECK(got<float>(&Driver::cuEventElapsedTime, out, after, third) > 0);
+    for (const CUevent event : {before, after}) {
+        destroy(event);
+    }
+    run(exec, one);
+    destroy(third);
+    CHECK(d.cuGraphLaunch(exec, one) == invalid);
+    expect_misuse("whose object was destroyed");
+}
+
+TEST_CASE("a graph outlives neither its kernels nor its memory") {
+    start("mode=adversarial;seed=1");
+    const CUmodule module = load_module("cushim-sim-image 1\nkernel none\n");
+    const CUgraph graph = make_graph();
+    add_kernel(graph, kernel_parameters(function_of(module, "none")));
+    const CUgraphExec exec = instantiate(graph);
+    destroy(module);
+    CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
+    expect_misuse("whose object was destroyed");
+    destroy(exec);
+    destroy(graph);
+
+    const CUgraph writing = make_graph();
+    Words memory(4);
+    add_memset(writing, words(memory.address, 1, 4));
+    const CUgraphExec writer = instantiate(writing);
+    memory.free();
+    CHECK(d.cuGraphLaunch(writer, nullptr) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("freed");
+    sim_control().reset(); // the context has failed
+}
+
+TEST_CASE("an error of a node is the stream's") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    sim_control().register_kernel(
+        "fails", [](const cushim_sim_launch *, void *) { return int(CUDA_ERROR_LAUNCH_FAILED); },
+        nullptr);
+    const CUmodule module = load_module("cushim-sim-image 1\nkernel fails\n");
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    add_note(graph, order, 1, {add_kernel(graph, kernel_parameters(function_of(module, "fails")))});
+    const CUgraphExec exec = instantiate(graph);
+    CHECK(d.cuGraphLaunch(exec, nullptr) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.ran().empty());
+    CHECK(d.cuGraphLaunch(exec, nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    sim_control().reset();
+}
+
+TEST_CASE("planned faults reach launches of graphs") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const CUgraph graph = make_graph();
+    RunOrder order;
+    add_note(graph, order, 1);
+    const CUgraphExec exec = instantiate(graph);
+    fail_instead("cuGraphLaunch", CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuGraphLaunch(exec, nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d.cuStreamSynchronize(nullptr) == good);
+    CHECK(order.ran().empty());
+    fail_work("cuGraphLaunch", CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuGraphLaunch(exec, nullptr) == good);
+    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(order.ran().empty());
+    sim_control().reset();
+}
+
+TEST_CASE("many threads launch graphs of their own") {
+    start("mode=threaded");
+    const CUcontext context = current();
+    std::vector<std::thread> threads;
+    std::vector<std::size_t> ran(4);
+    for (std::size_t t = 0; t < ran.size(); ++t) {
+        threads.emplace_back([&, t] {
+            d.cuCtxSetCurrent(context);
+            RunOrder order;
+            CUgraph graph = nullptr;
+            CUgraphNode node = nullptr;
+            CUgraphExec exec = nullptr;
+            CUstream stream = nullptr;
+            CUDA_HOST_NODE_PARAMS parameters{};
+            parameters.fn = RunOrder::note;
+            parameters.userData = order.entry(1);
+            d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+            d.cuGraphCreate(&graph, 0);
+            for (int i = 0; i < 4; ++i) {
+                d.cuGraphAddHostNode(&node, graph, nullptr, 0, &parameters);
+            }
+            d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+            for (int i = 0; i < 25; ++i) {
+                d.cuGraphLaunch(exec, stream);
+            }
+            d.cuGraphExecDestroy(exec);
+            d.cuGraphDestroy(graph);
+            d.cuStreamSynchronize(stream);
+            d.cuStreamDestroy(stream);
+            ran[t] = order.ran().size();
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    CHECK(ran == std::vector<std::size_t>(4, 100));
+}

@@ -1,0 +1,382 @@
+// Nodes of graphs: their parameters, one by one and by the structure for all types.
+#include "graph_tools.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace sim_test;
+
+TEST_CASE("parameters of nodes read back as they were set") {
+    start();
+    RunOrder order;
+    const Graph graph;
+    Words memory(16), more(16);
+    const CUDA_MEMSET_NODE_PARAMS set = words(memory.address, 0x12345678, 16);
+    const CUgraphNode memset_node = add_memset(graph, set);
+    CUDA_MEMSET_NODE_PARAMS set_back{};
+    CHECK(d.cuGraphMemsetNodeGetParams(memset_node, &set_back) == good);
+    CHECK((set_back.dst == set.dst && set_back.value == set.value && set_back.elementSize == 4 &&
+           set_back.width == 16 && set_back.height == 1));
+    const CUDA_MEMSET_NODE_PARAMS other = words(more.address, 5, 3);
+    CHECK(d.cuGraphMemsetNodeSetParams(memset_node, &other) == good);
+    CHECK(d.cuGraphMemsetNodeGetParams(memset_node, &set_back) == good);
+    CHECK((set_back.dst == more.address && set_back.width == 3));
+
+    const CUDA_MEMCPY3D copy = device_copy(more.address, memory.address, 64);
+    const CUgraphNode copy_node = add_copy(graph, copy);
+    CUDA_MEMCPY3D copy_back{};
+    CHECK(d.cuGraphMemcpyNodeGetParams(copy_node, &copy_back) == good);
+    CHECK((copy_back.srcDevice == memory.address && copy_back.dstDevice == more.address &&
+           copy_back.WidthInBytes == 64 && copy_back.Height == 1 && copy_back.Depth == 1));
+    const CUDA_MEMCPY3D back = device_copy(memory.address, more.address, 32);
+    CHECK(d.cuGraphMemcpyNodeSetParams(copy_node, &back) == good);
+    CHECK(got(d.cuGraphMemcpyNodeGetParams(copy_node, &copy_back), copy_back).WidthInBytes == 32);
+    CUDA_MEMCPY3D reserved = copy;
+    reserved.reserved0 = &order;
+    CHECK(d.cuGraphMemcpyNodeSetParams(copy_node, &reserved) == invalid);
+
+    const CUgraphNode host = add_note(graph, order, 1);
+    CUDA_HOST_NODE_PARAMS host_back{};
+    CHECK(got(d.cuGraphHostNodeGetParams(host, &host_back), host_back).fn == RunOrder::note);
+    host_back.userData = order.entry(2);
+    CHECK(d.cuGraphHostNodeSetParams(host, &host_back) == good);
+    CUDA_HOST_NODE_PARAMS none{};
+    CHECK(d.cuGraphHostNodeSetParams(host, &none) == invalid);
+
+    // A node of one type has no parameters of another.
+    CHECK(d.cuGraphHostNodeGetParams(copy_node, &host_back) == invalid);
+    CHECK(d.cuGraphMemsetNodeSetParams(host, &set) == invalid);
+    CHECK(d.cuGraphMemcpyNodeGetParams(host, &copy_back) == invalid);
+    CHECK(d.cuGraphMemcpyNodeGetParams(copy_node, nullptr) == invalid);
+    CHECK(d.cuGraphMemsetNodeSetParams(memset_node, nullptr) == invalid);
+    CHECK(types_of(graph) == std::vector<CUgraphNodeType>{CU_GRAPH_NODE_TYPE_MEMSET,
+                                                          CU_GRAPH_NODE_TYPE_MEMCPY,
+                                                          CU_GRAPH_NODE_TYPE_HOST});
+}
+
+TEST_CASE("parameters of event nodes") {
+    start();
+    const Graph graph;
+    const Event event, another;
+    CUgraphNode record = nullptr, wait = nullptr;
+    REQUIRE(d.cuGraphAddEventRecordNode(&record, graph, nullptr, 0, event) == good);
+    REQUIRE(d.cuGraphAddEventWaitNode(&wait, graph, &record, 1, event) == good);
+    CUevent found = nullptr;
+    CHECK(got(d.cuGraphEventRecordNodeGetEvent(record, &found), found) == event);
+    CHECK(d.cuGraphEventWaitNodeSetEvent(wait, another) == good);
+    CHECK(got(d.cuGraphEventWaitNodeGetEvent(wait, &found), found) == another);
+    CHECK(d.cuGraphEventRecordNodeGetEvent(wait, &found) == invalid);
+    CHECK(d.cuGraphEventRecordNodeSetEvent(record, nullptr) == invalid);
+    CHECK(type_of(record) == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+    CHECK(type_of(wait) == CU_GRAPH_NODE_TYPE_WAIT_EVENT);
+}
+
+TEST_CASE("parameters of kernel nodes") {
+    start();
+    const Module module("cushim-sim-image 1\nkernel add params=8,4\nkernel none\n");
+    const Graph graph;
+    CUdeviceptr address = 0x1234;
+    int number = 5;
+    void *arguments[] = {&address, &number};
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("add"), arguments);
+    parameters.gridDimX = 3;
+    parameters.blockDimY = 2;
+    const CUgraphNode node = add_kernel(graph, parameters);
+    address = 0; // the node has copies
+    number = 0;
+    CUDA_KERNEL_NODE_PARAMS back{};
+    REQUIRE(d.cuGraphKernelNodeGetParams(node, &back) == good);
+    CHECK((back.func == parameters.func && back.gridDimX == 3 && back.blockDimY == 2));
+    REQUIRE(back.kernelParams != nullptr);
+    CHECK(*static_cast<CUdeviceptr *>(back.kernelParams[0]) == 0x1234);
+    CHECK(*static_cast<int *>(back.kernelParams[1]) == 5);
+    // What was read can be set.
+    back.gridDimX = 4;
+    CHECK(d.cuGraphKernelNodeSetParams(node, &back) == good);
+    REQUIRE(d.cuGraphKernelNodeGetParams(node, &back) == good);
+    CHECK((back.gridDimX == 4 && *static_cast<int *>(back.kernelParams[1]) == 5));
+
+    CUDA_KERNEL_NODE_PARAMS bad = parameters;
+    bad.gridDimX = 0;
+    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
+    bad = parameters;
+    bad.blockDimX = 2048;
+    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
+    void *with_null[] = {&address, nullptr};
+    bad = parameters;
+    bad.kernelParams = with_null;
+    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
+    bad = parameters;
+    bad.func = nullptr;
+    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
+    CUgraphNode failed = nullptr;
+    CHECK(d.cuGraphAddKernelNode(&failed, graph, nullptr, 0, nullptr) == invalid);
+
+    CUkernelNodeAttrValue value{};
+    CHECK(d.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
+    CHECK(value.priority == 0);
+    value.priority = -2;
+    CHECK(d.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
+    const CUgraphNode plain = add_kernel(graph, kernel_parameters(module.function("none")));
+    CHECK(d.cuGraphKernelNodeCopyAttributes(plain, node) == good);
+    value = {};
+    CHECK(d.cuGraphKernelNodeGetAttribute(plain, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
+    CHECK(value.priority == -2);
+    // Attributes outlive new parameters.
+    CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == good);
+    CHECK(d.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
+    CHECK(value.priority == -2);
+    CHECK(d.cuGraphKernelNodeGetAttribute(node, static_cast<CUkernelNodeAttrID>(999), &value) ==
+          invalid);
+    CHECK(d.cuGraphKernelNodeGetAttribute(add_empty(graph), CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) ==
+          invalid);
+}
+
+TEST_CASE("a kernel node of a function is added and set with a current context only") {
+    start();
+    const Module module("cushim-sim-image 1\nkernel none\n");
+    const Graph graph;
+    const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
+    const CUcontext context = current();
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
+    CUgraphNode node = nullptr;
+    CHECK(d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters) ==
+          CUDA_ERROR_INVALID_CONTEXT);
+    expect_misuse("a kernel node of a function without a current context");
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    CHECK(d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters) == good);
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
+    CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == CUDA_ERROR_INVALID_CONTEXT);
+    expect_misuse("a kernel node of a function without a current context");
+    const CUgraph around = make_graph();
+    CHECK(d.cuGraphAddChildGraphNode(&node, around, nullptr, 0, graph) ==
+          CUDA_ERROR_INVALID_CONTEXT);
+    expect_misuse("a kernel node of a function without a current context");
+    destroy(around);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
+}
+
+TEST_CASE("the first kernel structure works beside the later ones") {
+    start();
+    const Module module("cushim-sim-image 1\nkernel none\n");
+    const Graph graph;
+    CUDA_KERNEL_NODE_PARAMS_v1 parameters{};
+    parameters.func = module.function("none");
+    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 2;
+    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+    using Add = CUresult(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                         const CUDA_KERNEL_NODE_PARAMS_v1 *);
+    using Get = CUresult(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *);
+    CUgraphNode node = nullptr;
+    REQUIRE(entry<Add>("cuGraphAddKernelNode")(&node, graph, nullptr, 0, &parameters) == good);
+    // The structure with more behind it, which must not be written.
+    struct {
+        CUDA_KERNEL_NODE_PARAMS_v1 first;
+        unsigned char guard[16];
+    } back;
+    std::memset(static_cast<void *>(&back), 0x5a, sizeof back);
+    REQUIRE(entry<Get>("cuGraphKernelNodeGetParams")(node, &back.first) == good);
+    CHECK((back.first.func == parameters.func && back.first.gridDimX == 2));
+    CHECK(std::all_of(back.guard, back.guard + 16, [](unsigned char c) { return c == 0x5a; }));
+}
+
+#if CUDA_VERSION >= 12000
+TEST_CASE("kernels of libraries are nodes, too") {
+    start();
+    CUlibrary library = nullptr;
+    REQUIRE(d.cuLibraryLoadData(&library, "cushim-sim-image 1\nkernel k params=4\n", nullptr,
+                                nullptr, 0, nullptr, nullptr, 0) == good);
+    CUkernel kernel = nullptr;
+    REQUIRE(d.cuLibraryGetKernel(&kernel, library, "k") == good);
+    const Graph graph;
+    int number = 5;
+    void *arguments[] = {&number};
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(nullptr, arguments);
+    parameters.kern = kernel;
+    parameters.ctx = current();
+    const CUgraphNode node = add_kernel(graph, parameters);
+    CUDA_KERNEL_NODE_PARAMS back{};
+    REQUIRE(d.cuGraphKernelNodeGetParams(node, &back) == good);
+    CHECK((back.kern == kernel && back.func == nullptr && back.ctx == current()));
+    // Both at once are one too many.
+    parameters.func = reinterpret_cast<CUfunction>(kernel);
+    CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == invalid);
+    const Executable exec(graph);
+    run(exec);
+    CHECK(d.cuLibraryUnload(library) == good);
+}
+#endif
+
+TEST_CASE("parameters of batches of memory operations") {
+    start();
+    const Graph graph;
+    Words memory(4);
+    CUstreamBatchMemOpParams operations[2] = {};
+    operations[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operations[0].writeValue.address = memory.address;
+    operations[0].writeValue.value = 7;
+    operations[1].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    operations[1].waitValue.address = memory.address;
+    operations[1].waitValue.value = 7;
+    operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{
+        .ctx = current(), .count = 2, .paramArray = operations};
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &parameters) == good);
+    operations[0].writeValue.value = 8; // the node has a copy
+    CUDA_BATCH_MEM_OP_NODE_PARAMS back{};
+    REQUIRE(d.cuGraphBatchMemOpNodeGetParams(node, &back) == good);
+    REQUIRE((back.count == 2 && back.ctx == current() && back.paramArray != operations));
+    CHECK(back.paramArray[0].writeValue.value == 7);
+    const Executable exec(graph);
+    run(exec);
+    CHECK(memory.at(0) == 7);
+    operations[1].waitValue.value = 8;
+    CHECK(d.cuGraphExecBatchMemOpNodeSetParams(exec, node, &parameters) == good);
+    run(exec);
+    CHECK(memory.at(0) == 8);
+    // Kinds and number of operations stay.
+    operations[1] = operations[0];
+    CHECK(d.cuGraphExecBatchMemOpNodeSetParams(exec, node, &parameters) == invalid);
+    parameters.count = 1;
+    CHECK(d.cuGraphExecBatchMemOpNodeSetParams(exec, node, &parameters) == invalid);
+    CHECK(d.cuGraphBatchMemOpNodeSetParams(node, &parameters) == good);
+    parameters.count = ~0u;
+    CHECK(d.cuGraphBatchMemOpNodeSetParams(node, &parameters) == invalid);
+}
+
+#ifndef _WIN32
+namespace {
+
+CUexternalSemaphore make_semaphore() {
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
+    description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+    description.handle.fd = sim_control().make_semaphore_fd(0);
+    CUexternalSemaphore semaphore = nullptr;
+    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
+    return semaphore;
+}
+
+} // namespace
+
+TEST_CASE("nodes signal and wait for external semaphores") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    CUexternalSemaphore semaphores[] = {make_semaphore(), make_semaphore()};
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[2] = {};
+    signals[0].params.fence.value = 1;
+    signals[1].params.fence.value = 2;
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{
+        .extSemArray = semaphores, .paramsArray = signals, .numExtSems = 2};
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
+    waits[0].params.fence.value = 1;
+    waits[1].params.fence.value = 2;
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{
+        .extSemArray = semaphores, .paramsArray = waits, .numExtSems = 2};
+
+    RunOrder order;
+    const Graph signalling, waiting;
+    CUgraphNode signal_node = nullptr, wait_node = nullptr;
+    const CUgraphNode first = add_note(signalling, order, 1);
+    REQUIRE(d.cuGraphAddExternalSemaphoresSignalNode(&signal_node, signalling, &first, 1,
+                                                     &signal) == good);
+    REQUIRE(d.cuGraphAddExternalSemaphoresWaitNode(&wait_node, waiting, nullptr, 0, &wait) == good);
+    add_note(waiting, order, 2, {wait_node});
+    signals[0].params.fence.value = 99; // the nodes have copies
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal_back{};
+    CHECK(d.cuGraphExternalSemaphoresSignalNodeGetParams(signal_node, &signal_back) == good);
+    REQUIRE((signal_back.numExtSems == 2 && signal_back.paramsArray != signals));
+    CHECK((signal_back.extSemArray[1] == semaphores[1] &&
+           signal_back.paramsArray[0].params.fence.value == 1));
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait_back{};
+    CHECK(d.cuGraphExternalSemaphoresWaitNodeGetParams(wait_node, &wait_back) == good);
+    CHECK(wait_back.paramsArray[1].params.fence.value == 2);
+    CHECK(d.cuGraphExternalSemaphoresWaitNodeSetParams(wait_node, &wait_back) == good);
+
+    const Stream one(non_blocking), two(non_blocking);
+    const Executable signaller(signalling);
+    const Executable waiter(waiting);
+    REQUIRE(d.cuGraphLaunch(waiter, one) == good);
+    CHECK(d.cuStreamQuery(one) == CUDA_ERROR_NOT_READY);
+    REQUIRE(d.cuGraphLaunch(signaller, two) == good);
+    CHECK(d.cuStreamSynchronize(one) == good);
+    CHECK(order.ran() == std::vector<int>{1, 2});
+    // Values may change, the number of semaphores not.
+    signals[0].params.fence.value = 3;
+    signals[1].params.fence.value = 4;
+    CHECK(d.cuGraphExecExternalSemaphoresSignalNodeSetParams(signaller, signal_node, &signal) ==
+          good);
+    signal.numExtSems = 1;
+    CHECK(d.cuGraphExecExternalSemaphoresSignalNodeSetParams(signaller, signal_node, &signal) ==
+          invalid);
+    CHECK(d.cuGraphExternalSemaphoresSignalNodeSetParams(wait_node, &signal) == invalid);
+    signal.extSemArray = nullptr;
+    CHECK(d.cuGraphExternalSemaphoresSignalNodeSetParams(signal_node, &signal) == invalid);
+    run(signaller, two);
+    for (const CUexternalSemaphore semaphore : semaphores) {
+        CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
+    }
+    CHECK(d.cuGraphLaunch(signaller, two) == invalid);
+    expect_misuse("whose object was destroyed");
+}
+#endif
+
+#if CUDA_VERSION >= 12030
+TEST_CASE("one structure makes nodes of every type") {
+    start();
+    RunOrder order;
+    const Graph graph;
+    Words memory(4);
+    using Add = CUresult(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraphNodeParams *);
+    using Add2 = CUresult(CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *,
+                          size_t, CUgraphNodeParams *);
+    auto *add = entry<Add>("cuGraphAddNode");
+    auto *add2 = entry<Add2>("cuGraphAddNode_v2");
+    CUgraphNodeParams parameters{};
+    parameters.type = CU_GRAPH_NODE_TYPE_HOST;
+    parameters.host.fn = RunOrder::note;
+    parameters.host.userData = order.entry(1);
+    CUgraphNode host = nullptr, set = nullptr, empty = nullptr, failed = nullptr;
+    REQUIRE(add(&host, graph, nullptr, 0, &parameters) == good);
+    CHECK(type_of(host) == CU_GRAPH_NODE_TYPE_HOST);
+    CUgraphNodeParams memset_parameters{};
+    memset_parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    memset_parameters.memset.dst = memory.address;
+    memset_parameters.memset.value = 9;
+    memset_parameters.memset.elementSize = 4;
+    memset_parameters.memset.width = 4;
+    memset_parameters.memset.height = 1;
+    memset_parameters.memset.ctx = current();
+    REQUIRE(add2(&set, graph, &host, nullptr, 1, &memset_parameters) == good);
+    CHECK(dependencies_of(set) == Nodes{host});
+    CUgraphNodeParams nothing{};
+    nothing.type = CU_GRAPH_NODE_TYPE_EMPTY;
+    REQUIRE(add(&empty, graph, nullptr, 0, &nothing) == good);
+
+    // Unused bytes are zero, or else.
+    nothing.reserved0[1] = 1;
+    CHECK(add(&failed, graph, nullptr, 0, &nothing) == invalid);
+    nothing.reserved0[1] = 0;
+    nothing.reserved1[0] = 1;
+    CHECK(add(&failed, graph, nullptr, 0, &nothing) == invalid);
+    parameters.reserved2 = 1;
+    CHECK(add(&failed, graph, nullptr, 0, &parameters) == invalid);
+    parameters.reserved2 = 0;
+    nothing = {};
+    nothing.type = static_cast<CUgraphNodeType>(4711);
+    CHECK(add(&failed, graph, nullptr, 0, &nothing) == invalid);
+    CHECK(add(&failed, graph, nullptr, 0, nullptr) == invalid);
+
+    const Executable exec(graph);
+    run(exec);
+    CHECK(memory.at(3) == 9);
+    memset_parameters.memset.value = 10;
+    CHECK(d.cuGraphExecNodeSetParams(exec, set, &memset_parameters) == good);
+    CHECK(d.cuGraphExecNodeSetParams(exec, host, &memset_parameters) == invalid);
+    run(exec);
+    CHECK(memory.at(3) == 10);
+    memset_parameters.memset.value = 11;
+    CHECK(d.cuGraphNodeSetParams(set, &memset_parameters) == good);
+    CHECK(d.cuGraphNodeSetParams(host, &memset_parameters) == invalid);
+    CHECK(got<CUDA_MEMSET_NODE_PARAMS>(&Driver::cuGraphMemsetNodeGetParams, set, out).value == 11);
+}
+#endif

@@ -1,0 +1,196 @@
+// Graphs for tests: short names for what the headers of CUDA's versions spell differently, and the
+// parts that most graphs are made of.
+#pragma once
+
+#include "run_order.hpp"
+
+#include <cstring>
+
+namespace sim_test {
+
+// An exported function of the simulator by its exact name and type, whatever name a macro gives it.
+template <class Function>
+Function *entry(const char *name) {
+    auto *found = reinterpret_cast<Function *>(exported(name));
+    REQUIRE(found != nullptr);
+    return found;
+}
+
+using Nodes = std::vector<CUgraphNode>;
+
+inline CUgraphNode add_empty(CUgraph graph, const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddEmptyNode(&node, graph, after.data(), after.size()) == good);
+    return node;
+}
+
+inline CUDA_HOST_NODE_PARAMS host_parameters(RunOrder &order, int number) {
+    CUDA_HOST_NODE_PARAMS parameters{};
+    parameters.fn = RunOrder::note;
+    parameters.userData = order.entry(number);
+    return parameters;
+}
+// A node that notes its number when it runs.
+inline CUgraphNode add_note(CUgraph graph, RunOrder &order, int number, const Nodes &after = {}) {
+    const CUDA_HOST_NODE_PARAMS parameters = host_parameters(order, number);
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddHostNode(&node, graph, after.data(), after.size(), &parameters) == good);
+    return node;
+}
+
+// A memset of words in a row.
+inline CUDA_MEMSET_NODE_PARAMS words(CUdeviceptr address, std::uint32_t value, std::size_t count) {
+    CUDA_MEMSET_NODE_PARAMS parameters{
+        .dst = address, .value = value, .elementSize = 4, .width = count, .height = 1};
+    return parameters;
+}
+inline CUgraphNode add_memset(CUgraph graph, const CUDA_MEMSET_NODE_PARAMS &parameters,
+                              const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddMemsetNode(&node, graph, after.data(), after.size(), &parameters,
+                                   current()) == good);
+    return node;
+}
+
+// A copy of bytes in a row from device to device memory.
+inline CUDA_MEMCPY3D device_copy(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = from;
+    copy.dstDevice = to;
+    copy.WidthInBytes = size;
+    copy.Height = copy.Depth = 1;
+    return copy;
+}
+inline CUDA_MEMCPY3D copy_to_host(void *to, CUdeviceptr from, std::size_t size) {
+    CUDA_MEMCPY3D copy = device_copy(0, from, size);
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = to;
+    return copy;
+}
+inline CUgraphNode add_copy(CUgraph graph, const CUDA_MEMCPY3D &copy, const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddMemcpyNode(&node, graph, after.data(), after.size(), &copy, current()) ==
+            good);
+    return node;
+}
+
+// Device memory of words.
+struct Words : Unique {
+    explicit Words(std::size_t words) : count(words) {
+        REQUIRE(d.cuMemAlloc(&address, words * 4) == good);
+    }
+    ~Words() {
+        if (sim_control().view(address, 1) != nullptr) { // not freed, nor gone with its context
+            free();
+        }
+    }
+    void free() { CHECK(d.cuMemFree(address) == good); }
+    // As the simulator sees them now; does not wait.
+    std::uint32_t at(std::size_t index) const {
+        const void *view = sim_control().view(address, count * 4);
+        REQUIRE(view != nullptr);
+        return static_cast<const std::uint32_t *>(view)[index];
+    }
+    CUdeviceptr address = 0;
+    std::size_t count;
+};
+
+// What a kernel's parameter holds.
+template <class T>
+T parameter(const cushim_sim_launch *launch, unsigned int index) {
+    T value;
+    std::memcpy(&value, launch->parameters[index], sizeof value);
+    return value;
+}
+
+inline CUDA_KERNEL_NODE_PARAMS kernel_parameters(CUfunction function, void **arguments = nullptr) {
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    parameters.func = function;
+    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+    parameters.kernelParams = arguments;
+    return parameters;
+}
+inline CUgraphNode add_kernel(CUgraph graph, const CUDA_KERNEL_NODE_PARAMS &parameters,
+                              const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddKernelNode(&node, graph, after.data(), after.size(), &parameters) == good);
+    return node;
+}
+
+inline CUresult add_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
+    using Function = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, size_t);
+    return entry<Function>("cuGraphAddDependencies")(graph, &from, &to, 1);
+}
+inline CUresult remove_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
+    using Function = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, size_t);
+    return entry<Function>("cuGraphRemoveDependencies")(graph, &from, &to, 1);
+}
+
+inline CUresult try_instantiate(CUgraph graph, unsigned long long flags = 0) {
+    CUgraphExec exec = nullptr;
+    return d.cuGraphInstantiateWithFlags(&exec, graph, flags);
+}
+
+// Launches and waits.
+inline void run(CUgraphExec exec, CUstream stream = nullptr) {
+    REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+    REQUIRE(d.cuStreamSynchronize(stream) == good);
+}
+
+inline Nodes nodes_of(CUgraph graph) {
+    std::size_t count = 0;
+    REQUIRE(d.cuGraphGetNodes(graph, nullptr, &count) == good);
+    Nodes nodes(count);
+    REQUIRE(d.cuGraphGetNodes(graph, nodes.data(), &count) == good);
+    return nodes;
+}
+inline CUgraphNodeType type_of(CUgraphNode node) {
+    CUgraphNodeType type{};
+    REQUIRE(d.cuGraphNodeGetType(node, &type) == good);
+    return type;
+}
+inline std::vector<CUgraphNodeType> types_of(CUgraph graph) {
+    std::vector<CUgraphNodeType> types;
+    for (const CUgraphNode node : nodes_of(graph)) {
+        types.push_back(type_of(node));
+    }
+    return types;
+}
+inline Nodes dependencies_of(CUgraphNode node) {
+    using Function = CUresult(CUgraphNode, CUgraphNode *, size_t *);
+    auto *query = entry<Function>("cuGraphNodeGetDependencies");
+    std::size_t count = 0;
+    REQUIRE(query(node, nullptr, &count) == good);
+    Nodes nodes(count);
+    REQUIRE(query(node, nodes.data(), &count) == good);
+    return nodes;
+}
+
+struct Update {
+    CUresult status;
+    int result;
+    CUgraphNode node;
+    CUgraphNode from; // always null where the headers know only the first version
+};
+inline Update update(CUgraphExec exec, CUgraph graph) {
+#if CUDA_VERSION >= 12000
+    CUgraphExecUpdateResultInfo info{};
+    const CUresult status = d.cuGraphExecUpdate(exec, graph, &info);
+    return {status, info.result, info.errorNode, info.errorFromNode};
+#else
+    CUgraphNode node = nullptr;
+    CUgraphExecUpdateResult result{};
+    const CUresult status = d.cuGraphExecUpdate(exec, graph, &node, &result);
+    return {status, result, node, nullptr};
+#endif
+}
+
+// Something that cannot be a handle's value, as a wrapper's variable before a call.
+template <class Handle>
+Handle garbage() {
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(0x5150));
+}
+
+} // namespace sim_test

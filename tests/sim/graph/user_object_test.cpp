@@ -1,0 +1,280 @@
+// User objects: whose references count, and when the destructor runs.
+#include "graph_tools.hpp"
+
+#include <atomic>
+#include <climits>
+
+using namespace sim_test;
+
+namespace {
+
+// Counts how often it was destroyed, and what a call of the API from there answered.
+struct Target {
+    std::atomic<int> destroyed{0};
+    std::atomic<int> answer{-1};
+    static void CUDA_CB destroy(void *pointer) {
+        auto *target = static_cast<Target *>(pointer);
+        CUgraph graph = nullptr;
+        target->answer = d.cuGraphCreate(&graph, 0);
+        ++target->destroyed;
+    }
+};
+
+CUuserObject make_object(Target &target, unsigned int references = 1) {
+    CUuserObject object = nullptr;
+    REQUIRE(d.cuUserObjectCreate(&object, &target, Target::destroy, references,
+                                 CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) == good);
+    return object;
+}
+
+void move_to(CUgraph graph, CUuserObject object, unsigned int count = 1) {
+    REQUIRE(d.cuGraphRetainUserObject(graph, object, count, CU_GRAPH_USER_OBJECT_MOVE) == good);
+}
+
+} // namespace
+
+TEST_CASE("the last reference takes the object along") {
+    start();
+    Target target;
+    const CUuserObject object = make_object(target, 2);
+    CHECK(d.cuUserObjectRetain(object, 3) == good);
+    CHECK(d.cuUserObjectRelease(object, 4) == good);
+    CHECK(target.destroyed == 0);
+    CHECK(leaks().size() == 1);
+    CHECK(d.cuUserObjectRelease(object, 1) == good);
+    CHECK(target.destroyed == 1);
+    CHECK(target.answer == CUDA_ERROR_NOT_PERMITTED);
+    CHECK(d.cuUserObjectRelease(object, 1) == invalid);
+    expect_misuse("destroyed user object");
+    CHECK(target.destroyed == 1);
+}
+
+TEST_CASE("what user objects refuse") {
+    start();
+    Target target;
+    CUuserObject object = nullptr;
+    constexpr unsigned int flags = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
+    CHECK(d.cuUserObjectCreate(nullptr, &target, Target::destroy, 1, flags) == invalid);
+    CHECK(d.cuUserObjectCreate(&object, &target, nullptr, 1, flags) == invalid);
+    CHECK(d.cuUserObjectCreate(&object, &target, Target::destroy, 0, flags) == invalid);
+    CHECK(d.cuUserObjectCreate(&object, &target, Target::destroy, 1u + INT_MAX, flags) == invalid);
+    CHECK(d.cuUserObjectCreate(&object, &target, Target::destroy, 1, 0) == invalid);
+    object = make_object(target);
+    CHECK(d.cuUserObjectRetain(object, 0) == invalid);
+    CHECK(d.cuUserObjectRelease(object, 0) == invalid);
+    CHECK(d.cuUserObjectRetain(nullptr, 1) == invalid);
+    CHECK(d.cuUserObjectRelease(object, 2) == invalid);
+    expect_misuse("release of 2 references of a client that has 1");
+    const Graph graph;
+    CHECK(d.cuGraphRetainUserObject(graph, object, 0, 0) == invalid);
+    CHECK(d.cuGraphRetainUserObject(graph, object, 1, 2) == invalid);
+    CHECK(d.cuGraphRetainUserObject(nullptr, object, 1, 0) == invalid);
+    CHECK(d.cuGraphRetainUserObject(graph, nullptr, 1, 0) == invalid);
+    CHECK(d.cuGraphRetainUserObject(graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE) == invalid);
+    expect_misuse("of a client that has 1");
+    CHECK(d.cuGraphReleaseUserObject(graph, object, 0) == invalid);
+    CHECK(d.cuGraphReleaseUserObject(nullptr, object, 1) == invalid);
+    CHECK(d.cuGraphReleaseUserObject(graph, nullptr, 1) == invalid);
+    CHECK(target.destroyed == 0);
+    CHECK(d.cuUserObjectRelease(object, 1) == good);
+}
+
+TEST_CASE("a graph gives back no more references than it has") {
+    start();
+    Target target;
+    const CUuserObject object = make_object(target, 2);
+    const Graph graph;
+    // Of none, as the driver does, nothing is released.
+    CHECK(d.cuGraphReleaseUserObject(graph, object, 2) == good);
+    expect_misuse("release of 2 references of a graph that has 0");
+    CHECK(target.destroyed == 0);
+    move_to(graph, object);
+    CHECK(d.cuGraphReleaseUserObject(graph, object, 2) == invalid);
+    expect_misuse("release of 2 references of a graph that has 1");
+    CHECK(d.cuUserObjectRelease(object, 1) == good);
+    CHECK(target.destroyed == 0);
+    CHECK(d.cuGraphReleaseUserObject(graph, object, 1) == good);
+    CHECK(target.destroyed == 1);
+}
+
+TEST_CASE("a graph keeps its references until it is destroyed") {
+    start();
+    Target moved, shared, given_back;
+    const CUgraph graph = make_graph();
+    move_to(graph, make_object(moved));
+    const CUuserObject object = make_object(shared);
+    REQUIRE(d.cuGraphRetainUserObject(graph, object, 2, 0) == good);
+    CHECK(d.cuUserObjectRelease(object, 1) == good);
+    const CUuserObject third = make_object(given_back, 3);
+    move_to(graph, third, 3);
+    CHECK(d.cuGraphReleaseUserObject(graph, third, 2) == good);
+    CHECK(given_back.destroyed == 0);
+    CHECK(d.cuGraphReleaseUserObject(graph, third, 1) == good);
+    CHECK(given_back.destroyed == 1);
+    CHECK(leaks().size() == 1); // the graph
+    CHECK((moved.destroyed == 0 && shared.destroyed == 0));
+    destroy(graph);
+    CHECK((moved.destroyed == 1 && shared.destroyed == 1 && given_back.destroyed == 1));
+}
+
+TEST_CASE("clones, children and executable graphs have references of their own") {
+    start();
+    Target target;
+    const CUgraph graph = make_graph(), parent = make_graph();
+    move_to(graph, make_object(target));
+    CUgraph clone = nullptr;
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphClone(&clone, graph) == good);
+    REQUIRE(d.cuGraphAddChildGraphNode(&node, parent, nullptr, 0, clone) == good);
+    const CUgraphExec exec = instantiate(parent);
+    destroy(graph);
+    destroy(clone);
+    CHECK(target.destroyed == 0);
+    SECTION("the executable graph last") {
+        destroy(parent);
+        CHECK(target.destroyed == 0);
+        destroy(exec);
+    }
+    SECTION("the child last") {
+        destroy(exec);
+        CHECK(target.destroyed == 0);
+        CHECK(d.cuGraphDestroyNode(node) == good);
+        CHECK(target.destroyed == 1);
+        destroy(parent);
+    }
+    CHECK(target.destroyed == 1);
+}
+
+TEST_CASE("an update replaces the references") {
+    start();
+    Target before, after;
+    const CUgraph one = make_graph(), two = make_graph();
+    const Graph three;
+    move_to(one, make_object(before));
+    move_to(two, make_object(after));
+    add_empty(three);
+    const CUgraphExec exec = instantiate(one);
+    destroy(one);
+    CHECK(before.destroyed == 0);
+    CHECK(update(exec, three).status == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    CHECK(before.destroyed == 0);
+    CHECK(update(exec, two).status == good);
+    CHECK(before.destroyed == 1);
+    destroy(two);
+    CHECK(after.destroyed == 0);
+    destroy(exec);
+    CHECK(after.destroyed == 1);
+}
+
+TEST_CASE("launches in flight keep what they were launched with") {
+    start(GENERATE(as<std::string>(), "mode=adversarial;seed=1", "mode=adversarial;seed=8"));
+    Target target;
+    RunOrder order;
+    const Stream stream;
+    const CUgraph graph = make_graph();
+    add_note(graph, order, 1);
+    move_to(graph, make_object(target));
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+    REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+    destroy(exec);
+    destroy(graph);
+    CHECK(target.destroyed == 0);
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(order.ran().size() == 2);
+    CHECK(target.destroyed == 1);
+    CHECK(target.answer == CUDA_ERROR_NOT_PERMITTED);
+}
+
+TEST_CASE("destructors run once in every mode") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    Target targets[8];
+    const CUstream stream = make_stream();
+    for (Target &target : targets) {
+        const Graph graph;
+        add_empty(graph);
+        move_to(graph, make_object(target));
+        const Executable exec(graph);
+        REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+    }
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    destroy(stream);
+    sim_control().drain();
+    for (const Target &target : targets) {
+        CHECK(target.destroyed == 1);
+    }
+}
+
+TEST_CASE("a launch that fails gives its references back") {
+    start("mode=adversarial;seed=1");
+    sim_control().register_kernel(
+        "fails", [](const cushim_sim_launch *, void *) { return int(CUDA_ERROR_LAUNCH_FAILED); },
+        nullptr);
+    const CUmodule module = load_module("cushim-sim-image 1\nkernel fails\n");
+    Target target;
+    const CUgraph graph = make_graph();
+    add_kernel(graph, kernel_parameters(function_of(module, "fails")));
+    move_to(graph, make_object(target));
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+    CHECK(d.cuGraphExecDestroy(exec) == good);
+    destroy(graph);
+    CHECK(target.destroyed == 0);
+    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
+    sim_control().drain();
+    CHECK(target.destroyed == 1);
+    sim_control().reset();
+}
+
+TEST_CASE("a capture that is thrown away releases what was put into it") {
+    start();
+    Target target;
+    const Stream stream(non_blocking);
+    REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+    CUstreamCaptureStatus status{};
+    CUgraph graph = nullptr;
+    using Info2 = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
+                           const CUgraphNode **, size_t *);
+    REQUIRE(entry<Info2>("cuStreamGetCaptureInfo_v2")(stream, &status, nullptr, &graph, nullptr,
+                                                      nullptr) == good);
+    move_to(graph, make_object(target));
+    CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CHECK(target.destroyed == 0);
+    CHECK(d.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CHECK(target.destroyed == 1);
+}
+
+// Measured on driver 580, which does not return from cuGraphExecDestroy here.
+TEST_CASE("a graph outlives a reset of the primary context, and releases what it held") {
+    start();
+    Target of_child, of_graph, of_clone;
+    const CUgraph child = make_graph(), graph = make_graph();
+    move_to(child, make_object(of_child));
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == good);
+    destroy(child);
+    CUgraph clone = nullptr;
+    REQUIRE(d.cuGraphClone(&clone, graph) == good);
+    move_to(graph, make_object(of_graph));
+    move_to(clone, make_object(of_clone));
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    std::size_t count = 0;
+    CHECK(got(d.cuGraphGetNodes(graph, nullptr, &count), count) == 1);
+    CHECK(of_graph.destroyed == 0);
+    destroy(graph);
+    CHECK(of_graph.destroyed == 1);
+    CHECK(of_child.destroyed == 0);
+    destroy(clone);
+    CHECK(of_clone.destroyed == 1);
+    CHECK(of_child.destroyed == 1);
+}
+
+TEST_CASE("destroying an executable graph after a reset of its context is a misuse") {
+    start();
+    const Graph graph;
+    add_empty(graph);
+    const CUgraphExec exec = instantiate(graph);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(d.cuGraphExecDestroy(exec) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    expect_misuse("destruction of an executable graph whose context has ended");
+}

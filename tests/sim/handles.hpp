@@ -1,0 +1,244 @@
+// What most tests make: streams, events, graphs, memory. Each maker fails the test case where the driver refuses;
+// the classes destroy what they made at the end of their scope, and check that.
+#pragma once
+
+#include "sim.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace sim_test {
+
+using Driver = cushim::DriverTable;
+using Runtime = cushim::RuntimeTable;
+
+// What a call writes: got<int>(&Driver::cuDeviceGetAttribute, out, attribute, device) calls it with a pointer to an
+// int in the place of `out`, checks that it succeeds, and returns what it wrote. Before the call the value is one that
+// none writes.
+inline constexpr struct Out {
+} out;
+template <class T, class Result, class Table, class... Parameters, class... Arguments>
+T got(Result (Table::*function)(Parameters...) const, const Arguments &...arguments) {
+    T value;
+    std::memset(static_cast<void *>(&value), 0x5a, sizeof value);
+    const auto passed = [&](const auto &argument) -> decltype(auto) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, Out>) {
+            return &value;
+        } else {
+            return (argument);
+        }
+    };
+    if constexpr (std::is_same_v<Result, CUresult>) {
+        CHECK((d.*function)(passed(arguments)...) == good);
+    } else {
+        CHECK((r.*function)(passed(arguments)...) == cudaSuccess);
+    }
+    return value;
+}
+// The same of a variable that the call has written.
+template <class T>
+const T &got(CUresult status, const T &value) {
+    CHECK(status == good);
+    return value;
+}
+template <class T>
+const T &got(cudaError_t status, const T &value) {
+    CHECK(status == cudaSuccess);
+    return value;
+}
+
+constexpr unsigned int non_blocking = CU_STREAM_NON_BLOCKING;
+
+inline CUstream make_stream(unsigned int flags = CU_STREAM_DEFAULT) {
+    CUstream stream = nullptr;
+    REQUIRE(d.cuStreamCreate(&stream, flags) == good);
+    return stream;
+}
+inline CUevent make_event(unsigned int flags = CU_EVENT_DEFAULT) {
+    CUevent event = nullptr;
+    REQUIRE(d.cuEventCreate(&event, flags) == good);
+    return event;
+}
+inline CUgraph make_graph() {
+    CUgraph graph = nullptr;
+    REQUIRE(d.cuGraphCreate(&graph, 0) == good);
+    return graph;
+}
+inline CUgraphExec instantiate(CUgraph graph, unsigned long long flags = 0) {
+    CUgraphExec exec = nullptr;
+    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, flags) == good);
+    return exec;
+}
+inline CUmodule load_module(const void *image) {
+    CUmodule module = nullptr;
+    REQUIRE(d.cuModuleLoadData(&module, image) == good);
+    return module;
+}
+inline CUfunction function_of(CUmodule module, const char *name) {
+    CUfunction function = nullptr;
+    REQUIRE(d.cuModuleGetFunction(&function, module, name) == good);
+    return function;
+}
+inline CUdeviceptr allocate(std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(d.cuMemAlloc(&address, size) == good);
+    return address;
+}
+inline CUdeviceptr allocate_managed(std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(d.cuMemAllocManaged(&address, size, CU_MEM_ATTACH_GLOBAL) == good);
+    return address;
+}
+inline void *allocate_pinned(std::size_t size, unsigned int flags = 0) {
+    void *memory = nullptr;
+    REQUIRE(d.cuMemHostAlloc(&memory, size, flags) == good);
+    return memory;
+}
+inline cudaStream_t make_runtime_stream() {
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
+    return stream;
+}
+inline cudaEvent_t make_runtime_event() {
+    cudaEvent_t event = nullptr;
+    REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
+    return event;
+}
+inline void *allocate_by_runtime(std::size_t size) {
+    void *memory = nullptr;
+    REQUIRE(r.cudaMalloc(&memory, size) == cudaSuccess);
+    return memory;
+}
+
+inline CUcontext current() {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxGetCurrent(&context) == good);
+    return context;
+}
+inline CUcontext pop_current() {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxPopCurrent(&context) == good);
+    return context;
+}
+inline CUcontext retain_primary(int ordinal) {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
+    return context;
+}
+inline CUmemoryPool default_pool(int ordinal = 0) {
+    CUmemoryPool pool = nullptr;
+    REQUIRE(d.cuDeviceGetDefaultMemPool(&pool, ordinal) == good);
+    return pool;
+}
+
+inline void destroy(CUstream stream) {
+    CHECK(d.cuStreamDestroy(stream) == good);
+}
+inline void destroy(CUevent event) {
+    CHECK(d.cuEventDestroy(event) == good);
+}
+inline void destroy(CUgraph graph) {
+    CHECK(d.cuGraphDestroy(graph) == good);
+}
+inline void destroy(CUgraphExec exec) {
+    CHECK(d.cuGraphExecDestroy(exec) == good);
+}
+inline void destroy(CUmodule module) {
+    CHECK(d.cuModuleUnload(module) == good);
+}
+inline void destroy(CUmemoryPool pool) {
+    CHECK(d.cuMemPoolDestroy(pool) == good);
+}
+inline void destroy_by_runtime(cudaStream_t stream) {
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+}
+inline void destroy_by_runtime(cudaEvent_t event) {
+    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
+}
+inline void free_by_runtime(void *memory) {
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+}
+inline void release(CUdeviceptr address) {
+    CHECK(d.cuMemFree(address) == good);
+}
+inline void release(void *pinned) {
+    CHECK(d.cuMemFreeHost(pinned) == good);
+}
+template <class Handle>
+void release(Handle *) = delete; // a stream is no memory
+inline void release(unsigned char *pinned) {
+    release(static_cast<void *>(pinned));
+}
+inline void release(char *pinned) {
+    release(static_cast<void *>(pinned));
+}
+
+// What ends with its scope.
+template <class Value, void (*End)(Value)>
+class Owned : Unique {
+  public:
+    explicit Owned(Value value) : value_(value) {}
+    ~Owned() { End(value_); }
+    operator Value() const { return value_; }
+    Value get() const { return value_; }
+
+  private:
+    Value value_;
+};
+struct Stream : Owned<CUstream, destroy> {
+    explicit Stream(unsigned int flags = CU_STREAM_DEFAULT) : Owned(make_stream(flags)) {}
+};
+struct Event : Owned<CUevent, destroy> {
+    explicit Event(unsigned int flags = CU_EVENT_DEFAULT) : Owned(make_event(flags)) {}
+};
+struct Graph : Owned<CUgraph, destroy> {
+    Graph() : Owned(make_graph()) {}
+    explicit Graph(CUgraph graph) : Owned(graph) {}
+};
+struct Executable : Owned<CUgraphExec, destroy> {
+    explicit Executable(CUgraph graph, unsigned long long flags = 0)
+        : Owned(instantiate(graph, flags)) {}
+};
+struct Module : Owned<CUmodule, destroy> {
+    explicit Module(const void *image) : Owned(load_module(image)) {}
+    CUfunction function(const char *name) const { return function_of(*this, name); }
+    CUdeviceptr global(const char *name) const {
+        CUdeviceptr address = 0;
+        REQUIRE(d.cuModuleGetGlobal(&address, nullptr, *this, name) == good);
+        return address;
+    }
+};
+struct DeviceMemory : Owned<CUdeviceptr, release> {
+    explicit DeviceMemory(std::size_t size) : Owned(allocate(size)) {}
+};
+struct ManagedMemory : Owned<CUdeviceptr, release> {
+    explicit ManagedMemory(std::size_t size) : Owned(allocate_managed(size)) {}
+};
+struct PinnedMemory : Owned<void *, release> {
+    explicit PinnedMemory(std::size_t size, unsigned int flags = 0)
+        : Owned(allocate_pinned(size, flags)) {}
+};
+// The runtime's, which it destroys itself.
+struct RuntimeStream : Owned<cudaStream_t, destroy_by_runtime> {
+    RuntimeStream() : Owned(make_runtime_stream()) {}
+};
+struct RuntimeEvent : Owned<cudaEvent_t, destroy_by_runtime> {
+    RuntimeEvent() : Owned(make_runtime_event()) {}
+};
+struct RuntimeMemory : Owned<void *, free_by_runtime> {
+    explicit RuntimeMemory(std::size_t size) : Owned(allocate_by_runtime(size)) {}
+};
+
+// The primary context of a device, retained until the end of the scope; current() stays.
+class PrimaryContext : Unique {
+  public:
+    explicit PrimaryContext(int ordinal) : ordinal_(ordinal), context_(retain_primary(ordinal)) {}
+    ~PrimaryContext() { CHECK(d.cuDevicePrimaryCtxRelease(ordinal_) == good); }
+    operator CUcontext() const { return context_; }
+
+  private:
+    int ordinal_;
+    CUcontext context_;
+};
+
+} // namespace sim_test

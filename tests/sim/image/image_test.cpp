@@ -1,0 +1,454 @@
+// What is an image and what is not: the text form, PTX, cubins, fatbins, garbage.
+#include "fatbins.hpp"
+#include "images.hpp"
+
+#include <tuple>
+#include <utility>
+
+using namespace sim_test;
+
+namespace {
+
+const std::string text_head = "cushim-sim-image 1\n";
+const std::string ptx_head = ".version 7.0\n.target sm_52\n.address_size 64\n";
+
+struct Parameter {
+    std::size_t offset, size;
+    bool operator==(const Parameter &) const = default;
+};
+
+#if CUDA_VERSION >= 12040
+std::vector<Parameter> parameters_of(CUfunction function) {
+    std::vector<Parameter> found;
+    Parameter next{};
+    while (d.cuFuncGetParamInfo(function, found.size(), &next.offset, &next.size) == good) {
+        found.push_back(next);
+    }
+    return found;
+}
+#endif
+
+int attribute(CUfunction function, CUfunction_attribute which) {
+    int value = -1;
+    CHECK(d.cuFuncGetAttribute(&value, which, function) == good);
+    return value;
+}
+
+// The smallest cubin that has something in it, put together by hand.
+class Cubin {
+  public:
+    explicit Cubin(unsigned int architecture) {
+        bytes_.resize(64);
+        put(0, 0x464c457f, 4);
+        put(4, 0x010102, 3);
+        put(7, 0x41, 1);
+        put(16, 2, 2);
+        put(18, 190, 2);
+        put(20, 1, 4);
+        put(48, architecture << 8, 4);
+        put(52, 64, 2);
+        put(58, 64, 2);
+        const std::size_t names = add_bytes(std::string("\0.nv.info.run\0.symtab\0.nv.global.init\0"
+                                                        ".text.run\0.nv.info\0",
+                                                        57));
+        const std::size_t strings = add_bytes(std::string("\0run\0counter\0", 13));
+        const std::size_t initial = add_bytes(std::string("\x05\0\0\0", 4));
+        std::string notes;
+        for (unsigned int i = 0; i < 2; ++i) {
+            note(notes, 0x17, {0, (i == 0 ? 8U : 0U) << 16 | (1 - i), (i == 0 ? 4U : 8U) << 18});
+        }
+        note(notes, 0x05, {128, 1, 1});
+        const std::size_t kernel_notes = add_bytes(notes);
+        std::string all_notes;
+        note(all_notes, 0x2f, {1, 77});
+        const std::size_t module_notes = add_bytes(all_notes);
+        symbols_ = bytes_.size();
+        bytes_.resize(symbols_ + 3 * 24);
+        symbol(1, 1, 0x12, 0x10, 5, 0, 256);
+        symbol(2, 5, 0x11, 0, 4, 0, 4);
+        const std::size_t sections = bytes_.size();
+        put(40, sections, 8);
+        put(60, 8, 2);
+        put(62, 1, 2);
+        section(0, 0, 0, 0, 0, 0);
+        section(1, 0, 3, names, 57, 0);
+        section(2, 0, 3, strings, 13, 0);
+        section(3, 14, 2, symbols_, 72, 2);
+        section(4, 22, 1, initial, 4, 0);
+        section(5, 38, 1, initial, 4, 0);
+        section(6, 1, 0x70000000, kernel_notes, notes.size(), 3);
+        section(7, 48, 0x70000000, module_notes, all_notes.size(), 3);
+    }
+    const std::string &bytes() const { return bytes_; }
+
+  private:
+    void put(std::size_t at, std::uint64_t value, std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i) {
+            bytes_.at(at + i) = static_cast<char>(value >> (8 * i));
+        }
+    }
+    std::size_t add_bytes(const std::string &more) {
+        const std::size_t at = bytes_.size();
+        bytes_ += more;
+        bytes_.resize((bytes_.size() + 7) / 8 * 8);
+        return at;
+    }
+    static void note(std::string &to, unsigned int kind, const std::vector<unsigned int> &words) {
+        const auto byte = [&](unsigned int value) { to += static_cast<char>(value); };
+        byte(4);
+        byte(kind);
+        byte(static_cast<unsigned int>(words.size() * 4));
+        byte(0);
+        for (const unsigned int word : words) {
+            for (unsigned int i = 0; i < 4; ++i) {
+                byte(word >> (8 * i));
+            }
+        }
+    }
+    void symbol(std::size_t index, unsigned int name, unsigned int info, unsigned int other,
+                unsigned int home, std::uint64_t value, std::uint64_t size) {
+        const std::size_t at = symbols_ + index * 24;
+        put(at, name, 4);
+        put(at + 4, info, 1);
+        put(at + 5, other, 1);
+        put(at + 6, home, 2);
+        put(at + 8, value, 8);
+        put(at + 16, size, 8);
+    }
+    void section(std::size_t, unsigned int name, unsigned int type, std::size_t offset,
+                 std::size_t size, unsigned int link) {
+        const std::size_t at = bytes_.size();
+        bytes_.resize(at + 64);
+        put(at, name, 4);
+        put(at + 4, type, 4);
+        put(at + 24, offset, 8);
+        put(at + 32, size, 8);
+        put(at + 40, link, 4);
+    }
+
+    std::string bytes_;
+    std::size_t symbols_ = 0;
+};
+
+} // namespace
+
+TEST_CASE("garbage and empty images answer 200") {
+    start();
+    CHECK(load_status("garbage") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status("") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status("\n\n  \t ") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status("\x7f") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status("\x7f"
+                      "ELF") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status("\x50\xed") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status("// only a comment") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status("/* without an end") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status(nullptr) == invalid);
+    std::string zeros(4096, '\0');
+    CHECK(load_status(zeros.data()) == CUDA_ERROR_INVALID_IMAGE);
+    // A file for another machine.
+    std::string elf("\x7f"
+                    "ELF\x02\x01\x01",
+                    7);
+    elf.resize(64);
+    elf[18] = 62;
+    CHECK(load_status(elf.data()) == CUDA_ERROR_INVALID_IMAGE);
+}
+
+TEST_CASE("the text form names what is in it") {
+    start();
+    const LoadedModule module;
+    for (const char *name : {"add", "nothing", "mixed"}) {
+        CHECK(module.function(name) != nullptr);
+    }
+    const CUfunction mixed = module.function("mixed");
+    CHECK(attribute(mixed, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) == 256);
+    CHECK(attribute(mixed, CU_FUNC_ATTRIBUTE_NUM_REGS) == 40);
+    CHECK(attribute(mixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) == 1024);
+    CHECK(attribute(mixed, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) == 96);
+    CHECK(attribute(mixed, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES) == 64);
+#if CUDA_VERSION >= 12040
+    CHECK(parameters_of(module.function("add")) ==
+          std::vector<Parameter>{{0, 8}, {8, 8}, {16, 8}, {24, 4}});
+    CHECK(parameters_of(mixed) ==
+          std::vector<Parameter>{{0, 1}, {2, 2}, {8, 8}, {16, 4}, {24, 16}, {40, 3}});
+    CHECK(parameters_of(module.function("nothing")).empty());
+#endif
+    unsigned int counter = 0;
+    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 42);
+    unsigned char table[64] = {};
+    CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
+    CHECK(table[0] == 1);
+    CHECK(table[1] == 2);
+    CHECK(table[63] == 0);
+}
+
+TEST_CASE("a fault in the text form is named with its line") {
+    start();
+    const std::pair<const char *, const char *> faults[] = {
+        {"kernel", "line 2: a name is missing"},
+        {"kernel a\nkernel a", "line 3: a second kernel a"},
+        {"kernel a params=8,x", "'x' is no number"},
+        {"kernel a params=0", "a parameter of 0 bytes"},
+        {"kernel a params=8:3", "power of two"},
+        {"kernel a params=32760,8", "too many parameters"},
+        {"kernel a params=99999999999999999999", "is no number"},
+        {"kernel a max_threads=0", "0 threads"},
+        {"kernel a registers=256", "more than 255"},
+        {"kernel a colour=red", "no attribute 'colour'"},
+        {"kernel a cluster=1,2", "three dimensions"},
+        {"kernel a cluster=1,2,0", "three dimensions"},
+        {"kernel a cluster=1,2,3,4", "three dimensions"},
+        {"global g", "a variable has a size"},
+        {"global g size=0", "a variable has a size"},
+        {"global g size=1 init=0102", "longer than"},
+        {"global g size=4 init=012", "two for a byte"},
+        {"global g size=4 init=zz", "hexadecimal"},
+        {"global g size=4\nconstant g size=4", "a second variable g"},
+        {"texture t t", "'t' is not understood"},
+        {"texture t\ntexture t", "a second texture t"},
+        {"target 9.0", "cc=9.0"},
+        {"nonsense", "'nonsense' is not understood"},
+        {"kernel add para", "no attribute 'para'"}, // cut off
+    };
+    for (const auto &[text, problem] : faults) {
+        INFO(text);
+        const std::string log = error_of(text_head + text, CUDA_ERROR_INVALID_IMAGE);
+        CHECK(log.find(problem) != std::string::npos);
+        INFO(log);
+        CHECK(log.find("cushim-sim-image, line ") == 0);
+    }
+    CHECK(error_of("cushim-sim-image 2\n", CUDA_ERROR_INVALID_IMAGE).find("line 1") !=
+          std::string::npos);
+    CHECK(load_status("cushim-sim-image 1") == good);
+    CHECK(load_status("cushim-sim-image 1\r\n# nothing\r\nkernel a params=0x8\r\n") == good);
+}
+
+TEST_CASE("a text that is for another device answers 209") {
+    start("cc=9.0");
+    CHECK(load_status("cushim-sim-image 1\ntarget cc=9.0\n") == good);
+    CHECK(load_status("cushim-sim-image 1\ntarget cc=8.0\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK(load_status("cushim-sim-image 1\ntarget cc=9.1\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+TEST_CASE("PTX offers its entries, parameters and variables") {
+    start();
+    const std::string ptx = "//\n// a comment\n/* another\n one */\n" + ptx_head + R"(
+.visible .global .align 4 .u32 counter = 42;
+.visible .const .align 4 .b8 table[64] = {1, 2, 0xff};
+.global .attribute(.managed) .align 4 .b8 flags[16];
+.global .align 8 .u64 pointer = generic(counter)+8;
+.visible .global .align 4 .f32 values[] = {0f3F800000, 0f40000000};
+.extern .shared .align 4 .b8 dynamic[];
+.global .texref image;
+.global .surfref target;
+.extern .func (.param .b32 func_retval0) vprintf (.param .b64 a, .param .b64 b);
+.func helper(.param .b32 x) { ret; }
+.visible .entry add(
+    .param .u64 .ptr .global .align 16 add_param_0,
+    .param .u64 add_param_1, .param .align 8 .b8 add_param_2[24], .param .u8 c, .param .f32 d
+)
+.maxntid 256, 2, 1
+.minnctapersm 2
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<9>;
+    .shared .align 4 .b8 tile[128];
+    .local .align 8 .b8 depot[40];
+    .loc 1 12 3
+    ld.param.u64 %rd1, [add_param_0];
+    mov.u32 %r1, %ctaid.x;
+    @!%p1 bra $L__BB0_2;
+    { // a block in the block
+    .reg .b32 temp;
+    call.uni (retval0), vprintf, (param0, param1);
+    }
+    ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];
+    atom.global.add.u32 %r2, [%rd1], -1;
+    mbarrier.try_wait.parity.shared::cta.b64 %p1, [%rd1], 0;
+$L__BB0_2:
+    ret;
+}
+.entry other() .reqnctapercluster 2, 1, 1 { ret; }
+)";
+    const LoadedModule module(ptx.c_str());
+    const CUfunction add = module.function("add");
+    CHECK(attribute(add, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) == 512);
+    CHECK(attribute(add, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) == 128);
+    CHECK(attribute(add, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) == 40);
+    CHECK(attribute(add, CU_FUNC_ATTRIBUTE_PTX_VERSION) == 52);
+#if CUDA_VERSION >= 12040
+    CHECK(parameters_of(add) == std::vector<Parameter>{{0, 8}, {8, 8}, {16, 24}, {40, 1}, {44, 4}});
+    CHECK(parameters_of(module.function("other")).empty());
+#endif
+    unsigned int counter = 0;
+    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 42);
+    unsigned char table[64] = {};
+    CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
+    CHECK((table[0] == 1 && table[1] == 2 && table[2] == 255 && table[3] == 0));
+    float values[2] = {};
+    std::size_t size = 0;
+    CUdeviceptr address = 0;
+    CHECK(got(d.cuModuleGetGlobal(&address, &size, module, "values"), size) == sizeof values);
+    CHECK(d.cuMemcpyDtoH(values, address, size) == good);
+    CHECK((values[0] == 1.0F && values[1] == 2.0F));
+    CUfunction none = nullptr;
+    CHECK(d.cuModuleGetFunction(&none, module, "helper") == CUDA_ERROR_NOT_FOUND);
+}
+
+TEST_CASE("PTX that is none answers 218, without .version in front 200") {
+    start();
+    CHECK(load_status(".target sm_52\n.version 7.0\n") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load_status(ptx_head.c_str()) == good);
+    const char *bad[] = {
+        "this is not ptx",
+        ".visible .entry f( { ret; }",
+        ".visible .entry f() { ret; ",
+        ".visible .entry f() { this is not ptx; }",
+        ".visible .entry f() { nonsense; }",
+        ".visible .entry f() { @%p nonsense; }",
+        ".visible .entry f() { ret }",
+        ".visible .entry f(.param .u64 a, ) { ret; }",
+        ".visible .entry f(.param .nonsense a) { ret; }",
+        ".visible .entry f(.param .align 3 .b8 a[4]) { ret; }",
+        ".visible .entry f() { ret; } .visible .entry f() { ret; }",
+        ".nonsense",
+        ".global .u32 x",
+        ".global .u32 x = {1, 2;",
+        ".global .u32 x[99999999999999999999];",
+        "}",
+        ".entry",
+        "\"text without end",
+    };
+    for (const char *body : bad) {
+        INFO(body);
+        CHECK(load_status((ptx_head + body).c_str()) == CUDA_ERROR_INVALID_PTX);
+    }
+    CHECK(load_status(".version\n.target sm_52\n") == CUDA_ERROR_INVALID_PTX);
+    CHECK(load_status(".version 7.0\n") == CUDA_ERROR_INVALID_PTX);
+    CHECK(load_status(".version 7.0\n.target texmode_unified\n") == CUDA_ERROR_INVALID_PTX);
+    CHECK(error_of(ptx_head + "\n.visible .entry f() { ret }", CUDA_ERROR_INVALID_PTX)
+              .find("line 5") != std::string::npos);
+}
+
+TEST_CASE("PTX that is newer than the driver answers 222, than the device 209") {
+    start("cc=8.6;driver=12040");
+    const auto version = [](const std::string &number, const std::string &target) {
+        return load_status((".version " + number + "\n.target " + target + "\n").c_str());
+    };
+    CHECK(version("8.4", "sm_80") == good);
+    CHECK(version("8.5", "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    CHECK(version("9.0", "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    CHECK(version("8.4", "sm_86") == good);
+    CHECK(version("8.4", "sm_90") == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK(version("8.4", "sm_90a, debug") == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    for (const char *version : {"599999999.0", "8.599999999", "99999999999999999999.0"}) {
+        INFO(version);
+        CHECK(error_of(std::string(".version ") + version + "\n.target sm_80\n",
+                       CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+                  .find("Unsupported .version") != std::string::npos);
+    }
+    CHECK(load_status((".version 7.0\n.target sm_99999999999\n")) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK(error_of(".version 9.9\n.target sm_80\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+              .find("current version is '8.4'") != std::string::npos);
+    for (const auto &[driver, newest, next] :
+         {std::tuple{"driver=11080", "7.8", "8.0"}, std::tuple{"driver=12000", "8.0", "8.1"},
+          std::tuple{"driver=12090", "8.8", "9.0"}, std::tuple{"driver=13000", "9.0", "9.1"}}) {
+        configure(driver);
+        INFO(driver);
+        CHECK(version(newest, "sm_80") == good);
+        CHECK(version(next, "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    }
+}
+
+TEST_CASE("a cubin offers its symbols") {
+    start("cc=9.0");
+    const Cubin cubin(90);
+    const LoadedModule module(cubin.bytes().data());
+    const CUfunction run = module.function("run");
+    CHECK(attribute(run, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) == 128);
+    CHECK(attribute(run, CU_FUNC_ATTRIBUTE_NUM_REGS) == 77);
+    CHECK(attribute(run, CU_FUNC_ATTRIBUTE_BINARY_VERSION) == 90);
+#if CUDA_VERSION >= 12040
+    CHECK(parameters_of(run) == std::vector<Parameter>{{0, 8}, {8, 4}});
+#endif
+    unsigned int counter = 0;
+    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 5);
+    CHECK(load_status(Cubin(80).bytes().data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+TEST_CASE("loading a cubin whose parameters overlap fails with INVALID_IMAGE") {
+    start("cc=9.0");
+    std::string bytes = Cubin(90).bytes();
+    // The size of the first parameter, of which the second one begins behind 8 bytes.
+    const std::size_t size = bytes.find(little(8U << 18, 4));
+    REQUIRE(size != bytes.npos);
+    bytes.replace(size, 4, little(9U << 18, 4));
+    CHECK(load_status(bytes.data()) == CUDA_ERROR_INVALID_IMAGE);
+}
+
+TEST_CASE("of a fatbin the best image is taken") {
+    start("cc=9.0");
+    const std::string ptx = ptx_head + ".visible .entry from_ptx() { ret; }";
+    const auto has = [](const std::string &image, const char *name) {
+        const LoadedModule module(image.data());
+        CUfunction function = nullptr;
+        return d.cuModuleGetFunction(&function, module, name) == good;
+    };
+    const std::string both =
+        fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, Cubin(90).bytes()));
+    CHECK(has(both, "run"));
+    const std::string only_ptx =
+        fatbin(fatbin_entry(2, 80, Cubin(80).bytes()) + fatbin_entry(1, 52, ptx));
+    CHECK(has(only_ptx, "from_ptx"));
+    CHECK(load_status(fatbin(fatbin_entry(2, 80, Cubin(80).bytes())).data()) ==
+          CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK(load_status(fatbin("").data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    // What nvcc passes: a structure that points at the fatbin.
+    FatBinary wrapper;
+    wrapper.data = both.data();
+    CHECK(d.cuModuleUnload(got<CUmodule>(&Driver::cuModuleLoadFatBinary, out, &wrapper)) == good);
+    wrapper.data = nullptr;
+    CHECK(load_status(&wrapper) == CUDA_ERROR_INVALID_IMAGE);
+}
+
+TEST_CASE("truncated and damaged images never crash") {
+    start("cc=9.0");
+    const std::string whole = Cubin(90).bytes();
+    const std::string ptx = ptx_head + ".visible .entry f(.param .u64 a) { ret; }\n";
+    const std::string packed = fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, whole));
+    // By size, as the linker takes them: no byte behind may be read.
+    const auto add = [](const std::string &bytes, CUjitInputType type) {
+        CUlinkState link = nullptr;
+        REQUIRE(d.cuLinkCreate(0, nullptr, nullptr, &link) == good);
+        std::vector<char> exact(bytes.begin(), bytes.end());
+        const CUresult status =
+            d.cuLinkAddData(link, type, exact.data(), exact.size(), "input", 0, nullptr, nullptr);
+        CHECK(d.cuLinkDestroy(link) == good);
+        return status;
+    };
+    for (std::size_t length = 1; length < whole.size(); ++length) {
+        INFO(length);
+        CHECK(add(whole.substr(0, length), CU_JIT_INPUT_CUBIN) == CUDA_ERROR_INVALID_IMAGE);
+    }
+    CHECK(add(whole, CU_JIT_INPUT_CUBIN) == good);
+    for (std::size_t length = 1; length < packed.size(); ++length) {
+        CHECK(add(packed.substr(0, length), CU_JIT_INPUT_FATBINARY) == CUDA_ERROR_INVALID_IMAGE);
+    }
+    CHECK(add(packed, CU_JIT_INPUT_FATBINARY) == good);
+    for (std::size_t length = 1; length < ptx.size(); ++length) {
+        const CUresult status = add(ptx.substr(0, length), CU_JIT_INPUT_PTX);
+        CHECK((status == CUDA_ERROR_INVALID_IMAGE || status == CUDA_ERROR_INVALID_PTX ||
+               status == good));
+    }
+    // Every byte, damaged: any answer, but an answer.
+    for (const std::string &valid : {whole, packed, ptx}) {
+        for (std::size_t i = 0; i < valid.size(); ++i) {
+            for (const char change : {'\xff', '\x01', '\x80'}) {
+                std::string bad = valid;
+                bad[i] = static_cast<char>(bad[i] ^ change);
+                add(bad, CU_JIT_INPUT_LIBRARY);
+            }
+        }
+    }
+}

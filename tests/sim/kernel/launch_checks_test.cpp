@@ -1,0 +1,246 @@
+// What a launch is refused for: arguments, limits, contexts, attributes.
+#include "images.hpp"
+#include "launch_tools.hpp"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+using namespace sim_test;
+
+namespace {
+
+CUlaunchAttribute cluster(unsigned int x, unsigned int y, unsigned int z) {
+    CUlaunchAttribute made = attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    made.value.clusterDim.x = x;
+    made.value.clusterDim.y = y;
+    made.value.clusterDim.z = z;
+    return made;
+}
+
+} // namespace
+
+TEST_CASE("what is missing of the arguments is refused at once") {
+    start();
+    const LoadedModule module;
+    const CUfunction function = module.function("add");
+    CUdeviceptr pointer = 0;
+    void *parameters[] = {&pointer, &pointer, nullptr, &pointer};
+    const auto with = [&](void **kernel_parameters, void **extra) {
+        return launch(function, {1, 1, 1}, {1, 1, 1}, 0, nullptr, kernel_parameters, extra);
+    };
+    CHECK(with(parameters, nullptr) == invalid);
+    CHECK(with(nullptr, nullptr) == invalid);
+    parameters[2] = &pointer;
+    CHECK(with(parameters, nullptr) == good);
+    std::size_t size = 28;
+    unsigned char buffer[32] = {};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    CHECK(with(parameters, extra) == invalid);
+    CHECK(with(nullptr, extra) == good);
+    void *without_size[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_END};
+    CHECK(with(nullptr, without_size) == invalid);
+    void *without_buffer[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    CHECK(with(nullptr, without_buffer) == invalid);
+    void *unknown[] = {reinterpret_cast<void *>(std::uintptr_t(77)), buffer, CU_LAUNCH_PARAM_END};
+    CHECK(with(nullptr, unknown) == invalid);
+    void *nothing[] = {CU_LAUNCH_PARAM_END};
+    CHECK(with(nullptr, nothing) == invalid);
+}
+
+TEST_CASE("limits of a launch are checked at once") {
+    start();
+    const LoadedModule module(R"(cushim-sim-image 1
+kernel k
+kernel bounded max_threads=256
+kernel greedy registers=128
+kernel sharing shared=1024
+)");
+    const CUfunction k = module.function("k");
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}) == good);
+    for (int i = 0; i < 3; ++i) {
+        std::array<unsigned int, 3> zero{1, 1, 1};
+        zero[static_cast<std::size_t>(i)] = 0;
+        CHECK(launch(k, zero, {1, 1, 1}) == invalid);
+        CHECK(launch(k, {1, 1, 1}, zero) == invalid);
+    }
+    CHECK(launch(k, {2147483647, 1, 1}, {1, 1, 1}) == good);
+    CHECK(launch(k, {2147483648U, 1, 1}, {1, 1, 1}) == invalid);
+    CHECK(launch(k, {1, 65536, 1}, {1, 1, 1}) == invalid);
+    CHECK(launch(k, {1, 1, 65536}, {1, 1, 1}) == invalid);
+    CHECK(launch(k, {1, 1, 1}, {1024, 1, 1}) == good);
+    CHECK(launch(k, {1, 1, 1}, {2048, 1, 1}) == invalid);
+    CHECK(launch(k, {1, 1, 1}, {1024, 2, 1}) == invalid);
+    CHECK(launch(k, {1, 1, 1}, {65536, 65536, 64}) == invalid);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 64}) == good);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 65}) == invalid);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 48 << 10) == good);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, (48 << 10) + 1) == invalid);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 1 << 20) == invalid);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, ~0U) == invalid);
+    CHECK(d.cuFuncSetAttribute(k, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10) ==
+          good);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 100 << 10) == good);
+    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, (100 << 10) + 1) == invalid);
+    const CUfunction sharing = module.function("sharing");
+    CHECK(launch(sharing, {1, 1, 1}, {1, 1, 1}, 47 << 10) == good);
+    CHECK(launch(sharing, {1, 1, 1}, {1, 1, 1}, 48 << 10) == invalid);
+    const CUfunction bounded = module.function("bounded");
+    CHECK(launch(bounded, {1, 1, 1}, {256, 1, 1}) == good);
+    CHECK(launch(bounded, {1, 1, 1}, {257, 1, 1}) == invalid);
+    const CUfunction greedy = module.function("greedy");
+    CHECK(launch(greedy, {1, 1, 1}, {512, 1, 1}) == good);
+    CHECK(launch(greedy, {1, 1, 1}, {513, 1, 1}) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+}
+
+TEST_CASE("what is no function is not launched") {
+    start();
+    CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_HANDLE);
+    static long long nothing[64] = {};
+    CHECK(launch(reinterpret_cast<CUfunction>(nothing), {1, 1, 1}, {1, 1, 1}) ==
+          CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle of a function");
+    const LoadedModule module;
+    CHECK(launch(reinterpret_cast<CUfunction>(module.get()), {1, 1, 1}, {1, 1, 1}) ==
+          CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("a function was expected, this is module");
+}
+
+TEST_CASE("a launch into a stream of another context is refused") {
+    start("devices=2");
+    const CUcontext first = current();
+    const PrimaryContext second(1);
+    {
+        const LoadedModule module;
+        const CUfunction function = module.function("nothing");
+        REQUIRE(d.cuCtxSetCurrent(second) == good);
+        const Stream other;
+        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, other) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("used in another context");
+        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_HANDLE);
+        expect_misuse("used in another context");
+        REQUIRE(d.cuCtxSetCurrent(first) == good);
+        const Stream own;
+        REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
+        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, own) == good);
+        CHECK(d.cuStreamSynchronize(own) == good);
+    }
+}
+
+TEST_CASE("a cooperative launch fits the device at one time") {
+    start();
+    std::optional<LoadedModule> module(std::in_place);
+    const CUfunction function = module->function("nothing");
+    int blocks = 0, multiprocessors = 0;
+    REQUIRE(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 1024, 0) == good);
+    REQUIRE(d.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) ==
+            good);
+    const auto most = static_cast<unsigned int>(blocks * multiprocessors);
+    const auto cooperative = [&](unsigned int grid, CUfunction f = nullptr) {
+        return d.cuLaunchCooperativeKernel(f ? f : function, grid, 1, 1, 1024, 1, 1, 0, nullptr,
+                                           nullptr);
+    };
+    CHECK(cooperative(most) == good);
+    CHECK(cooperative(most + 1) == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    CHECK(cooperative(0) == invalid);
+    // With more shared memory than a block may have, none fits.
+    CHECK(d.cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 1 << 20, nullptr, nullptr) ==
+          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    CUlaunchAttribute attribute_of = attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+    attribute_of.value.cooperative = 1;
+    CHECK(launch_with(function, {attribute_of}, {most * 64, 1, 1}) ==
+          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    attribute_of.value.cooperative = 0;
+    CHECK(launch_with(function, {attribute_of}, {most * 64, 1, 1}) == good);
+    module.reset();
+    start("attribute.95=0"); // CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
+    const LoadedModule again;
+    CHECK(cooperative(1, again.function("nothing")) == CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST_CASE("attributes of a launch are checked") {
+    start();
+    const LoadedModule module;
+    const CUfunction function = module.function("nothing");
+    CHECK(launch_with(function, {}) == good);
+    CHECK(launch_with(function, {attribute(0), attribute(CU_LAUNCH_ATTRIBUTE_PRIORITY)}) == good);
+    CHECK(launch_with(function, {attribute(99)}) == invalid);
+    CHECK(launch_with(function, {attribute(-1)}) == invalid);
+    CHECK(launch_with(function, {attribute(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)}) ==
+          invalid);
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.numAttrs = 1;
+    CHECK(d.cuLaunchKernelEx(&config, function, nullptr, nullptr) == invalid);
+    CHECK(d.cuLaunchKernelEx(nullptr, function, nullptr, nullptr) == invalid);
+}
+
+TEST_CASE("clusters divide the grid and fit the device") {
+    start();
+    std::optional<LoadedModule> module(
+        std::in_place, "cushim-sim-image 1\nkernel free\nkernel fixed cluster=2,1,1\n");
+    const CUfunction free = module->function("free"), fixed = module->function("fixed");
+    constexpr auto invalid_cluster_size = static_cast<CUresult>(912);
+    CHECK(launch_with(free, {cluster(2, 1, 1)}, {4, 1, 1}) == good);
+    CHECK(launch_with(free, {cluster(2, 1, 1)}, {5, 1, 1}) == invalid_cluster_size);
+    CHECK(launch_with(free, {cluster(0, 1, 1)}, {4, 1, 1}) == invalid_cluster_size);
+    CHECK(launch_with(free, {cluster(8, 1, 1)}, {16, 1, 1}) == good);
+    CHECK(launch_with(free, {cluster(16, 1, 1)}, {16, 1, 1}) == invalid_cluster_size);
+#if CUDA_VERSION >= 12000
+    CHECK(d.cuFuncSetAttribute(free, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) ==
+          good);
+    CHECK(launch_with(free, {cluster(16, 1, 1)}, {16, 1, 1}) == good);
+#endif
+    CHECK(launch(fixed, {4, 1, 1}, {1, 1, 1}) == good);
+    CHECK(launch(fixed, {3, 1, 1}, {1, 1, 1}) == invalid_cluster_size);
+    CHECK(launch_with(fixed, {cluster(4, 1, 1)}, {4, 1, 1}) == invalid_cluster_size);
+    CHECK(launch_with(fixed, {cluster(2, 1, 1)}, {4, 1, 1}) == good);
+    module.reset();
+    start("cc=8.0;attribute.120=0"); // CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH
+    const LoadedModule older;
+    CHECK(launch_with(older.function("nothing"), {cluster(1, 1, 1)}) == CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST_CASE("a cooperative launch on several devices is one on each") {
+    start("devices=2");
+    CUcontext contexts[2] = {};
+    REQUIRE(d.cuCtxGetCurrent(&contexts[0]) == good);
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&contexts[1], 1) == good);
+    int runs = 0;
+    sim_control().register_kernel("nothing", count_runs, &runs);
+    CUstream streams[2] = {};
+    CUmodule modules[2] = {};
+    CUDA_LAUNCH_PARAMS list[2] = {};
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE(d.cuCtxSetCurrent(contexts[i]) == good);
+        REQUIRE(d.cuStreamCreate(&streams[i], 0) == good);
+        REQUIRE(d.cuModuleLoadData(&modules[i], vector_image) == good);
+        REQUIRE(d.cuModuleGetFunction(&list[i].function, modules[i], "nothing") == good);
+        list[i].gridDimX = list[i].gridDimY = list[i].gridDimZ = 1;
+        list[i].blockDimX = list[i].blockDimY = list[i].blockDimZ = 1;
+        list[i].hStream = streams[i];
+    }
+    const auto all = [&](unsigned int count, unsigned int flags) {
+        return d.cuLaunchCooperativeKernelMultiDevice(list, count, flags);
+    };
+    CHECK(all(2, 0) == good);
+    CHECK(all(2, 3) == good);
+    CHECK(all(2, 4) == invalid);
+    CHECK(all(0, 0) == invalid);
+    list[1].gridDimX = 2;
+    CHECK(all(2, 0) == invalid);
+    list[1].gridDimX = 1;
+    list[1].hStream = nullptr;
+    CHECK(all(2, 0) == invalid);
+    list[1] = list[0];
+    CHECK(all(2, 0) == invalid); // the same device twice
+    for (int i = 0; i < 2; ++i) {
+        CHECK(d.cuStreamSynchronize(streams[i]) == good);
+        CHECK(d.cuModuleUnload(modules[i]) == good);
+        CHECK(d.cuStreamDestroy(streams[i]) == good);
+    }
+    CHECK(runs == 4);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+}

@@ -1,0 +1,57 @@
+// Launches for tests, in short.
+#pragma once
+
+#include "images.hpp"
+
+#include <array>
+
+namespace sim_test {
+
+inline int count_runs(const cushim_sim_launch *, void *runs) {
+    ++*static_cast<int *>(runs);
+    return 0;
+}
+
+inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid,
+                       std::array<unsigned int, 3> block, unsigned int shared = 0,
+                       CUstream stream = nullptr, void **parameters = nullptr,
+                       void **extra = nullptr) {
+    return d.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                            shared, stream, parameters, extra);
+}
+
+inline CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> attributes,
+                            std::array<unsigned int, 3> grid = {1, 1, 1},
+                            CUstream stream = nullptr) {
+    CUlaunchConfig config{};
+    config.gridDimX = grid[0];
+    config.gridDimY = grid[1];
+    config.gridDimZ = grid[2];
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.hStream = stream;
+    config.attrs = attributes.data();
+    config.numAttrs = static_cast<unsigned int>(attributes.size());
+    return d.cuLaunchKernelEx(&config, function, nullptr, nullptr);
+}
+
+inline CUlaunchAttribute attribute(int id) {
+    CUlaunchAttribute attribute{};
+    attribute.id = static_cast<CUlaunchAttributeID>(id);
+    return attribute;
+}
+
+// Of a kernel with one parameter.
+inline CUresult launch_with_pointer(CUfunction function, CUdeviceptr address,
+                                    CUstream stream = nullptr) {
+    void *parameters[] = {&address};
+    return launch(function, {1, 1, 1}, {1, 1, 1}, 0, stream, parameters);
+}
+
+// Whether the kernel's host function gets a view of its pointer's memory.
+inline int note_view(const cushim_sim_launch *launch, void *seen) {
+    *static_cast<bool *>(seen) =
+        sim_control().view(argument<CUdeviceptr>(*launch, 0), 16) != nullptr;
+    return 0;
+}
+
+} // namespace sim_test

@@ -1,0 +1,174 @@
+// Occupancy: how many blocks a multiprocessor holds, and which block size fills it best.
+#include "images.hpp"
+
+#include <algorithm>
+#include <utility>
+
+using namespace sim_test;
+
+namespace {
+
+// An H200's multiprocessor, whatever device is recorded.
+constexpr char h200[] = "attribute.39=2048;attribute.82=65536;attribute.81=233472;attribute.106=32;"
+                        "attribute.111=1024;attribute.16=132;attribute.97=232448";
+
+constexpr char image[] = R"(cushim-sim-image 1
+kernel light registers=16
+kernel plain registers=32
+kernel heavy registers=128
+kernel shared registers=16 shared=40960
+kernel bounded registers=16 max_threads=96
+)";
+
+int blocks(CUfunction function, int block_size, std::size_t dynamic = 0) {
+    int count = -1;
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, function, block_size, dynamic) ==
+          good);
+    return count;
+}
+
+std::vector<int> asked;
+
+} // namespace
+
+TEST_CASE("threads, registers, shared memory and blocks limit a multiprocessor") {
+    start(h200);
+    const LoadedModule module(image);
+    const CUfunction light = module.function("light"), heavy = module.function("heavy"),
+                     shared = module.function("shared");
+    CHECK(blocks(light, 1024) == 2); // 2048 threads
+    CHECK(blocks(light, 256) == 8);  //
+    CHECK(blocks(light, 33) == 32);  // blocks
+    CHECK(blocks(light, 1) == 32);   //
+    CHECK(blocks(light, 96) == 21);  // 64 warps in threes
+    CHECK(blocks(heavy, 256) == 2);  // 4096 registers a warp, 16 warps
+    CHECK(blocks(heavy, 512) == 1);  //
+    CHECK(blocks(heavy, 32) == 16);  // of which a side has room for 4
+    CHECK(blocks(shared, 256) == 5); // 233472 / (40960 + 1024)
+    CHECK(blocks(light, 256, 48 << 10) == 4);
+    CHECK(blocks(light, 256, 20000) == 8);
+    CHECK(blocks(module.function("bounded"), 96) == 21);
+    CHECK(blocks(module.function("bounded"), 97) == 0);
+    // More than the function may have.
+    CHECK(blocks(light, 256, (48 << 10) + 1) == 0);
+    CHECK(d.cuFuncSetAttribute(light, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 << 10) ==
+          good);
+    CHECK(blocks(light, 256, 200 << 10) == 1);
+}
+
+TEST_CASE("questions of occupancy are checked") {
+    start(h200);
+    const LoadedModule module(image);
+    const CUfunction light = module.function("light");
+    int count = 0;
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, light, 32, 0) == invalid);
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, nullptr, 32, 0) ==
+          CUDA_ERROR_INVALID_HANDLE);
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, 0, 0) == invalid);
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, -1, 0) == invalid);
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, light, 32, 0, 1) == good);
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, light, 32, 0, 2) ==
+          invalid);
+    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, 32, ~std::size_t(0)) ==
+          good);
+    CHECK(count == 0);
+}
+
+TEST_CASE("the best block size fills the device") {
+    start(h200);
+    const LoadedModule module(image);
+    const auto best = [](CUfunction function, std::size_t dynamic, int limit) {
+        int grid = -1, block = -1;
+        CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, dynamic,
+                                                 limit) == good);
+        return std::pair(grid, block);
+    };
+    CHECK(best(module.function("light"), 0, 0) == std::pair(264, 1024));
+    CHECK(best(module.function("light"), 0, 256) == std::pair(132 * 8, 256));
+    CHECK(best(module.function("light"), 0, 100) == std::pair(132 * 32, 64));
+    CHECK(best(module.function("heavy"), 0, 0) == std::pair(132, 512));
+    CHECK(best(module.function("bounded"), 0, 0) == std::pair(132 * 32, 64));
+    int grid = 0, block = 0;
+    CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, nullptr, module.function("light"), nullptr, 0,
+                                             0) == invalid);
+    CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, &block, module.function("light"), nullptr, 0,
+                                             -1) == invalid);
+    CHECK(d.cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, module.function("light"),
+                                                      nullptr, 0, 0, 2) == invalid);
+}
+
+TEST_CASE("the shared memory of each block size is asked of the client") {
+    start(h200);
+    const LoadedModule module(image);
+    asked.clear();
+    int grid = 0, block = 0;
+    // 256 bytes a thread: 48 KiB allow 192 threads.
+    const auto needs = [](int block_size) -> std::size_t {
+        int version = 0;
+        asked.push_back(d.cuDriverGetVersion(&version) == good ? block_size : -1);
+        return static_cast<std::size_t>(block_size) * 256;
+    };
+    CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, &block, module.function("light"), needs, 0,
+                                             0) == good);
+    CHECK(block <= 192);
+    CHECK(block >= 32);
+    CHECK(asked.front() == 1024);
+    CHECK(std::find(asked.begin(), asked.end(), block) != asked.end());
+    CHECK(std::find(asked.begin(), asked.end(), -1) == asked.end());
+}
+
+TEST_CASE("shared memory is divided among blocks") {
+    start(h200);
+    const LoadedModule module(image);
+    const auto available = [](CUfunction function, int count, int size) {
+        std::size_t bytes = 0;
+        CHECK(d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, function, count, size) == good);
+        return bytes;
+    };
+    CHECK(available(module.function("light"), 1, 256) == 49152); // more must be asked for
+    CHECK(available(module.function("light"), 8, 256) == 233472 / 8 - 1024);
+    CHECK(available(module.function("shared"), 2, 256) == 49152 - 40960);
+    const auto allow = [](CUfunction function, int dynamic) {
+        REQUIRE(d.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                     dynamic) == good);
+    };
+    allow(module.function("light"), 232448);
+    allow(module.function("shared"), 232448 - 40960);
+    CHECK(available(module.function("light"), 1, 256) == 232448);
+    CHECK(available(module.function("light"), 2, 256) == 233472 / 2 - 1024);
+    CHECK(available(module.function("shared"), 2, 256) == 233472 / 2 - 1024 - 40960);
+    std::size_t bytes = 0;
+    CHECK(d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, module.function("light"), 9, 256) ==
+          invalid);
+    CHECK(d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, module.function("light"), 0, 256) ==
+          invalid);
+}
+
+TEST_CASE("clusters have a largest size, and a number that fits the device") {
+    start(h200);
+    const LoadedModule module("cushim-sim-image 1\nkernel free\nkernel fixed cluster=4,1,1\n");
+    const CUfunction free = module.function("free"), fixed = module.function("fixed");
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = 2;
+    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+    CUlaunchConfig config{};
+    config.gridDimX = 1024;
+    config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = 1024;
+    config.blockDimY = config.blockDimZ = 1;
+    int answer = 0;
+    CHECK(got(d.cuOccupancyMaxPotentialClusterSize(&answer, free, &config), answer) == 8);
+    CHECK(got(d.cuOccupancyMaxPotentialClusterSize(&answer, fixed, &config), answer) == 4);
+    CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, &config) == invalid);
+    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, fixed, &config), answer) == 132 * 2 / 4);
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, free, &config), answer) == 132);
+    CHECK(d.cuOccupancyMaxActiveClusters(&answer, fixed, &config) == static_cast<CUresult>(912));
+    CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, nullptr) == invalid);
+    config.blockDimX = 4096;
+    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, free, &config), answer) == 0);
+    config.blockDimX = 0;
+    CHECK(d.cuOccupancyMaxPotentialClusterSize(&answer, free, &config) == invalid);
+}

@@ -1,0 +1,148 @@
+// Tensor maps: the documented rules.
+#include "handles.hpp"
+
+#include <cstring>
+#include <functional>
+
+#if CUDA_VERSION >= 12000
+
+using namespace sim_test;
+
+namespace {
+
+struct Tiled {
+    CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    cuuint32_t rank = 2;
+    std::uintptr_t address = 0x10000;
+    cuuint64_t sizes[5] = {64, 64, 8, 4, 2};
+    cuuint64_t strides[4] = {256, 16384, 131072, 524288};
+    cuuint32_t box[5] = {8, 8, 1, 1, 1};
+    cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+    CUtensorMapInterleave interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
+    CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+    CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
+    CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    CUtensorMap map{};
+
+    CUresult encode() {
+        return d.cuTensorMapEncodeTiled(&map, type, rank, reinterpret_cast<void *>(address), sizes,
+                                        strides, box, steps, interleave, swizzle, promotion, fill);
+    }
+};
+
+CUresult with(const std::function<void(Tiled &)> &change) {
+    Tiled tiled;
+    change(tiled);
+    return tiled.encode();
+}
+
+} // namespace
+
+TEST_CASE("a tiled tensor map keeps the documented rules") {
+    start("cc=9.0");
+    CHECK(with([](Tiled &) {}) == good);
+    const std::function<void(Tiled &)> wrong[] = {
+        [](Tiled &t) { t.rank = 0; },
+        [](Tiled &t) { t.rank = 6; },
+        [](Tiled &t) { t.address += 8; },
+        [](Tiled &t) { t.address = 0; },
+        [](Tiled &t) { t.sizes[1] = 0; },
+        [](Tiled &t) { t.sizes[1] = (cuuint64_t(1) << 32) + 1; },
+        [](Tiled &t) { t.strides[0] = 264; },
+        [](Tiled &t) { t.strides[0] = cuuint64_t(1) << 40; },
+        [](Tiled &t) { t.box[1] = 0; },
+        [](Tiled &t) { t.box[1] = 257; },
+        [](Tiled &t) { t.box[0] = 3; }, // 12 bytes
+        [](Tiled &t) { t.steps[1] = 0; },
+        [](Tiled &t) { t.steps[1] = 9; },
+        [](Tiled &t) { t.interleave = CU_TENSOR_MAP_INTERLEAVE_16B; }, // needs three dimensions
+        [](Tiled &t) {
+            t.rank = 3;
+            t.interleave = CU_TENSOR_MAP_INTERLEAVE_32B; // needs its own swizzle
+        },
+        [](Tiled &t) {
+            t.swizzle = CU_TENSOR_MAP_SWIZZLE_32B;
+            t.box[0] = 16; // 64 bytes
+        },
+        [](Tiled &t) { t.type = static_cast<CUtensorMapDataType>(99); },
+        [](Tiled &t) { t.swizzle = static_cast<CUtensorMapSwizzle>(99); },
+        [](Tiled &t) { t.promotion = static_cast<CUtensorMapL2promotion>(-1); },
+        [](Tiled &t) {
+            t.type = CU_TENSOR_MAP_DATA_TYPE_INT32;
+            t.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
+        },
+    };
+    int number = 0;
+    for (const auto &change : wrong) {
+        INFO("wrong " << number++);
+        CHECK(with(change) == invalid);
+    }
+    CHECK(with([](Tiled &t) {
+              t.swizzle = CU_TENSOR_MAP_SWIZZLE_32B;
+              t.box[0] = 8;
+          }) == good);
+    CHECK(with([](Tiled &t) {
+              t.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
+              t.rank = 5;
+          }) == good);
+    CHECK(with([](Tiled &t) { t.rank = 1; }) == good);
+}
+
+TEST_CASE("the address in a tensor map is replaced") {
+    start("cc=9.0");
+    Tiled one, other;
+    other.address = 0x20000;
+    REQUIRE(one.encode() == good);
+    REQUIRE(other.encode() == good);
+    CHECK(std::memcmp(&one.map, &other.map, sizeof one.map) != 0);
+    const auto replace = [&](std::uintptr_t address) {
+        return d.cuTensorMapReplaceAddress(&one.map, reinterpret_cast<void *>(address));
+    };
+    CHECK(replace(0x20008) == invalid);
+    CHECK(replace(0) == invalid);
+    CHECK(replace(0x20000) == good);
+    CHECK(std::memcmp(&one.map, &other.map, sizeof one.map) == 0);
+    std::memset(&one.map, 0, sizeof one.map);
+    CHECK(replace(0x20000) == invalid);
+    CHECK(d.cuTensorMapReplaceAddress(nullptr, nullptr) == invalid);
+}
+
+TEST_CASE("an im2col tensor map has corners within its bits") {
+    start("cc=9.0");
+    Tiled tiled;
+    tiled.rank = 4;
+    int lower[3] = {-1, -1, 0}, upper[3] = {1, 1, 0};
+    cuuint32_t channels = 8, pixels = 64;
+    const auto encode = [&] {
+        return d.cuTensorMapEncodeIm2col(
+            &tiled.map, tiled.type, tiled.rank, reinterpret_cast<void *>(tiled.address),
+            tiled.sizes, tiled.strides, lower, upper, channels, pixels, tiled.steps,
+            tiled.interleave, tiled.swizzle, tiled.promotion, tiled.fill);
+    };
+    CHECK(encode() == good);
+    lower[0] = -129;
+    CHECK(encode() == invalid);
+    lower[0] = -128;
+    CHECK(encode() == good);
+    channels = 257;
+    CHECK(encode() == invalid);
+    channels = 8;
+    pixels = 1025;
+    CHECK(encode() == invalid);
+    pixels = 64;
+    tiled.rank = 2;
+    CHECK(encode() == invalid);
+}
+
+TEST_CASE("a device before 9.0 has no tensor maps") {
+    start("cc=8.0");
+    CHECK(with([](Tiled &) {}) == CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#else
+
+TEST_CASE("tensor maps came with CUDA 12.0") {
+    SKIP("the headers of this build are older");
+}
+
+#endif

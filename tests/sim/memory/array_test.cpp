@@ -1,0 +1,405 @@
+// Arrays and mipmapped arrays, and copies of them.
+#include "memory_tools.hpp"
+
+#include <random>
+
+using namespace sim_test;
+
+namespace {
+
+constexpr auto no_handle = CUDA_ERROR_INVALID_HANDLE;
+
+CUDA_ARRAY3D_DESCRIPTOR describe(std::size_t width, std::size_t height, std::size_t depth,
+                                 int format = CU_AD_FORMAT_UNSIGNED_INT8, unsigned int channels = 1,
+                                 unsigned int flags = 0) {
+    CUDA_ARRAY3D_DESCRIPTOR description{.Width = width,
+                                        .Height = height,
+                                        .Depth = depth,
+                                        .Format = static_cast<CUarray_format>(format),
+                                        .NumChannels = channels,
+                                        .Flags = flags};
+    return description;
+}
+
+CUarray create(const CUDA_ARRAY3D_DESCRIPTOR &description) {
+    CUarray array = nullptr;
+    REQUIRE(d.cuArray3DCreate(&array, &description) == good);
+    return array;
+}
+
+void destroy(CUarray array) {
+    CHECK(d.cuArrayDestroy(array) == good);
+}
+struct Array : Owned<CUarray, destroy> {
+    explicit Array(const CUDA_ARRAY3D_DESCRIPTOR &description) : Owned(create(description)) {}
+};
+
+CUresult status(const CUDA_ARRAY3D_DESCRIPTOR &description) {
+    CUarray array = nullptr;
+    const CUresult created = d.cuArray3DCreate(&array, &description);
+    if (created == good) {
+        destroy(array);
+    }
+    return created;
+}
+
+CUresult status_2d(std::size_t width, std::size_t height, int format, unsigned int channels) {
+    const CUDA_ARRAY_DESCRIPTOR description{width, height, static_cast<CUarray_format>(format),
+                                            channels};
+    CUarray array = nullptr;
+    const CUresult created = d.cuArrayCreate(&array, &description);
+    if (created == good) {
+        destroy(array);
+    }
+    return created;
+}
+
+constexpr int u8 = CU_AD_FORMAT_UNSIGNED_INT8, f32 = CU_AD_FORMAT_FLOAT;
+
+} // namespace
+
+TEST_CASE("arrays that can be made, and those that cannot") {
+    start("memory=140GiB");
+    CHECK(status_2d(64, 32, f32, 4) == good);
+    CHECK(status_2d(64, 0, f32, 4) == good);
+    CHECK(status_2d(0, 32, f32, 4) == invalid);
+    CHECK(status_2d(64, 0, f32, 3) == invalid);
+    CHECK(status_2d(64, 0, f32, 0) == invalid);
+    CHECK(status_2d(64, 0, 0, 1) == invalid);
+    CHECK(status_2d(64, 0, 0x77, 1) == invalid);
+    CHECK(status_2d(200000, 0, u8, 1) == invalid);
+    CHECK(status_2d(131073, 1, u8, 1) == invalid);
+    CHECK(status_2d(131072, 65536, u8, 1) == good);
+    CHECK(status_2d(64, 65537, u8, 1) == invalid);
+    CHECK(status(describe(16, 16, 16)) == good);
+    CHECK(status(describe(16, 0, 16)) == invalid);
+    CHECK(status(describe(20000, 16, 16)) == invalid);
+    CHECK(status(describe(16, 16, 6, u8, 1, CUDA_ARRAY3D_LAYERED)) == good);
+    CHECK(status(describe(16, 0, 6, u8, 1, CUDA_ARRAY3D_LAYERED)) == good);
+    CHECK(status(describe(16, 16, 0, u8, 1, CUDA_ARRAY3D_LAYERED)) == invalid);
+    CHECK(status(describe(16, 16, 4000, u8, 1, CUDA_ARRAY3D_LAYERED)) == invalid);
+    CHECK(status(describe(16, 16, 6, u8, 1, CUDA_ARRAY3D_CUBEMAP)) == good);
+    CHECK(status(describe(16, 16, 5, u8, 1, CUDA_ARRAY3D_CUBEMAP)) == invalid);
+    CHECK(status(describe(16, 8, 6, u8, 1, CUDA_ARRAY3D_CUBEMAP)) == invalid);
+    constexpr unsigned int layered_cubemap = CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED;
+    CHECK(status(describe(16, 16, 12, u8, 1, layered_cubemap)) == good);
+    CHECK(status(describe(16, 16, 7, u8, 1, layered_cubemap)) == invalid);
+    CHECK(status(describe(16, 16, 0, f32, 1, CUDA_ARRAY3D_DEPTH_TEXTURE)) == invalid);
+    CHECK(status(describe(16, 16, 0, u8, 1, 0x1000)) == invalid);
+    CHECK(status(describe(16, 16, 0, u8, 1, CUDA_ARRAY3D_SURFACE_LDST)) == good);
+    CHECK(status(describe(16, 16, 0, f32, 1, CUDA_ARRAY3D_TEXTURE_GATHER)) == good);
+    CHECK(status(describe(16, 16, 16, f32, 1, CUDA_ARRAY3D_TEXTURE_GATHER)) == invalid);
+    CHECK(status(describe(16, 0, 0, 0xc2, 4)) == good); // UNORM_INT8X4
+    CHECK(status(describe(16, 0, 0, 0xc2, 2)) == invalid);
+    const auto any = describe(16, 16, 0);
+    CUarray array = nullptr;
+    CHECK(d.cuArray3DCreate(nullptr, &any) == invalid);
+    CHECK(d.cuArray3DCreate(&array, nullptr) == invalid);
+    CHECK(d.cuArrayCreate(&array, nullptr) == invalid);
+    const WithoutContext none;
+    CHECK(d.cuArray3DCreate(&array, &any) == CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_CASE("arrays use the device's memory") {
+    start("memory=1MiB");
+    const CUarray array = create(describe(512, 512, 0, u8, 2));
+    CHECK(free_memory() == 512 * KiB);
+    CHECK(status(describe(1024, 1024, 0)) == CUDA_ERROR_OUT_OF_MEMORY);
+    const auto lines = leaks();
+    REQUIRE(lines.size() == 1); // the array, not its memory once more
+    CHECK(lines[0].find("array") == 0);
+    destroy(array);
+    CHECK(free_memory() == MiB);
+}
+
+TEST_CASE("descriptions of arrays") {
+    start();
+    const CUDA_ARRAY_DESCRIPTOR given{64, 32, CU_AD_FORMAT_FLOAT, 4};
+    CUarray array = nullptr;
+    REQUIRE(d.cuArrayCreate(&array, &given) == good);
+    CUDA_ARRAY_DESCRIPTOR narrow{};
+    CUDA_ARRAY3D_DESCRIPTOR wide{};
+    const WithoutContext none; // needs none
+    CHECK(got(d.cuArrayGetDescriptor(&narrow, array), narrow).Width == 64);
+    CHECK(narrow.Height == 32);
+    CHECK(narrow.Format == CU_AD_FORMAT_FLOAT);
+    CHECK(narrow.NumChannels == 4);
+    CHECK(got(d.cuArray3DGetDescriptor(&wide, array), wide).Width == 64);
+    CHECK(wide.Depth == 0);
+    CHECK(wide.Flags == 0);
+    CHECK(d.cuArrayGetDescriptor(nullptr, array) == invalid);
+    CHECK(d.cuArrayGetDescriptor(&narrow, nullptr) == no_handle);
+    CUarray plane = nullptr;
+    CHECK(d.cuArrayGetPlane(&plane, array, 0) == invalid);
+    CHECK(d.cuArrayGetPlane(&plane, array, 1) == invalid);
+    destroy(array);
+}
+
+TEST_CASE("handles of arrays that are none") {
+    start();
+    const CUarray array = create(describe(16, 16, 0));
+    CHECK(d.cuArrayDestroy(nullptr) == no_handle);
+    destroy(array);
+    CHECK(d.cuArrayDestroy(array) == no_handle); // the measured driver crashes here
+    expect_misuse("use of a destroyed array");
+    char local[16];
+    CHECK(d.cuMemcpyAtoH(local, array, 0, 16) == invalid);
+    expect_misuse("use of a destroyed array");
+    const Stream stream(non_blocking);
+    CUDA_ARRAY3D_DESCRIPTOR wide{};
+    CHECK(d.cuArray3DGetDescriptor(&wide, reinterpret_cast<CUarray>(stream.get())) == no_handle);
+    expect_misuse("an array was expected, this is stream");
+}
+
+TEST_CASE("copies of a row of an array") {
+    start();
+    const CUarray line = create(describe(64, 0, 0, f32, 4)),
+                  plane = create(describe(64, 32, 0, f32, 4));
+    const CUdeviceptr device = allocate(1024);
+    const CUstream stream = make_stream(non_blocking);
+    const Bytes bytes = pattern(2048, 1);
+    Bytes read(2048);
+    const void *host = bytes.data();
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 1024) == good);
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 1025) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, 1008, host, 32) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, ~std::size_t(0), host, 32) == invalid);
+    CHECK(d.cuMemcpyAtoH(read.data(), line, 0, 1024) == good);
+    CHECK(std::memcmp(read.data(), host, 1024) == 0);
+    CHECK(d.cuMemcpyHtoA(line, 1, host, 16) == good); // not even an element
+    CHECK(d.cuMemcpyAtoH(read.data(), line, 0, 17) == good);
+    CHECK(std::memcmp(read.data() + 1, host, 16) == 0);
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 1024) == good);
+    CHECK(d.cuMemcpyAtoD(device, line, 512, 16) == good);
+    CHECK(std::memcmp(view(device, 16), bytes.data() + 512, 16) == 0);
+    CHECK(d.cuMemcpyDtoA(line, 32, device, 16) == good);
+    CHECK(d.cuMemcpyAtoA(plane, 64, line, 32, 16) == good);
+    CHECK(d.cuMemcpyAtoHAsync(read.data(), plane, 64, 16, stream) == good);
+    CHECK(std::memcmp(read.data(), bytes.data() + 512, 16) == 0);
+    CHECK(d.cuMemcpyHtoAAsync(line, 0, host, 16, stream) == good);
+    CHECK(d.cuMemcpyHtoA(plane, 0, host, 1024) == good);
+    CHECK(d.cuMemcpyHtoA(plane, 0, host, 2048) == invalid); // one row at most
+    CHECK(d.cuMemcpyHtoA(plane, 1024, host, 1024) == invalid);
+    CHECK(d.cuMemcpyHtoA(nullptr, 0, host, 16) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, 0, nullptr, 16) == invalid);
+    CHECK(d.cuMemcpyHtoA(line, 0, host, 0) == good);
+    {
+        const WithoutContext none;
+        CHECK(d.cuMemcpyHtoA(line, 0, host, 16) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(d.cuMemcpyHtoAAsync(line, 0, host, 16, stream) == good);
+    }
+    synchronize();
+    sim_test::destroy(stream);
+    release(device);
+    {
+        const WithoutContext none; // needs none
+        destroy(line);
+        destroy(plane);
+    }
+}
+
+TEST_CASE("blocks of an array") {
+    start();
+    const Array plane(describe(64, 32, 0, f32, 4)), line(describe(64, 0, 0, f32, 4));
+    const Bytes bytes(64 * KiB);
+    CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .srcHost = bytes.data(),
+                       .srcPitch = 2048,
+                       .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                       .dstArray = plane,
+                       .WidthInBytes = 1024,
+                       .Height = 32};
+    const auto with = [&](auto change) {
+        CUDA_MEMCPY2D copy = base;
+        change(copy);
+        return d.cuMemcpy2D(&copy);
+    };
+    using C = CUDA_MEMCPY2D;
+    CHECK(with([](C &) {}) == good);
+    CHECK(with([](C &c) { c.Height = 33; }) == invalid);
+    CHECK(with([](C &c) { c.WidthInBytes = 1040; }) == invalid);
+    CHECK(with([](C &c) { c.WidthInBytes = 8; }) == good);
+    CHECK(with([](C &c) { c.WidthInBytes = 16, c.dstXInBytes = 8; }) == good);
+    CHECK(with([](C &c) { c.WidthInBytes = 16, c.dstY = 1; }) == invalid);
+    CHECK(with([](C &c) { c.WidthInBytes = 16, c.dstY = 1, c.Height = 31; }) == good);
+    CHECK(with([&](C &c) { c.WidthInBytes = 16, c.dstArray = line, c.Height = 1; }) == good);
+    CHECK(with([&](C &c) { c.WidthInBytes = 16, c.dstArray = line, c.Height = 2; }) == invalid);
+}
+
+TEST_CASE("random blocks between arrays against a reference") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    std::mt19937 random(3);
+    const auto below = [&](std::size_t limit) { return std::size_t(random() % limit); };
+    const std::size_t width = 37, height = 11, depth = 5, bytes = width * height * depth;
+    const Stream stream(non_blocking);
+    const auto whole = [&](CUarray array, Bytes &host, bool read) {
+        CUDA_MEMCPY3D c{};
+        c.srcMemoryType = read ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+        c.dstMemoryType = read ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
+        c.srcArray = c.dstArray = array;
+        c.srcHost = c.dstHost = host.data();
+        c.WidthInBytes = width;
+        c.Height = height;
+        c.Depth = depth;
+        REQUIRE(d.cuMemcpy3DAsync(&c, stream) == good);
+    };
+    for (int round = 0; round < 30; ++round) {
+        const unsigned int flags = below(2) != 0 ? CUDA_ARRAY3D_LAYERED : 0;
+        const Array source(describe(width, height, depth, u8, 1, flags));
+        const Array target(describe(width, height, depth));
+        Bytes from = pattern(bytes, random()), to = pattern(bytes, random()), result(bytes);
+        whole(source, from, false);
+        whole(target, to, false);
+        CUDA_MEMCPY3D c{};
+        c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+        c.srcArray = source;
+        c.dstArray = target;
+        c.WidthInBytes = 1 + below(width);
+        c.Height = 1 + below(height);
+        c.Depth = 1 + below(depth);
+        c.srcXInBytes = below(width - c.WidthInBytes + 1);
+        c.dstXInBytes = below(width - c.WidthInBytes + 1);
+        c.srcY = below(height - c.Height + 1);
+        c.dstY = below(height - c.Height + 1);
+        c.srcZ = below(depth - c.Depth + 1);
+        c.dstZ = below(depth - c.Depth + 1);
+        REQUIRE(d.cuMemcpy3DAsync(&c, stream) == good);
+        whole(target, result, true);
+        Bytes expected = to;
+        for (std::size_t z = 0; z < c.Depth; ++z) {
+            for (std::size_t y = 0; y < c.Height; ++y) {
+                for (std::size_t x = 0; x < c.WidthInBytes; ++x) {
+                    expected[((c.dstZ + z) * height + c.dstY + y) * width + c.dstXInBytes + x] =
+                        from[((c.srcZ + z) * height + c.srcY + y) * width + c.srcXInBytes + x];
+                }
+            }
+        }
+        CHECK((result == expected));
+    }
+}
+
+TEST_CASE("an array that is destroyed while queued work needs it") {
+    start("mode=adversarial");
+    const CUarray array = create(describe(64, 0, 0));
+    void *pinned = allocate_pinned(64);
+    const CUstream stream = make_stream(non_blocking);
+    REQUIRE(d.cuMemcpyHtoAAsync(array, 0, pinned, 64, stream) == good);
+    CHECK(d.cuArrayDestroy(array) == good);
+    expect_misuse("memory of an array");
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("use of a destroyed array");
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+}
+
+TEST_CASE("mipmapped arrays") {
+    start();
+    const auto description = describe(64, 32, 0, f32, 1);
+    CUmipmappedArray whole = nullptr;
+    CHECK(d.cuMipmappedArrayCreate(nullptr, &description, 1) == invalid);
+    CHECK(d.cuMipmappedArrayCreate(&whole, nullptr, 1) == invalid);
+    CHECK(d.cuMipmappedArrayDestroy(nullptr) == no_handle);
+    REQUIRE(d.cuMipmappedArrayCreate(&whole, &description, 3) == good);
+    CUarray level = nullptr;
+    CHECK(d.cuMipmappedArrayGetLevel(nullptr, whole, 0) == invalid);
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 3) == invalid);
+    for (const unsigned int number : {0U, 1U, 2U}) {
+        REQUIRE(d.cuMipmappedArrayGetLevel(&level, whole, number) == good);
+        CHECK(level == got<CUarray>(&Driver::cuMipmappedArrayGetLevel, out, whole, number));
+        CUDA_ARRAY3D_DESCRIPTOR part{};
+        CHECK(got(d.cuArray3DGetDescriptor(&part, level), part).Width == std::size_t(64) >> number);
+        CHECK(part.Height == std::size_t(32) >> number);
+        CHECK(part.Depth == 0);
+        const Bytes bytes = pattern(part.Width * 4, number);
+        CHECK(d.cuMemcpyHtoA(level, 0, bytes.data(), bytes.size()) == good);
+    }
+    for (const unsigned int number : {0U, 1U, 2U}) { // no level lies in another
+        REQUIRE(d.cuMipmappedArrayGetLevel(&level, whole, number) == good);
+        Bytes read((std::size_t(64) >> number) * 4);
+        CHECK(d.cuMemcpyAtoH(read.data(), level, 0, read.size()) == good);
+        CHECK((read == pattern(read.size(), number)));
+    }
+    CHECK(d.cuArrayDestroy(level) == good); // as measured
+    expect_misuse("cuArrayDestroy of a level of mipmapped array");
+    CHECK(leaks().size() == 1);
+    {
+        const WithoutContext none;
+        CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 1) == good);
+        CHECK(d.cuMipmappedArrayDestroy(whole) == good);
+    }
+    char local[16];
+    CHECK(d.cuMemcpyAtoH(local, level, 0, 16) == invalid);
+    expect_misuse("use of a destroyed array");
+}
+
+TEST_CASE("the number of levels") {
+    start();
+    const auto description = describe(64, 32, 0, f32, 1);
+    CUmipmappedArray whole = nullptr;
+    CUarray level = nullptr;
+    REQUIRE(d.cuMipmappedArrayCreate(&whole, &description, 0) == good); // as measured
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 0) == good);
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 1) == invalid);
+    REQUIRE(d.cuMipmappedArrayDestroy(whole) == good);
+    REQUIRE(d.cuMipmappedArrayCreate(&whole, &description, 20) == good); // cut to 7
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 6) == good);
+    CHECK(d.cuMipmappedArrayGetLevel(&level, whole, 7) == invalid);
+    REQUIRE(d.cuMipmappedArrayDestroy(whole) == good);
+}
+
+#if CUDA_VERSION >= 11060
+TEST_CASE("arrays without memory") {
+    start();
+    const CUarray deferred = create(describe(64, 64, 0, u8, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
+    const CUarray sparse = create(describe(1024, 1024, 0, u8, 1, CUDA_ARRAY3D_SPARSE));
+    const CUarray plain = create(describe(64, 64, 0));
+    CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
+    CHECK(got(d.cuArrayGetMemoryRequirements(&needs, deferred, 0), needs).size == 65536);
+    CHECK(needs.alignment == 65536);
+    CHECK(d.cuArrayGetMemoryRequirements(&needs, plain, 0) == invalid);
+    CHECK(d.cuArrayGetMemoryRequirements(&needs, plain, 77) == invalid);
+    CHECK(d.cuArrayGetMemoryRequirements(nullptr, deferred, 0) == invalid);
+    CUDA_ARRAY_SPARSE_PROPERTIES tiles{};
+    CHECK(got(d.cuArrayGetSparseProperties(&tiles, sparse), tiles).tileExtent.width == 256);
+    CHECK(tiles.tileExtent.height == 256);
+    CHECK(tiles.tileExtent.depth == 1);
+    CHECK(tiles.miptailFirstLevel == 0);
+    CHECK(tiles.miptailSize == 0);
+    CHECK(tiles.flags == 0);
+    CHECK(d.cuArrayGetSparseProperties(&tiles, plain) == invalid);
+    CHECK(free_memory() == 8 * GiB - 64 * 64);
+    char local[16] = {};
+    // The source has been read when the call returns: only later calls hear that the device has failed.
+    CHECK(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
+    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    expect_misuse("copy of an array that has no memory");
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(leaks().empty());
+}
+
+TEST_CASE("a failed context answers for its arrays") {
+    constexpr auto failed = CUDA_ERROR_LAUNCH_FAILED;
+    start();
+    const CUarray deferred = create(describe(64, 64, 0, u8, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
+    const CUarray plain = create(describe(64, 64, 0));
+    char local[16] = {};
+    REQUIRE(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
+    REQUIRE(d.cuCtxSynchronize() == failed);
+    expect_misuse("copy of an array that has no memory");
+    CUDA_ARRAY_DESCRIPTOR flat{};
+    CUDA_ARRAY3D_DESCRIPTOR wide{};
+    CUarray plane = nullptr;
+    CHECK(d.cuArrayDestroy(deferred) == failed); // and it is gone
+    CHECK(leaks().size() == 1);
+    CHECK(d.cuArrayGetDescriptor(&flat, plain) == failed);
+    CHECK(d.cuArrayGetDescriptor(nullptr, plain) == failed);
+    CHECK(d.cuArrayGetDescriptor(&flat, nullptr) == no_handle);
+    CHECK(d.cuArray3DGetDescriptor(&wide, plain) == failed);
+    CHECK(d.cuArrayGetDescriptor(&flat, deferred) == failed);
+    CHECK(d.cuArrayGetPlane(&plane, plain, 0) == failed);
+    CHECK(d.cuMemcpyHtoA(plain, 0, local, 16) == failed);
+    CHECK(d.cuMemcpyHtoA(nullptr, 0, local, 16) == failed);
+    CHECK(d.cuMipmappedArrayCreate(nullptr, &wide, 1) == failed);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(leaks().empty());
+}
+#endif

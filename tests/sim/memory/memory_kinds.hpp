@@ -1,0 +1,69 @@
+// Memory of every kind, for tests that do the same with each.
+#pragma once
+
+#include "memory_tools.hpp"
+
+namespace sim_test {
+
+// Memory of one kind, however it is reached.
+struct Memory {
+    enum class Kind { device, pinned, registered, managed, pageable };
+    static constexpr Kind kinds[] = {Kind::device, Kind::pinned, Kind::registered, Kind::managed,
+                                     Kind::pageable};
+
+    Memory(Kind memory_kind, const Bytes &bytes) : kind(memory_kind) {
+        own.resize(bytes.size());
+        switch (kind) {
+        case Kind::device:
+            address = allocate(bytes.size());
+            break;
+        case Kind::pinned:
+            address = as_device(allocate_pinned(bytes.size()));
+            break;
+        case Kind::managed:
+            address = allocate_managed(bytes.size());
+            break;
+        case Kind::registered:
+            REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
+            address = as_device(own.data());
+            break;
+        case Kind::pageable:
+            address = as_device(own.data());
+            break;
+        }
+        std::memcpy(data(bytes.size()), bytes.data(), bytes.size());
+    }
+    unsigned char *data(std::size_t bytes) {
+        return kind == Kind::pageable ? own.data() : view(address, bytes);
+    }
+    Bytes bytes() { return Bytes(data(own.size()), data(own.size()) + own.size()); }
+    void end() {
+        switch (kind) {
+        case Kind::device:
+        case Kind::managed:
+            release(address);
+            break;
+        case Kind::pinned:
+            release(as_host(address));
+            break;
+        case Kind::registered:
+            REQUIRE(d.cuMemHostUnregister(own.data()) == good);
+            break;
+        case Kind::pageable:
+            break;
+        }
+    }
+
+    Kind kind;
+    Bytes own;
+    CUdeviceptr address = 0;
+};
+
+inline bool is_host(Memory::Kind kind) {
+    return kind != Memory::Kind::device;
+}
+inline bool is_known(Memory::Kind kind) {
+    return kind != Memory::Kind::pageable;
+}
+
+} // namespace sim_test

@@ -1,0 +1,171 @@
+// Memsets.
+#include "capture_tools.hpp"
+#include "memory_tools.hpp"
+
+using namespace sim_test;
+
+TEST_CASE("memsets in one row") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const DeviceMemory device(64);
+    const Stream stream(non_blocking);
+    const auto sets = [&](auto call, const Bytes &bytes) {
+        std::memset(view(device, 64), 0xee, 64);
+        CHECK(call() == good);
+        synchronize();
+        Bytes expected(64, 0xee);
+        std::copy(bytes.begin(), bytes.end(), expected.begin() + 8);
+        CHECK(contents(device, 64) == expected);
+    };
+    const CUdeviceptr at = device + 8;
+    sets([&] { return d.cuMemsetD8(at, 0x12, 3); }, {0x12, 0x12, 0x12});
+    sets([&] { return d.cuMemsetD16(at, 0x1234, 2); }, {0x34, 0x12, 0x34, 0x12});
+    sets([&] { return d.cuMemsetD32(at, 0x12345678, 1); }, {0x78, 0x56, 0x34, 0x12});
+    sets([&] { return d.cuMemsetD8Async(at, 0x12, 3, stream); }, {0x12, 0x12, 0x12});
+    sets([&] { return d.cuMemsetD16Async(at, 0x1234, 1, stream); }, {0x34, 0x12});
+    sets([&] { return d.cuMemsetD32Async(at, 0x12345678, 1, stream); }, {0x78, 0x56, 0x34, 0x12});
+}
+
+TEST_CASE("memsets in several rows") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const DeviceMemory device(64);
+    const Stream stream(non_blocking);
+    const auto sets = [&](std::size_t bytes, unsigned char value, auto call) {
+        std::memset(view(device, 64), 0xee, 64);
+        CHECK(call() == good);
+        synchronize();
+        Bytes expected(64, 0xee);
+        for (std::size_t row = 0; row < 3; ++row) {
+            std::memset(expected.data() + row * 16, value, bytes);
+        }
+        CHECK(contents(device, 64) == expected);
+    };
+    sets(5, 1, [&] { return d.cuMemsetD2D8(device, 16, 1, 5, 3); });
+    sets(6, 2, [&] { return d.cuMemsetD2D16(device, 16, 0x0202, 3, 3); });
+    sets(8, 3, [&] { return d.cuMemsetD2D32(device, 16, 0x03030303, 2, 3); });
+    sets(5, 4, [&] { return d.cuMemsetD2D8Async(device, 16, 4, 5, 3, stream); });
+    sets(6, 5, [&] { return d.cuMemsetD2D16Async(device, 16, 0x0505, 3, 3, stream); });
+    sets(8, 6, [&] { return d.cuMemsetD2D32Async(device, 16, 0x06060606, 2, 3, stream); });
+}
+
+TEST_CASE("memsets that are refused, and those that are not") {
+    start();
+    constexpr std::size_t size = MiB, huge = ~std::size_t(0);
+    const CUdeviceptr device = allocate(size);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
+    std::vector<char> own(64), other(64);
+    REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
+    const Stream stream(non_blocking);
+    CHECK(d.cuMemsetD8(device, 1, 0) == good);
+    CHECK(d.cuMemsetD8(0, 1, 0) == good);
+    CHECK(d.cuMemsetD8(0, 1, 16) == invalid);
+    CHECK(d.cuMemsetD8(device, 1, size) == good);
+    CHECK(d.cuMemsetD8(device, 1, size + 1) == invalid);
+    CHECK(d.cuMemsetD8(device + size - 1, 1, 2) == invalid);
+    CHECK(d.cuMemsetD16(device + 1, 1, 4) == invalid);
+    CHECK(d.cuMemsetD32(device + 2, 1, 4) == invalid);
+    CHECK(d.cuMemsetD32(device, 1, size / 4) == good);
+    CHECK(d.cuMemsetD32(device, 1, size / 4 + 1) == invalid);
+    CHECK(d.cuMemsetD32(device, 1, std::size_t(1) << 62) == good); // as many bytes as none
+    expect_misuse("more than there are addresses");
+    CHECK(d.cuMemsetD16(device, 1, (std::size_t(1) << 63) + size) ==
+          invalid); // twice what is there
+    expect_misuse("more than there are addresses");
+    CHECK(d.cuMemsetD8(as_device(pinned), 1, 16) == good);
+    CHECK(d.cuMemsetD8(as_device(own.data()), 1, 16) == good);
+    CHECK(d.cuMemsetD8(managed, 1, 16) == good);
+    CHECK(d.cuMemsetD8(as_device(other.data()), 1, 16) == invalid);
+    CHECK(d.cuMemsetD2D8(device, 64, 1, 16, 4) == good);
+    CHECK(d.cuMemsetD2D8(device, 8, 1, 16, 4) == invalid);
+    CHECK(d.cuMemsetD2D8(device, 8, 1, 16, 1) == good);
+    CHECK(d.cuMemsetD2D8(device, 0, 1, 16, 1) == good);
+    CHECK(d.cuMemsetD2D8(device, 0, 1, 16, 2) == invalid);
+    CHECK(d.cuMemsetD2D8(device, 64, 1, 0, 4) == good);
+    CHECK(d.cuMemsetD2D8(device, 64, 1, 4, 0) == good);
+    CHECK(d.cuMemsetD2D16(device, 63, 1, 8, 4) == invalid);
+    CHECK(d.cuMemsetD2D32(device, 62, 1, 8, 4) == invalid);
+    CHECK(d.cuMemsetD2D32(device + 2, 64, 1, 8, 4) == invalid);
+    CHECK(d.cuMemsetD2D8(device, 65536, 1, 16, 16) == good);
+    CHECK(d.cuMemsetD2D8(device, 65536, 1, 16, 17) == invalid);
+    CHECK(d.cuMemsetD2D8(device + 65520, 65536, 1, 16, 16) == good);
+    CHECK(d.cuMemsetD2D8(device + 65521, 65536, 1, 16, 16) == invalid);
+    CHECK(d.cuMemsetD2D8(device, huge, 1, 16, 16) == invalid); // the real one overflows
+    CHECK(d.cuMemsetD2D8(device, 64, 1, huge, huge) == invalid);
+    CHECK(d.cuMemsetD8Async(device, 1, 16, stream) == good);
+    CHECK(d.cuMemsetD8Async(0x1234, 1, 16, stream) == invalid);
+    CHECK(d.cuMemsetD8Async(as_device(other.data()), 1, 16, stream) == invalid);
+    CHECK(d.cuMemsetD16Async(device + 1, 1, 4, stream) == invalid);
+    CHECK(d.cuMemsetD8Async(device, 1, size + 1, stream) == invalid);
+    {
+        const WithoutContext none;
+        CHECK(d.cuMemsetD8(device, 1, 16) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(d.cuMemsetD8(device, 1, 0) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(d.cuMemsetD8Async(device, 1, 16, stream) == good);
+    }
+    synchronize();
+    release(device);
+    CHECK(d.cuMemsetD8(device, 1, 16) == invalid);
+    expect_misuse("use of memory that was freed");
+    REQUIRE(d.cuMemHostUnregister(own.data()) == good);
+}
+
+TEST_CASE("a capture that is invalidated is told before the memory is looked at") {
+    start();
+    const Stream stream;
+    REQUIRE(begin_capture(stream) == good);
+    CHECK(d.cuMemsetD8Async(0, 1, 16, stream) == invalid);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CHECK(d.cuMemsetD8Async(0, 1, 16, stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    end_invalidated(stream);
+}
+
+TEST_CASE("a memset runs on a device that reaches the memory") {
+    start("devices=2");
+    CUcontext own = current();
+    const CUstream stream = make_stream(non_blocking);
+    CUdeviceptr there = 0;
+    const OnDevice other(1);
+    there = allocate(64);
+    REQUIRE(d.cuCtxPushCurrent(own) == good);
+    CHECK(d.cuMemsetD8(there, 1, 16) == invalid);
+    expect_misuse("cuMemsetD8 on device 0 of memory that it cannot access");
+    CHECK(d.cuMemsetD8Async(there, 1, 16, stream) == invalid);
+    expect_misuse("cuMemsetD8Async on device 0 of memory that it cannot access");
+    REQUIRE(d.cuCtxEnablePeerAccess(other.context, 0) == good);
+    CHECK(d.cuMemsetD8(there, 1, 16) == good);
+    CHECK(d.cuMemsetD8Async(there, 1, 16, stream) == good);
+    REQUIRE(d.cuCtxDisablePeerAccess(other.context) == good);
+    destroy(stream);
+    REQUIRE(d.cuCtxPopCurrent(&own) == good);
+    release(there);
+}
+
+TEST_CASE("a memset whose device does not reach the memory any more fails, and is told") {
+    start("devices=2;mode=adversarial;stall=0");
+    CUcontext own = current();
+    const CUstream stream = make_stream(non_blocking);
+    const OnDevice other(1);
+    const DeviceMemory there(64);
+    REQUIRE(d.cuCtxPushCurrent(own) == good);
+    REQUIRE(d.cuCtxEnablePeerAccess(other.context, 0) == good);
+    CHECK(d.cuMemsetD8Async(there, 1, 16, stream) == good);
+    REQUIRE(d.cuCtxDisablePeerAccess(other.context) == good);
+    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_misuse("cuMemsetD8Async on device 0 of memory that it cannot access");
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    REQUIRE(d.cuCtxPopCurrent(&own) == good);
+}
+
+TEST_CASE("a synchronous memset waits for host memory only") {
+    start("mode=adversarial");
+    const DeviceMemory device(64);
+    std::memset(view(device, 64), 0, 64);
+    auto *pinned = static_cast<unsigned char *>(allocate_pinned(64));
+    CHECK(d.cuMemsetD8(device, 5, 64) == good);
+    CHECK(view(device, 64)[0] == 0);
+    CHECK(d.cuMemsetD8(as_device(pinned), 5, 64) == good);
+    CHECK(pinned[63] == 5);
+    synchronize();
+    CHECK(view(device, 64)[0] == 5);
+    release(pinned);
+}

@@ -1,0 +1,133 @@
+// Synchronous copies between contexts: after all work that is queued in the current, the source's and the
+// destination's context, and before all that is queued later.
+#include "memory_tools.hpp"
+
+using namespace sim_test;
+
+namespace {
+
+constexpr std::size_t size = 64 * KiB;
+
+// A context with memory, and a stream that waits for no other.
+struct Place : Unique {
+    explicit Place(int ordinal)
+        : on(ordinal), device(ordinal), memory(allocate(size)), stream(make_stream(non_blocking)) {}
+    ~Place() {
+        make_current();
+        CHECK(d.cuCtxSynchronize() == good);
+        CHECK(d.cuMemFree(memory) == good);
+        CHECK(d.cuStreamDestroy(stream) == good);
+    }
+
+    void make_current() const { CHECK(d.cuCtxSetCurrent(on.context) == good); }
+    void set(int value) const {
+        CHECK(d.cuMemsetD8Async(memory, static_cast<unsigned char>(value), size, stream) == good);
+    }
+    // What is there when it is the turn of a stream, which may be another context's.
+    Bytes read_in(CUstream reader) const {
+        void *pinned = allocate_pinned(size, CU_MEMHOSTALLOC_PORTABLE);
+        auto *bytes = static_cast<unsigned char *>(pinned);
+        std::memset(bytes, 0, size);
+        CHECK(d.cuMemcpyDtoHAsync(bytes, memory, size, reader) == good);
+        CHECK(d.cuStreamSynchronize(reader) == good);
+        const Bytes read(bytes, bytes + size);
+        release(pinned);
+        return read;
+    }
+
+    const OnDevice on;
+    const int device;
+    const CUdeviceptr memory;
+    const CUstream stream;
+};
+
+CUDA_MEMCPY3D_PEER whole(const Place &to, const Place &from) {
+    CUDA_MEMCPY3D_PEER copy{};
+    copy.dstMemoryType = copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = to.memory;
+    copy.dstContext = to.on.context;
+    copy.srcDevice = from.memory;
+    copy.srcContext = from.on.context;
+    copy.dstPitch = copy.srcPitch = copy.WidthInBytes = 256;
+    copy.Height = size / 256;
+    copy.Depth = 1;
+    return copy;
+}
+
+cudaMemcpy3DPeerParms whole_of_runtime(const Place &to, const Place &from) {
+    cudaMemcpy3DPeerParms copy{.srcPtr = {as_host(from.memory), 256, 256, size / 256},
+                               .srcDevice = from.device,
+                               .dstPtr = {as_host(to.memory), 256, 256, size / 256},
+                               .dstDevice = to.device,
+                               .extent = {256, size / 256, 1}};
+    return copy;
+}
+
+enum class Way { one_row, block, runtime_row, runtime_block };
+
+bool copied(Way way, const Place &to, const Place &from) {
+    switch (way) {
+    case Way::one_row:
+        return d.cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) == good;
+    case Way::block: {
+        const auto copy = whole(to, from);
+        return d.cuMemcpy3DPeer(&copy) == good;
+    }
+    case Way::runtime_row:
+        return r.cudaMemcpyPeer(as_host(to.memory), to.device, as_host(from.memory), from.device,
+                                size) == cudaSuccess;
+    default: {
+        const auto copy = whole_of_runtime(to, from);
+        return r.cudaMemcpy3DPeer(&copy) == cudaSuccess;
+    }
+    }
+}
+
+std::vector<std::string> modes() {
+    auto modes = all_modes();
+    for (int seed = 5; seed < 21; ++seed) {
+        modes.push_back("mode=adversarial;seed=" + std::to_string(seed));
+    }
+    return modes;
+}
+
+} // namespace
+
+TEST_CASE(
+    "a synchronous copy between contexts comes after what is queued there, and before the rest") {
+    const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
+    const bool up = GENERATE(true, false);
+    for (const std::string &mode : modes()) {
+        INFO(mode);
+        start("devices=3;stall=0;" + mode);
+        const Place zero(0), one(1), third(2);
+        const Place &from = up ? zero : one, &to = up ? one : zero;
+        for (const Place *caller : {&from, &to, &third}) {
+            from.set(7);
+            to.set(1);
+            caller->make_current();
+            CHECK(copied(way, to, from));
+            from.set(9); // not before it was read
+            CHECK(to.read_in(to.stream) == Bytes(size, 7));
+        }
+    }
+}
+
+TEST_CASE("a synchronous copy between contexts orders the current one, too") {
+    const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
+    for (const std::string &mode : modes()) {
+        INFO(mode);
+        start("devices=3;stall=0;" + mode);
+        const Place from(0), to(1), caller(2); // which is current
+        auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
+        *word = 0;
+        const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
+        REQUIRE(d.cuLaunchHostFunc(caller.stream, set, word) == good);
+        from.set(7);
+        CHECK(copied(way, to, from));
+        CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
+        CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
+        CHECK(to.read_in(to.stream)[0] == 1); // before it
+        release(static_cast<void *>(word));
+    }
+}

@@ -1,0 +1,206 @@
+// What the driver says of an address.
+#include "memory_tools.hpp"
+
+using namespace sim_test;
+
+namespace {
+
+template <class T>
+T get(int attribute, CUdeviceptr address) {
+    T value{};
+    REQUIRE(d.cuPointerGetAttribute(&value, static_cast<CUpointer_attribute>(attribute), address) ==
+            good);
+    return value;
+}
+
+CUresult status(int attribute, CUdeviceptr address) {
+    unsigned char value[64];
+    return d.cuPointerGetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
+}
+
+// What the H200 answered for one address; numbers are those of CUpointer_attribute.
+struct Expected {
+    unsigned int type;
+    bool on_host, p2p, managed, plain;
+    std::size_t size, mapped;
+};
+
+void check(CUdeviceptr base, std::size_t offset, const Expected &e) {
+    CUcontext context = current();
+    const CUdeviceptr at = base + offset;
+    CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, at) == context);
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) == e.type);
+    CHECK(get<CUdeviceptr>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at) == at);
+    void *host = &context;
+    CHECK(d.cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, at) ==
+          (e.on_host ? good : invalid));
+    CHECK(host == (e.on_host ? as_host(at) : nullptr));
+    CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, at) == (e.p2p ? good : invalid));
+    CHECK(get<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, at) ==
+          get<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, base));
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, at) == (e.managed ? 1 : 0));
+    CHECK(get<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) == 0);
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) ==
+          (e.plain ? 1 : 0));
+    CHECK(get<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == base);
+    CHECK(get<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, at) == e.size);
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MAPPED, at) == 1);
+    CHECK(get<unsigned long long>(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, at) == 0);
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, at) ==
+          (e.plain ? 1 : 0));
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, at) == 3);
+    CHECK(get<void *>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at) == nullptr);
+    CHECK(get<std::size_t>(18, at) == e.mapped);
+    CHECK(get<CUdeviceptr>(19, at) == base);
+    CHECK(get<unsigned int>(21, at) == (e.plain ? 1 : 0));
+    CHECK(status(0, at) == invalid);
+    CHECK(status(99, at) == invalid);
+}
+
+} // namespace
+
+TEST_CASE("attributes of an address") {
+    start();
+    const DeviceMemory device(MiB);
+    const ManagedMemory managed(MiB);
+    const PinnedMemory pinned(MiB);
+    Bytes own(MiB);
+    const auto aligned = (reinterpret_cast<std::uintptr_t>(own.data()) + 4095) / 4096 * 4096;
+    auto *registered = reinterpret_cast<void *>(aligned);
+    REQUIRE(d.cuMemHostRegister(registered, 512 * KiB, 0) == good);
+    for (const std::size_t offset : {std::size_t(0), std::size_t(100), 512 * KiB - 1}) {
+        check(device, offset, {2, false, true, false, true, MiB, 2 * MiB});
+        check(as_device(pinned), offset, {1, true, false, false, false, MiB, 2 * MiB});
+        check(as_device(registered), offset, {1, true, false, false, false, 512 * KiB, 512 * KiB});
+        check(managed, offset, {2, true, true, true, false, MiB, 2 * MiB});
+    }
+    REQUIRE(d.cuMemHostUnregister(registered) == good);
+}
+
+TEST_CASE("attributes of memory of a pool") {
+    start();
+    CUdeviceptr address = 0;
+    const CUmemoryPool pool = default_pool(0);
+    REQUIRE(d.cuMemAllocAsync(&address, 4096, nullptr) == good);
+    synchronize();
+    CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, address) == nullptr);
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == 2);
+    CHECK(get<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) == pool);
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address) == 0);
+    CHECK(get<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) == 4096);
+    REQUIRE(d.cuMemFreeAsync(address, nullptr) == good);
+    synchronize();
+}
+
+TEST_CASE("an address that CUDA does not know has no attribute") {
+    start();
+    const CUdeviceptr freed = allocate(4096);
+    release(freed);
+    int local = 0;
+    for (const CUdeviceptr address : {CUdeviceptr(0), as_device(&local), freed}) {
+        for (int attribute = 1; attribute <= 21; ++attribute) {
+            CHECK(status(attribute, address) == invalid);
+        }
+    }
+    CHECK(misuses().empty()); // to ask is no use
+}
+
+TEST_CASE("several attributes at once") {
+    start();
+    const CUdeviceptr freed = allocate(64);
+    const DeviceMemory device(64);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
+    release(freed);
+    CUpointer_attribute which[3] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                    CU_POINTER_ATTRIBUTE_HOST_POINTER};
+    unsigned int type = 9;
+    int ordinal = 9;
+    void *host = &type;
+    void *data[3] = {&type, &ordinal, &host};
+    const auto answers = [&](CUdeviceptr address, unsigned int expected_type, int expected_ordinal,
+                             void *expected_host) {
+        type = 9, ordinal = 9, host = &type;
+        CHECK(d.cuPointerGetAttributes(3, which, data, address) == good);
+        CHECK(type == expected_type);
+        CHECK(ordinal == expected_ordinal);
+        CHECK(host == expected_host);
+    };
+    answers(device, 2, 0, nullptr);
+    answers(as_device(pinned), 1, 0, pinned);
+    answers(managed, 2, 0, as_host(managed));
+    answers(as_device(&type), 0, CU_DEVICE_INVALID, &type);
+    answers(freed, 0, CU_DEVICE_INVALID, as_host(freed));
+    CHECK(d.cuPointerGetAttributes(0, which, data, device) == invalid);
+    CHECK(d.cuPointerGetAttributes(3, nullptr, data, device) == invalid);
+    CHECK(d.cuPointerGetAttributes(3, which, nullptr, device) == invalid);
+    which[1] = static_cast<CUpointer_attribute>(99);
+    CHECK(d.cuPointerGetAttributes(3, which, data, device) == invalid);
+    CHECK(d.cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == invalid);
+}
+
+TEST_CASE("the attribute that can be set") {
+    start();
+    const DeviceMemory device(64);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
+    const unsigned int yes = 1;
+    const auto set = [&](const void *value, int attribute, CUdeviceptr address) {
+        return d.cuPointerSetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
+    };
+    constexpr int sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+    const unsigned int no = 0;
+    CHECK(get<unsigned int>(sync, device) == 0);
+    CHECK(get<unsigned int>(sync, managed) == 1); // from the beginning
+    CHECK(get<unsigned int>(sync, as_device(pinned)) == 0);
+    CHECK(set(&yes, sync, device) == good);
+    CHECK(get<unsigned int>(sync, device + 8) == 1);
+    CHECK(set(&no, sync, device) == good);
+    CHECK(get<unsigned int>(sync, device) == 0);
+    CHECK(set(&no, sync, managed) == good);
+    CHECK(get<unsigned int>(sync, managed) == 0);
+    CHECK(set(&yes, sync, as_device(pinned)) == good);
+    CHECK(get<unsigned int>(sync, as_device(pinned)) == 1);
+    CHECK(set(&yes, sync, as_device(&yes)) == invalid);
+    CHECK(set(&yes, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == invalid);
+    CHECK(set(&yes, 99, device) == invalid);
+    CHECK(set(nullptr, sync, device) == invalid);
+    {
+        const WithoutContext none;
+        CHECK(set(&yes, sync, device) == good);
+    }
+}
+
+TEST_CASE("asking for peer tokens makes operations on the memory synchronous") {
+    start();
+    constexpr int sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+    const DeviceMemory device(64);
+    const PinnedMemory pinned(64);
+    CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, device) == good);
+    CHECK(get<unsigned int>(sync, device) == 1);
+    CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, as_device(pinned)) == invalid);
+    CHECK(get<unsigned int>(sync, as_device(pinned)) == 0);
+}
+
+TEST_CASE("without a context only the device pointer is unknown") {
+    start();
+    const DeviceMemory device(64);
+    const WithoutContext none;
+    CUdeviceptr pointer = 9;
+    CHECK(d.cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, device) ==
+          CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(pointer == 0);
+    CHECK(status(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, as_device(&pointer)) == invalid);
+    for (const int attribute : {1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}) {
+        CHECK(status(attribute, device) == good);
+    }
+    CUpointer_attribute which[2] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                    CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    unsigned int type = 9;
+    void *data[2] = {&type, &pointer};
+    pointer = 9;
+    CHECK(d.cuPointerGetAttributes(2, which, data, device) == good);
+    CHECK(type == 2);
+    CHECK(pointer == 0);
+}

@@ -1,0 +1,66 @@
+// Short forms for tests of memory pools: each fails the test case where the driver refuses.
+#pragma once
+
+#include "memory_tools.hpp"
+#include "vmm_tools.hpp"
+
+namespace sim_test {
+
+inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
+    CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                              .handleTypes = static_cast<CUmemAllocationHandleType>(types)};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = ordinal;
+    return properties;
+}
+
+inline CUmemoryPool create_pool(const CUmemPoolProps &properties = pool_properties()) {
+    CUmemoryPool pool = nullptr;
+    REQUIRE(d.cuMemPoolCreate(&pool, &properties) == good);
+    return pool;
+}
+
+struct Pool : Owned<CUmemoryPool, destroy> {
+    explicit Pool(const CUmemPoolProps &properties = pool_properties())
+        : Owned(create_pool(properties)) {}
+};
+
+inline CUmemoryPool current_pool(int ordinal = 0) {
+    CUmemoryPool pool = nullptr;
+    REQUIRE(d.cuDeviceGetMemPool(&pool, ordinal) == good);
+    return pool;
+}
+
+inline cuuint64_t bytes_of(CUmemoryPool pool, CUmemPool_attribute attribute) {
+    cuuint64_t value = 0;
+    REQUIRE(d.cuMemPoolGetAttribute(pool, attribute, &value) == good);
+    return value;
+}
+
+inline cuuint64_t used(CUmemoryPool pool) {
+    return bytes_of(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+}
+inline cuuint64_t reserved(CUmemoryPool pool) {
+    return bytes_of(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+}
+
+inline CUresult set_bytes(CUmemoryPool pool, CUmemPool_attribute attribute, cuuint64_t value) {
+    return d.cuMemPoolSetAttribute(pool, attribute, &value);
+}
+
+inline CUdeviceptr allocate(CUmemoryPool pool, std::size_t size) {
+    CUdeviceptr address = 0;
+    REQUIRE(d.cuMemAllocFromPoolAsync(&address, size, pool, nullptr) == good);
+    return address;
+}
+
+inline void free_async(CUdeviceptr address) {
+    REQUIRE(d.cuMemFreeAsync(address, nullptr) == good);
+}
+
+// Of the null stream, where the short forms queue.
+inline void synchronize_stream() {
+    REQUIRE(d.cuStreamSynchronize(nullptr) == good);
+}
+
+} // namespace sim_test

@@ -1,0 +1,440 @@
+// Two real processes and IPC memory, in both directions, with processes that die in between. The hidden test
+// cases are the second process of the others.
+#ifndef _WIN32
+#include "images.hpp"
+#include "launch_tools.hpp"
+#include "process_tools.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace sim_test;
+
+TEST_CASE("child exports memory", "[.]") {
+    start();
+    auto parent = Channel::of_parent();
+    const Filled memory(parent.receive<std::size_t>(), 1);
+    parent.send(handle_of(memory));
+    parent.await();
+    CHECK(byte_at(memory) == 2);
+}
+
+TEST_CASE("child opens memory", "[.]") {
+    start();
+    auto parent = Channel::of_parent();
+    const auto handle = parent.receive<CUipcMemHandle>();
+    const auto memory = opened(handle);
+    CHECK(byte_at(memory) == 1);
+    set_byte(memory, 2);
+    close_memory(memory);
+    parent.signal();
+}
+
+TEST_CASE("a process reads and writes the memory of another") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    const std::size_t size = GENERATE(1, 100, 5000, 3 << 20, 40 << 20);
+    start(mode);
+    SECTION("the child's") {
+        Child child("child exports memory", mode);
+        child.channel().send(size);
+        const auto memory = opened(child.channel().receive<CUipcMemHandle>());
+        CHECK(byte_at(memory) == 1);
+        CHECK(byte_at(memory + size - 1) == 1);
+        std::size_t bytes = 0;
+        CHECK(got<CUdeviceptr>(&Driver::cuMemGetAddressRange, out, &bytes, memory) == memory);
+        CHECK(bytes == size);
+        unsigned char value = 0;
+        CHECK(d.cuMemcpyDtoH(&value, memory + size, 1) == invalid);
+        set_byte(memory, 2);
+        close_memory(memory);
+        child.channel().signal();
+        ended(child);
+    }
+    SECTION("the parent's") {
+        const Filled memory(size, 1);
+        Child child("child opens memory", mode);
+        child.channel().send(handle_of(memory));
+        child.channel().await();
+        CHECK(byte_at(memory) == 2);
+        ended(child);
+    }
+}
+
+TEST_CASE("the handle of an interior pointer opens at the allocation's base") {
+    start();
+    const Filled memory(1000, 1);
+    set_byte(memory + 999, 1);
+    Child child("child opens memory");
+    child.channel().send(handle_of(memory + 500));
+    child.channel().await();
+    CHECK(byte_at(memory) == 2);
+    CHECK(byte_at(memory + 500) == 1);
+    ended(child);
+}
+
+TEST_CASE("child exports on request", "[.]") {
+    start();
+    auto parent = Channel::of_parent();
+    std::vector<CUdeviceptr> all;
+    for (char request = parent.receive<char>(); request != 'q'; request = parent.receive<char>()) {
+        if (request == 'a') {
+            all.push_back(allocated(4096, static_cast<int>(all.size()) + 1));
+            parent.send(handle_of(all.back()));
+        } else if (request == 'f') {
+            free_memory(all.back());
+            all.pop_back();
+            parent.signal();
+        } else if (request == 'F') {
+            const auto memory = all.back();
+            all.pop_back();
+            free_memory(memory);
+            expect_misuse("has it open by its IPC handle");
+            parent.signal();
+        } else if (request == 'r') { // its device starts anew
+            all.clear();
+            REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+            parent.signal();
+        }
+    }
+    for (const CUdeviceptr memory : all) {
+        free_memory(memory);
+    }
+}
+
+TEST_CASE("opening again gives the same memory, and each opening is closed once") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    Child child("child exports on request", mode);
+    child.channel().send('a');
+    const auto handle = child.channel().receive<CUipcMemHandle>();
+    const auto memory = opened(handle);
+    CHECK(opened(handle) == memory);
+    CHECK(opened(handle) == memory);
+    close_memory(memory);
+    CHECK(byte_at(memory) == 1);
+    close_memory(memory);
+    CHECK(byte_at(memory) == 1);
+    close_memory(memory);
+    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
+    expect_misuse("cuIpcCloseMemHandle");
+    unsigned char value = 0;
+    CHECK(d.cuMemcpyDtoH(&value, memory, 1) == invalid);
+    expect_misuse("memory of another process");
+
+    const auto again = opened(handle);
+    CHECK(again != memory); // addresses are not used again
+    CHECK(byte_at(again) == 1);
+    CHECK(d.cuIpcCloseMemHandle(again + 1) == invalid);
+    expect_misuse("did not return");
+    close_memory(again);
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("memory of another process is freed by its own process only") {
+    start();
+    Child child("child exports on request");
+    child.channel().send('a');
+    const auto memory = opened(child.channel().receive<CUipcMemHandle>());
+    CHECK(leaks().size() == 1);
+    CHECK(d.cuMemFree(memory) == invalid);
+    CHECK(misuses().size() == 1);
+    expect_misuse("memory of another process");
+    CUipcMemHandle onward;
+    CHECK(d.cuIpcGetMemHandle(&onward, memory) == invalid);
+    CHECK(got<int>(&Driver::cuPointerGetAttribute, out,
+                   CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory) == 0);
+    close_memory(memory);
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("the handle of freed memory is refused") {
+    start();
+    Child child("child exports on request");
+    auto &c = child.channel();
+    c.send('a');
+    const auto kept = c.receive<CUipcMemHandle>();
+    c.send('a');
+    const auto first = c.receive<CUipcMemHandle>();
+    close_memory(opened(first));
+    c.send('f');
+    c.await();
+    c.send('a'); // where the other one was
+    const auto second = c.receive<CUipcMemHandle>();
+    CHECK(std::memcmp(&first, &second, sizeof first) != 0);
+    CUdeviceptr memory = 0;
+    CHECK(open(memory, first) == invalid);
+    close_memory(opened(second));
+    close_memory(opened(kept));
+    c.send('r');
+    c.await();
+    CHECK(open(memory, kept) == invalid);
+    CHECK(open(memory, second) == invalid);
+    c.send('q');
+    ended(child);
+}
+
+TEST_CASE("spoilt handles of a living process are refused") {
+    start();
+    Child child("child exports on request");
+    child.channel().send('a');
+    const auto valid = child.channel().receive<CUipcMemHandle>();
+    CUdeviceptr memory = 0;
+    for (std::size_t i = 0; i < sizeof valid; ++i) {
+        auto spoilt = valid;
+        spoilt.reserved[i] = static_cast<char>(spoilt.reserved[i] + 1);
+        INFO("byte " << i);
+        CHECK(open(memory, spoilt) == invalid);
+    }
+    close_memory(opened(valid));
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("an exporter that frees what is open elsewhere is told") {
+    start();
+    Child child("child exports on request");
+    auto &c = child.channel();
+    c.send('a');
+    const auto memory = opened(c.receive<CUipcMemHandle>());
+    c.send('F');
+    c.await();
+    close_memory(memory);
+    c.send('q');
+    ended(child);
+}
+
+TEST_CASE("child opens memory and waits", "[.]") {
+    start();
+    auto parent = Channel::of_parent();
+    const Opened memory(parent.receive<CUipcMemHandle>());
+    parent.signal();
+    parent.await();
+}
+
+TEST_CASE("an importer that died has nothing open") {
+    start();
+    const auto memory = allocated(4096, 1);
+    Child child("child opens memory and waits");
+    child.channel().send(handle_of(memory));
+    child.channel().await();
+    SECTION("and was waited for") {
+        child.kill();
+    }
+    SECTION("and is a zombie") {
+        child.kill_unnoticed();
+    }
+    free_memory(memory); // no misuse
+}
+
+TEST_CASE("an importer that lives has its memory open") {
+    start();
+    const auto memory = allocated(4096, 1);
+    Child child("child opens memory and waits");
+    child.channel().send(handle_of(memory));
+    child.channel().await();
+    free_memory(memory);
+    expect_misuse("has it open by its IPC handle");
+    child.channel().signal();
+    ended(child);
+}
+
+TEST_CASE("memory outlives its exporter where it is open") {
+    start();
+    Child child("child exports on request");
+    child.channel().send('a');
+    const auto handle = child.channel().receive<CUipcMemHandle>();
+    const auto memory = opened(handle);
+    SECTION("which died") {
+        child.kill();
+    }
+    SECTION("which is a zombie") {
+        child.kill_unnoticed();
+    }
+    CHECK(byte_at(memory) == 1);
+    set_byte(memory, 9);
+    CHECK(byte_at(memory) == 9);
+    close_memory(memory);
+    CUdeviceptr again = 0;
+    CHECK(open(again, handle) == invalid); // but cannot be opened any more
+}
+
+TEST_CASE("opened memory ends with the context that opened it") {
+    start();
+    const auto before = open_descriptors();
+    Child child("child exports on request");
+    child.channel().send('a');
+    const auto handle = child.channel().receive<CUipcMemHandle>();
+    const auto memory = opened(handle);
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    CHECK(leaks().empty());
+    const PrimaryContext context(0);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
+    expect_misuse("cuIpcCloseMemHandle");
+    close_memory(opened(handle));
+    CHECK(open_descriptors() == before + 1); // the channel
+    child.channel().send('f');               // nobody has it open
+    child.channel().await();
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("one context per device opens what a process exports") {
+    start();
+    Child child("child exports on request");
+    child.channel().send('a');
+    const auto handle = child.channel().receive<CUipcMemHandle>();
+    const auto memory = opened(handle);
+    CUcontext other = nullptr;
+    const CUcontext first = current();
+#if CUDA_VERSION >= 13000
+    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == good);
+#else
+    REQUIRE(d.cuCtxCreate(&other, 0, 0) == good);
+#endif
+    CUdeviceptr elsewhere = 0;
+    CHECK(open(elsewhere, handle) == CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    close_memory(memory);
+    REQUIRE(d.cuCtxSetCurrent(other) == good);
+    close_memory(opened(handle));
+    REQUIRE(d.cuCtxDestroy(other) == good);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("a device that cannot reach the memory's does not open it") {
+    start("devices=2;peers=none");
+    Child child("child exports on request", "devices=2;peers=none");
+    child.channel().send('a');
+    const auto handle = child.channel().receive<CUipcMemHandle>();
+    const CUcontext first = current();
+    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
+    CUdeviceptr memory = 0;
+    CHECK(open(memory, handle) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    close_memory(opened(handle));
+    REQUIRE(d.cuDevicePrimaryCtxRelease(1) == good);
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("the device that opens memory of another may work on it") {
+    start("devices=3");
+    bool viewed = false;
+    sim_control().register_kernel("take", note_view, &viewed);
+    Child child("child exports on request", "devices=3");
+    child.channel().send('a');
+    const auto handle = child.channel().receive<CUipcMemHandle>();
+    const OnDevice second(1);
+    const auto memory = opened(handle);
+    {
+        const LoadedModule module("cushim-sim-image 1\nkernel take params=8\n");
+        CHECK(d.cuMemsetD8(memory, 7, 16) == good);
+        CHECK(byte_at(memory) == 7);
+        CHECK(launch_with_pointer(module.function("take"), memory) == good);
+        CHECK(d.cuCtxSynchronize() == good);
+        CHECK(viewed);
+        CHECK(misuses().empty());
+    }
+    {
+        const OnDevice third(2); // which opened nothing
+        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
+        expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
+        REQUIRE(d.cuCtxEnablePeerAccess(second.context, 0) == good); // no access to what it opened
+        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
+        expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
+        REQUIRE(d.cuCtxDisablePeerAccess(second.context) == good);
+    }
+    {
+        int ordinal = 77; // of the device that opened it
+        CHECK(d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory) ==
+              good);
+        CHECK(ordinal == 1);
+        const OnDevice owner(0);
+        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
+        expect_misuse("cuMemsetD8 on device 0 of memory that it cannot access");
+    }
+    close_memory(memory);
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("closing memory waits for the work that uses it, or says that it does not") {
+    const auto mode = GENERATE_COPY(from_range(all_modes()));
+    start(mode);
+    Child child("child exports on request", mode);
+    child.channel().send('a');
+    const auto memory = opened(child.channel().receive<CUipcMemHandle>());
+    const auto stream = make_stream(non_blocking);
+    CHECK(d.cuMemsetD8Async(memory, 5, 4096, stream) == good);
+    close_memory(memory);
+    if (mode.find("adversarial") != std::string::npos) {
+        expect_misuse("queued operations need it");
+        CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+        sim_control().clear_misuses();
+        CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    } else {
+        end(stream);
+    }
+    child.channel().send('q');
+    ended(child);
+}
+
+TEST_CASE("a forked child that never used the driver opens the parent's memory") {
+    // As a server does that forks before it initialises. Its own test program cannot go on in the
+    // child.
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const pid_t process = fork();
+    REQUIRE(process >= 0);
+    if (process == 0) {
+        CUipcMemHandle handle;
+        bool valid = read(ends[0], &handle, sizeof handle) == sizeof handle;
+        CUcontext context = nullptr;
+        CUdeviceptr memory = 0;
+        unsigned char value = 0;
+        valid = valid && d.cuInit(0) == good && d.cuDevicePrimaryCtxRetain(&context, 0) == good &&
+                d.cuCtxSetCurrent(context) == good &&
+                d.cuIpcOpenMemHandle(&memory, handle, lazy) == good &&
+                d.cuMemcpyDtoH(&value, memory, 1) == good && value == 0x77 &&
+                d.cuIpcCloseMemHandle(memory) == good;
+        _exit(valid ? 0 : 1);
+    }
+    start();
+    const Filled memory(4096, 0x77);
+    const auto handle = handle_of(memory);
+    REQUIRE(write(ends[1], &handle, sizeof handle) == sizeof handle);
+    int status = -1;
+    REQUIRE(waitpid(process, &status, 0) == process);
+    CHECK(status == 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST_CASE("a forked child that ends orderly does not end what its parent exports") {
+    start();
+    const Filled memory(4096, 1);
+    const auto handle = handle_of(memory);
+    const pid_t process = fork();
+    REQUIRE(process >= 0);
+    if (process == 0) {
+        std::exit(0); // with static destructors
+    }
+    int status = -1;
+    REQUIRE(waitpid(process, &status, 0) == process);
+    CHECK(status == 0);
+    Child child("child opens memory");
+    child.channel().send(handle);
+    child.channel().await();
+    CHECK(byte_at(memory) == 2);
+    ended(child);
+}
+
+#endif

@@ -1,0 +1,65 @@
+// What cushim_sim_control() gives to tests: how long it lasts.
+#include "handles.hpp"
+
+#include <atomic>
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+// Calls whose arguments are listed where those of others were.
+void list_calls(int count) {
+    for (int i = 0; i < count; ++i) {
+        CUdevice device = 0;
+        d.cuDeviceGet(&device, 100000000 + i);
+    }
+}
+
+} // namespace
+
+TEST_CASE("the texts of listed calls stay until the reset") {
+    start();
+    sim_control().log_calls(1);
+    const char *text = "long enough to lie in memory of its own";
+    CUmodule module = nullptr;
+    CHECK(d.cuModuleLoad(&module, text) == CUDA_ERROR_FILE_NOT_FOUND);
+    cushim_sim_call call{};
+    REQUIRE(sim_control().call_at(0, &call) == 1);
+    const std::string arguments = call.arguments;
+    CHECK(arguments.find(text) != std::string::npos);
+    sim_control().clear_calls();
+    list_calls(1000);
+    sim_control().log_calls(0);
+    CHECK(call.arguments == arguments);
+    CHECK(std::string(call.name) == "cuModuleLoad");
+}
+
+TEST_CASE("the text of a problem stays until the reset, whatever is configured") {
+    CHECK(sim_control().configure("colour=red") == -1);
+    const char *first = sim_control().problem();
+    const std::string text = first;
+    CHECK(text.find("colour=red") != std::string::npos);
+    CHECK(sim_control().configure(("weight=" + std::string(1000, '9')).c_str()) == -1);
+    CHECK(first == text);
+    CHECK(sim_control().configure("") == 0);
+    CHECK(first == text);
+    CHECK(std::string(sim_control().problem()).empty());
+}
+
+TEST_CASE("threads may configure and ask for the problem at once") {
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+        for (int i = 0; !stop; ++i) {
+            sim_control().configure(i % 2 == 0 ? "colour=red" : "taste=sweet, but not too sweet");
+        }
+    });
+    for (int i = 0; i < 2000; ++i) {
+        const std::string text = sim_control().problem();
+        CHECK((text.empty() || text == "not understood: 'colour=red'" ||
+               text == "not understood: 'taste=sweet, but not too sweet'"));
+    }
+    stop = true;
+    other.join();
+    configure("");
+}

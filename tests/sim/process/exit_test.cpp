@@ -1,0 +1,198 @@
+// Calls at the very end of threads and of the process, when their own objects are destroyed already.
+#include "../support/contains.hpp"
+#include "handles.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#ifndef _WIN32
+#include "../support/child_process.hpp"
+#endif
+
+using namespace sim_test;
+using support::contains;
+
+namespace {
+
+// The program's own memory, in pieces of all sizes that anything small that was freed may have had.
+class Own {
+  public:
+    Own() {
+        for (std::size_t size = 8; size <= 256; size += 8) {
+            for (int i = 0; i < 16; ++i) {
+                pieces_.push_back({std::make_unique<unsigned char[]>(size), size});
+                std::memset(pieces_.back().bytes.get(), mark, size);
+            }
+        }
+    }
+    // Whether nobody else has written into it.
+    bool intact() const {
+        for (const Piece &piece : pieces_) {
+            for (std::size_t i = 0; i < piece.size; ++i) {
+                if (piece.bytes[i] != mark) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+  private:
+    static constexpr unsigned char mark = 0x41;
+    struct Piece {
+        std::unique_ptr<unsigned char[]> bytes;
+        std::size_t size;
+    };
+    std::vector<Piece> pieces_;
+};
+
+// What a destructor finds that runs after those of the objects that the simulator has in the thread.
+struct Found {
+    cudaError_t freed = cudaErrorUnknown;
+    bool intact = false;
+    CUcontext context = nullptr;
+    CUresult allocated = CUDA_ERROR_UNKNOWN;
+};
+
+// Of a thread; made before the thread's first call.
+struct Last {
+    Found *found = nullptr;
+    void *memory = nullptr;
+    ~Last() {
+        if (found == nullptr) {
+            return;
+        }
+        d.cuCtxGetCurrent(&found->context);
+        CUdeviceptr more = 0;
+        found->allocated = d.cuMemAlloc(&more, 16);
+        d.cuMemFree(more);
+        const Own own;
+        found->freed = r.cudaFree(memory);
+        found->intact = own.intact();
+    }
+};
+
+Last &last() {
+    static thread_local Last object;
+    return object;
+}
+
+} // namespace
+
+TEST_CASE("a thread can make calls of the runtime until its last object is gone") {
+    start();
+    Found found;
+    std::thread([&] {
+        last().found = &found;
+        r.cudaMalloc(&last().memory, 64);
+    }).join();
+    CHECK(found.freed == cudaSuccess);
+    CHECK(found.intact);
+}
+
+TEST_CASE("a context stays current until a thread's last object is gone, and for no other thread") {
+    start();
+    const CUcontext context = current();
+    for (CUcontext current : {context, CUcontext(nullptr), context, CUcontext(nullptr)}) {
+        Found found;
+        std::thread([&] {
+            last().found = &found;
+            d.cuCtxSetCurrent(current);
+        }).join();
+        CHECK(found.context == current);
+        CHECK(found.allocated == (current != nullptr ? good : CUDA_ERROR_INVALID_CONTEXT));
+    }
+}
+
+TEST_CASE("contexts that threads had current are forgotten at a reset") {
+    start();
+    CUcontext context = nullptr;
+    std::thread([&] {
+        d.cuCtxCreate_v2(&context, 0, 0);
+        start();
+        CUcontext now = pop_current();
+        CHECK(d.cuCtxPopCurrent(&now) == CUDA_ERROR_INVALID_CONTEXT);
+    }).join();
+    CUcontext now = context;
+    CHECK(got(d.cuCtxGetCurrent(&now), now) == nullptr);
+}
+
+#ifndef _WIN32
+namespace {
+
+void tell(const char *who, CUresult current, CUresult allocated, const char *name) {
+    std::fprintf(stderr, "%s: cuCtxGetCurrent %d, cuMemAlloc %d, name of 4: %s\n", who,
+                 static_cast<int>(current), static_cast<int>(allocated),
+                 name != nullptr ? name : "none");
+}
+
+void ask(const char *who) {
+    CUcontext context = nullptr;
+    CUdeviceptr memory = 0;
+    const CUresult current = d.cuCtxGetCurrent(&context);
+    const CUresult allocated = d.cuMemAlloc(&memory, 16);
+    // The driver's own: the table falls back to names of cushim's.
+    const auto name_of =
+        reinterpret_cast<CUresult (*)(CUresult, const char **)>(exported("cuGetErrorName"));
+    const char *name = nullptr;
+    name_of(CUDA_ERROR_DEINITIALIZED, &name);
+    tell(who, current, allocated, name);
+}
+
+void make_current() {
+    REQUIRE(d.cuInit(0) == good);
+    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0)) == good);
+    allow_leaks();
+}
+
+// A device buffer of a program that lives as long as the process.
+struct Cache {
+    Cache() { r.cudaMalloc(&memory, 64); }
+    ~Cache() {
+        const Own own;
+        void *more = nullptr;
+        const cudaError_t allocated = r.cudaMalloc(&more, 64), freed = r.cudaFree(memory);
+        std::fprintf(stderr, "cudaMalloc %d, cudaFree %d, own memory %s\n",
+                     static_cast<int>(allocated), static_cast<int>(freed),
+                     own.intact() ? "intact" : "overwritten");
+    }
+    void *memory = nullptr;
+};
+
+} // namespace
+
+TEST_CASE("child asks at its exit", "[.]") {
+    std::atexit([] { ask("registered before cuInit"); });
+    make_current();
+    std::atexit([] { ask("registered after cuInit"); });
+    static const struct Static {
+        ~Static() { ask("made after cuInit"); }
+    } object;
+}
+
+TEST_CASE("child frees memory of the runtime at its exit", "[.]") {
+    static const Cache cache;
+    allow_leaks();
+}
+
+// As recorded.
+TEST_CASE("the main thread's context is current in the handlers of its exit") {
+    const Outcome told = run_alone("child asks at its exit", "");
+    CHECK(told.status == 0);
+    CHECK(contains(told.errors, "registered after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, "
+                                "name of 4: CUDA_ERROR_DEINITIALIZED\n"));
+    CHECK(contains(told.errors, "made after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, name of 4: "
+                                "CUDA_ERROR_DEINITIALIZED\n"));
+    CHECK(contains(told.errors, "registered before cuInit: cuCtxGetCurrent 4, cuMemAlloc 4, "
+                                "name of 4: none\n"));
+}
+
+TEST_CASE("static objects of a program can free what they have of the runtime") {
+    const Outcome told = run_alone("child frees memory of the runtime at its exit", "");
+    CHECK(told.status == 0);
+    CHECK(contains(told.errors, "cudaMalloc 0, cudaFree 0, own memory intact\n"));
+}
+#endif

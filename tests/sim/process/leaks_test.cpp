@@ -1,0 +1,117 @@
+// What the leak report says of calls that make no object, and that nobody undid.
+#include "../support/contains.hpp"
+#include "handles.hpp"
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
+using namespace sim_test;
+using support::contains;
+
+namespace {
+
+// The only leak there is, or "".
+std::string leak() {
+    const auto lines = leaks();
+    CHECK(lines.size() <= 1);
+    return lines.empty() ? "" : lines.front();
+}
+
+} // namespace
+
+TEST_CASE("every retain of a primary context is told until it is released") {
+    start("devices=2");
+    CUcontext context = retain_primary(1);
+    CHECK(contains(leak(),
+                   "primary context of device 1 retained by cuDevicePrimaryCtxRetain in call "));
+    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == good);
+    const auto two = leaks();
+    REQUIRE(two.size() == 2);
+    CHECK(two[0] != two[1]); // another call
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    CHECK(leak() == two[0]);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    CHECK(leak().empty());
+}
+
+TEST_CASE("retains of a primary context that was reset hold nothing") {
+    start("devices=2");
+    retain_primary(1);
+    CHECK(d.cuDevicePrimaryCtxReset(1) == good);
+    CHECK(leak().empty());
+}
+
+TEST_CASE("what the runtime retains for itself is no leak") {
+    sim_control().reset();
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    unsigned int flags = 0;
+    CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 1);
+    CHECK(leak().empty());
+}
+
+TEST_CASE("a pushed context is told until it is popped") {
+    start();
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxPushCurrent(got(d.cuCtxGetCurrent(&context), context)) == good);
+    CHECK(contains(leak(), "of device 0 pushed by cuCtxPushCurrent"));
+    CHECK(d.cuCtxSetCurrent(context) == good); // in its place
+    CHECK(contains(leak(), "pushed by cuCtxPushCurrent"));
+    pop_current();
+    CHECK(leak().empty());
+    REQUIRE(d.cuCtxPushCurrent(context) == good);
+    CHECK(d.cuCtxSetCurrent(nullptr) == good); // which pops it
+    CHECK(leak().empty());
+}
+
+TEST_CASE("a context that ends is pushed no more") {
+    start();
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    pop_current();
+    REQUIRE(d.cuCtxPushCurrent(context) == good);
+    CHECK(leaks().size() == 2); // and the context itself
+    CHECK(d.cuCtxDestroy(context) == good);
+    CHECK(leak().empty());
+    // What comes to be current in its place was not pushed.
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    CHECK(contains(leak(), "context"));
+    CHECK(d.cuCtxDestroy(context) == good);
+}
+
+TEST_CASE("peer access is told until it is disabled, or a context ends") {
+    start("devices=2");
+    const CUcontext other = retain_primary(1);
+    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == good);
+    REQUIRE(leaks().size() == 2);
+    CHECK(contains(leaks()[1], "of device 1 enabled by cuCtxEnablePeerAccess in call "));
+    CHECK(d.cuCtxDisablePeerAccess(other) == good);
+    CHECK(leaks().size() == 1);
+    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == good);
+    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    CHECK(leak().empty());
+}
+
+#ifndef _WIN32
+TEST_CASE("an exported descriptor is told until it is closed") {
+    start();
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle memory = 0;
+    REQUIRE(d.cuMemCreate(&memory, 2 << 20, &properties, 0) == good);
+    int descriptor = -1;
+    REQUIRE(d.cuMemExportToShareableHandle(&descriptor, memory,
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == good);
+    REQUIRE(d.cuMemRelease(memory) == good);
+    CHECK(contains(leak(), "open descriptor " + std::to_string(descriptor) +
+                               " exported by cuMemExportToShareableHandle in call "));
+    close(descriptor);
+    CHECK(leak().empty());
+    // Another file of that number is none of the simulator's.
+    REQUIRE(dup2(0, descriptor) == descriptor);
+    CHECK(leak().empty());
+    close(descriptor);
+}
+#endif

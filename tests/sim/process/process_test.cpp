@@ -1,0 +1,304 @@
+// The states of a process: fork and exit. POSIX.
+#include "images.hpp"
+
+#ifndef _WIN32
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace sim_test;
+
+namespace {
+
+// The exit status of a child that runs `body`.
+template <class Body>
+int in_child(Body body) {
+    const pid_t child = fork();
+    if (child == 0) {
+        body();
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+CUresult seen_after_init = CUDA_ERROR_UNKNOWN, allocated_after_init = CUDA_ERROR_UNKNOWN;
+
+// As start() does, where a failure ends the process.
+void initialise_or_end() {
+    CUcontext context = nullptr;
+    if (d.cuInit(0) != good || d.cuDevicePrimaryCtxRetain(&context, 0) != good ||
+        d.cuCtxSetCurrent(context) != good) {
+        _exit(3);
+    }
+}
+
+// An object with static storage, whose destructor still has something to end.
+struct Static {
+    CUevent event = nullptr;
+    ~Static() {
+        int count = 0;
+        CUdeviceptr memory = 0;
+        const bool right = d.cuDeviceGetCount(&count) == CUDA_ERROR_DEINITIALIZED &&
+                           d.cuMemAlloc(&memory, 16) == CUDA_ERROR_DEINITIALIZED &&
+                           d.cuEventDestroy(event) == CUDA_ERROR_DEINITIALIZED;
+        _exit(right ? 0 : 1);
+    }
+};
+
+} // namespace
+
+// These two first: the handler counts from the first cuInit of the process.
+TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do") {
+    const int status = in_child([] {
+        sim_control().reset();
+        std::atexit([] { // runs last
+            int count = 0;
+            const CUresult now = d.cuDeviceGetCount(&count);
+            const bool later = seen_after_init == good && allocated_after_init == good;
+            _exit(now == CUDA_ERROR_DEINITIALIZED && later ? 0 : 1);
+        });
+        initialise_or_end();
+        std::atexit([] {
+            int count = 0;
+            CUdeviceptr memory = 0;
+            seen_after_init = d.cuDeviceGetCount(&count);
+            allocated_after_init = d.cuMemAlloc(&memory, 16);
+        });
+        std::exit(2);
+    });
+    CHECK(status == 0);
+}
+
+TEST_CASE("destructors of static objects from before cuInit find no driver") {
+    CHECK(in_child([] {
+              sim_control().reset();
+              static Static object;
+              initialise_or_end();
+              if (d.cuEventCreate(&object.event, 0) != good) {
+                  _exit(3);
+              }
+              std::exit(2);
+          }) == 0);
+}
+
+TEST_CASE("in a child every call answers 3, but for what measured drivers answer") {
+    start();
+    const CUevent event = make_event();
+    const int status = in_child([&] {
+        CUcontext context = nullptr;
+        CUdeviceptr p = 0;
+        int value = 0;
+        const bool right = d.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                           d.cuCtxGetCurrent(&context) == CUDA_ERROR_NOT_INITIALIZED &&
+                           d.cuMemAlloc(&p, 16) == CUDA_ERROR_NOT_INITIALIZED &&
+                           d.cuDriverGetVersion(&value) == good && d.cuEventDestroy(event) == good;
+        _exit(right ? 0 : 1);
+    });
+    CHECK(status == 0);
+    CHECK(d.cuEventDestroy(event) == good);
+}
+
+namespace {
+
+// The child's answer to a call: 0 where it is 3, whatever the parent's threads were in the middle of.
+[[noreturn]] void ask_in_child() {
+    alarm(20); // a child that hangs ends all the same
+    int count = 0;
+    _exit(d.cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1);
+}
+
+} // namespace
+
+TEST_CASE("a child answers while its parent's threads are in calls") {
+    start();
+    const CUcontext context = current();
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> busy;
+    for (int i = 0; i < 2; ++i) {
+        busy.emplace_back([&] {
+            d.cuCtxSetCurrent(context);
+            while (!stop) {
+                CUdeviceptr memory = 0;
+                d.cuMemAlloc(&memory, std::size_t(1) << 20);
+                d.cuMemFree(memory);
+            }
+        });
+    }
+    int failed = 0;
+    for (int i = 0; i < 30 && failed == 0; ++i) {
+        failed = in_child(ask_in_child);
+    }
+    stop = true;
+    for (std::thread &thread : busy) {
+        thread.join();
+    }
+    CHECK(failed == 0);
+}
+
+namespace {
+
+// What nvcc's code calls. Looked up once: a child may find the loader's own lock taken.
+struct Nvcc {
+    template <class Function>
+    static Function *function(const char *name) {
+        return reinterpret_cast<Function *>(exported(std::getenv("CUSHIM_RUNTIME"), name));
+    }
+    void **(*const register_image)(void *) = function<void **(void *)>("__cudaRegisterFatBinary");
+    void (*const unregister_image)(void **) = function<void(void **)>("__cudaUnregisterFatBinary");
+    using RegisterFunction = void(void **, const char *, char *, const char *, int, void *, void *,
+                                  void *, void *, int *);
+    RegisterFunction *const register_function =
+        function<RegisterFunction>("__cudaRegisterFunction");
+
+    static const Nvcc &get() {
+        static const Nvcc functions;
+        return functions;
+    }
+};
+
+// A program that nvcc built, as far as the runtime sees it: an image, and the host's name of a kernel in it.
+class Registered : Unique {
+  public:
+    Registered() : handle_(Nvcc::get().register_image(&wrapper_)) {
+        Nvcc::get().register_function(handle_, &kernel_, nullptr, "nothing", -1, nullptr, nullptr,
+                                      nullptr, nullptr, nullptr);
+    }
+    ~Registered() { Nvcc::get().unregister_image(handle_); }
+
+    cudaError_t launch() const {
+        return r.cudaLaunchKernel(&kernel_, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
+    }
+
+  private:
+    FatBinary wrapper_;
+    void **handle_;
+    char kernel_ = 0;
+};
+
+cudaError_t ask_runtime() {
+    int device = 0;
+    return r.cudaGetDevice(&device);
+}
+
+[[noreturn]] void ask_runtime_in_child() {
+    alarm(20);
+    const bool refused = ask_runtime() == cudaErrorInitializationError;
+    const Registered program;
+    _exit(refused && program.launch() == cudaErrorInitializationError ? 0 : 1);
+}
+
+} // namespace
+
+TEST_CASE("a child answers while its parent's threads are in calls of the runtime") {
+    start();
+    const Registered program;
+    REQUIRE(program.launch() == cudaSuccess);
+    REQUIRE(ask_runtime() == cudaSuccess);
+    std::atomic<bool> stop{false};
+    const auto repeat = [&](auto call) {
+        return std::thread([&stop, call] {
+            while (!stop) {
+                call();
+            }
+        });
+    };
+    std::thread busy[] = {
+        repeat([] { ask_runtime(); }),
+        repeat([&program] { program.launch(); }),
+        repeat([] {
+            const Registered other;
+            other.launch();
+        }),
+    };
+    int failed = 0;
+    for (int i = 0; i < 30 && failed == 0; ++i) {
+        failed = in_child(ask_runtime_in_child);
+    }
+    stop = true;
+    for (std::thread &thread : busy) {
+        thread.join();
+    }
+    CHECK(failed == 0);
+}
+
+TEST_CASE("a child answers while its parent's work runs") {
+    start("mode=threaded");
+    constexpr std::size_t size = std::size_t(16) << 20;
+    const Stream stream;
+    const DeviceMemory memory(size);
+    int failed = 0;
+    for (int i = 0; i < 20 && failed == 0; ++i) {
+        for (int j = 0; j < 4; ++j) {
+            REQUIRE(d.cuMemsetD8Async(memory, 1, size, stream) == good);
+        }
+        failed = in_child(ask_in_child);
+        REQUIRE(d.cuStreamSynchronize(stream) == good);
+    }
+    CHECK(failed == 0);
+}
+
+TEST_CASE("a child that exits says nothing of what its parent has") {
+    start("report=fail");
+    const CUdeviceptr memory = allocate(64);
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    CHECK(in_child([&] {
+              dup2(ends[1], STDERR_FILENO);
+              std::exit(0);
+          }) == 0);
+    close(ends[1]);
+    char byte = 0;
+    CHECK(read(ends[0], &byte, 1) == 0);
+    close(ends[0]);
+    CHECK(d.cuMemFree(memory) == good);
+    configure("report=0");
+}
+
+namespace {
+
+// Until the simulator's threads, which have ended, are gone. ThreadSanitizer, which has one of its own, lets a child
+// begin threads only where its parent had no other.
+void await_end_of_threads() {
+#ifdef __linux__
+    const auto count = [] {
+        const std::filesystem::directory_iterator all("/proc/self/task");
+        return std::distance(begin(all), end(all));
+    };
+    for (int i = 0; i < 2000 && count() > 2; ++i) { // emulators have more of their own
+        usleep(1000);
+    }
+#endif
+}
+
+} // namespace
+
+TEST_CASE("a child can have worker threads, where its parent had some before it began anew") {
+    start("mode=threaded");
+    const auto use_worker = [] {
+        CUstream stream = nullptr;
+        const auto nothing = [](void *) {};
+        return d.cuStreamCreate(&stream, 0) == good &&
+               d.cuLaunchHostFunc(stream, nothing, nullptr) == good &&
+               d.cuStreamSynchronize(stream) == good && d.cuStreamDestroy(stream) == good;
+    };
+    CHECK(use_worker());
+    sim_control().reset();
+    await_end_of_threads();
+    CHECK(in_child([&] {
+              alarm(20);
+              start("mode=threaded;patience=5000");
+              _exit(use_worker() ? 0 : 1);
+          }) == 0);
+}
+
+TEST_CASE("a child of a process that never called cuInit can call it") {
+    sim_control().reset();
+    CHECK(in_child([] { _exit(d.cuInit(0) == good ? 0 : 1); }) == 0);
+}
+
+#endif

@@ -1,0 +1,218 @@
+// What a process says of itself at its end, and with what status: leaks, misuses, notes. POSIX.
+#include "../support/child_process.hpp"
+#include "../support/contains.hpp"
+#include "handles.hpp"
+
+#ifndef _WIN32
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+using namespace sim_test;
+using support::contains;
+
+namespace {
+
+void leak() {
+    REQUIRE(d.cuInit(0) == good);
+    const CUcontext context = retain_primary(0);
+    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    allocate(64);
+    allow_leaks();
+}
+
+// A fatbin whose only entry, PTX for 5.2, is compressed in an unknown way.
+struct CompressedFatbin {
+    std::uint32_t magic = 0xba55ed50;
+    std::uint16_t version = 1, header = 16;
+    std::uint64_t size = 72;
+    std::uint16_t kind = 1, entry_version = 0x0101;
+    std::uint32_t entry_header = 64;
+    std::uint64_t content = 8;
+    std::uint32_t compressed = 8, options = 0, ptx_version = 0, architecture = 52;
+    std::uint64_t name = 0, flags = 0x11, unused[2] = {};
+    char bytes[8] = {};
+};
+static_assert(sizeof(CompressedFatbin) == 88);
+
+} // namespace
+
+TEST_CASE("child loads what is compressed", "[.]") {
+    start();
+    const CompressedFatbin fatbin;
+    for (int time = 0; time < 2; ++time) {
+        CUmodule module = nullptr;
+        CHECK(d.cuModuleLoadData(&module, &fatbin) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
+}
+
+TEST_CASE("child leaves nothing behind", "[.]") {
+    REQUIRE(d.cuInit(0) == good);
+}
+
+TEST_CASE("child leaves memory behind", "[.]") {
+    leak();
+}
+
+TEST_CASE("child misuses a handle", "[.]") {
+    // Catch2's own handler does what sanitizers do not let a signal handler do.
+    std::signal(SIGABRT, SIG_DFL);
+    REQUIRE(d.cuInit(0) == good);
+    CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle");
+}
+
+TEST_CASE("child cannot be initialised", "[.]") {
+    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+    configure(""); // CUSHIM_SIM stays wrong
+    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+}
+
+TEST_CASE("a process that is set up wrongly gets nowhere, and is told why") {
+    for (const std::string wrong : {"mode=adverserial", "device=2", "fault=cudaMallocc:1:2"}) {
+        const Outcome told = run_alone("child cannot be initialised", wrong);
+        CHECK(told.status == 0);
+        CHECK(contains(told.errors,
+                       "cushim-sim: cuInit fails, CUSHIM_SIM: not understood: '" + wrong + "'"));
+    }
+}
+
+TEST_CASE("a report tells of faults that never fired") {
+    const Outcome told = run_alone("child leaves nothing behind",
+                                   "report=1;fault=cuMemAlloc:1:2;fault=cuInit:2:999");
+    CHECK(
+        contains(told.errors, "note: the planned fault of cuMemAlloc never fired; it saw 0 calls"));
+    CHECK(contains(told.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
+}
+
+TEST_CASE("a report tells once of compressed images") {
+    const Outcome told = run_alone("child loads what is compressed", "report=1");
+    const std::string note =
+        "note: the images in the fatbin that are for this device are compressed";
+    CHECK(told.status == 0);
+    REQUIRE(contains(told.errors, note));
+    CHECK(told.errors.find(note) == told.errors.rfind(note));
+}
+
+TEST_CASE("the report at exit, and the status that comes of it") {
+    for (const auto &[child, line] :
+         {std::pair("child leaves memory behind", "leak: device memory"),
+          std::pair("child misuses a handle", "misuse: 0x1230 is no")}) {
+        INFO(child);
+        const Outcome silent = run_alone(child, ""), told = run_alone(child, "report=1"),
+                      failed = run_alone(child, "report=fail");
+        CHECK(silent.status == 0);
+        CHECK_FALSE(contains(silent.errors, "cushim-sim"));
+        CHECK(told.status == 0);
+        CHECK(contains(told.errors, std::string("cushim-sim: ") + line));
+        CHECK(failed.status == 1);
+        CHECK(contains(failed.errors, std::string("cushim-sim: ") + line));
+    }
+    const Outcome valid = run_alone("child leaves nothing behind", "report=fail");
+    CHECK(valid.status == 0);
+    CHECK_FALSE(contains(valid.errors, "cushim-sim"));
+}
+
+// Under glibc, which lets the handlers go on that are left.
+#ifdef __GLIBC__
+TEST_CASE("child has handlers from before cuInit", "[.]") {
+    std::atexit([] { std::fputs("still called\n", stderr); });
+    leak();
+}
+
+TEST_CASE("a process that fails by its report runs its exit handlers") {
+    const Outcome failed = run_alone("child has handlers from before cuInit", "report=fail");
+    CHECK(failed.status == 1);
+    CHECK(contains(failed.errors, "still called"));
+}
+#endif
+
+TEST_CASE("the first misuse aborts where that is asked for") {
+    const Outcome aborted = run_alone("child misuses a handle", "abort=1");
+    CHECK(aborted.status == 128 + SIGABRT);
+    CHECK(contains(aborted.errors, "cushim-sim: misuse: 0x1230 is no handle"));
+    CHECK(run_alone("child leaves memory behind", "abort=1").status == 0);
+}
+
+TEST_CASE("child exits while its threads make calls", "[.]") {
+    leak();
+    const CUcontext context = current();
+    for (int i = 0; i < 2; ++i) {
+        std::thread([context] {
+            d.cuCtxSetCurrent(context);
+            for (;;) {
+                CUdeviceptr memory = 0;
+                d.cuMemAlloc(&memory, 64);
+                d.cuMemFree(memory);
+            }
+        }).detach();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::exit(0);
+}
+
+TEST_CASE("a report comes out while threads make calls") {
+    const Outcome told = run_alone("child exits while its threads make calls", "report=1");
+    CHECK(told.status == 0);
+    CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
+}
+
+namespace {
+
+// Handlers of a fork that are registered first are called last before it: this one while the simulator's lock is
+// taken, which is registered when the simulator is loaded.
+std::atomic<bool> keep_lock{false}, lock_is_taken{false};
+[[maybe_unused]] const int registered = pthread_atfork(
+    [] {
+        if (keep_lock) {
+            lock_is_taken = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        }
+    },
+    nullptr, nullptr);
+
+} // namespace
+
+TEST_CASE("child exits while its lock is taken for long", "[.]") {
+    leak();
+    keep_lock = true;
+    std::thread([] {
+        if (fork() == 0) {
+            _exit(0);
+        }
+    }).detach();
+    while (!lock_is_taken) {
+        std::this_thread::yield();
+    }
+    std::exit(0);
+}
+
+TEST_CASE("a report waits for a thread that takes its time in a call") {
+    const Outcome told = run_alone("child exits while its lock is taken for long", "report=1");
+    CHECK(told.status == 0);
+    CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
+}
+
+TEST_CASE("a line of a report may make calls") {
+    leak();
+    CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle");
+    const auto call = [](const char *, void *made) {
+        int count = 0;
+        CHECK(d.cuDeviceGetCount(&count) == good);
+        CHECK(sim_control().configure("") == 0);
+        ++*static_cast<int *>(made);
+    };
+    int made = 0;
+    CHECK(sim_control().leaks(call, &made) == 2); // the memory, and the context that was retained
+    CHECK(sim_control().misuses(call, &made) == 1);
+    CHECK(made == 3);
+}
+
+#endif

@@ -1,0 +1,280 @@
+// Looking entry points up by name. What is expected here was answered by the drivers 470.256.02, 535.261.03,
+// 550.163.01 and 580.159.04.
+#include "handles.hpp"
+
+#include <cstdlib>
+#include <ostream>
+#include <utility>
+
+using namespace sim_test;
+
+namespace {
+
+constexpr cuuint64_t legacy = 1, per_thread = 2;
+
+// What a look-up came to, with the address by the name that it is exported under.
+struct Found {
+    int status;
+    int query; // CUdriverProcAddressQueryResult; -1: untouched, or the first version
+    std::string name;
+    bool operator==(const Found &) const = default;
+};
+
+[[maybe_unused]] std::ostream &operator<<(std::ostream &out, const Found &found) {
+    return out << found.status << ' ' << found.query << ' ' << found.name;
+}
+
+char untouched;
+
+std::string name_of(const std::string &library, void *address, const char *base) {
+    if (address == &untouched) {
+        return "untouched";
+    }
+    if (address == nullptr) {
+        return "null";
+    }
+    for (const char *suffix :
+         {"", "_v2", "_v3", "_v4", "_ptsz", "_ptds", "_v2_ptsz", "_v2_ptds", "_v3_ptsz"}) {
+        const std::string name = std::string(base) + suffix;
+        if (reinterpret_cast<void *>(exported(library, name.c_str())) == address) {
+            return name;
+        }
+    }
+    return "other";
+}
+
+std::string variable(const char *name) {
+    const char *value = std::getenv(name);
+    REQUIRE(value != nullptr);
+    return value;
+}
+
+using First = CUresult(CUDAAPI *)(const char *, void **, int, cuuint64_t);
+using Second = CUresult(CUDAAPI *)(const char *, void **, int, cuuint64_t, int *);
+
+// The library is a variant of the driver.
+Found first(const std::string &library, const char *symbol, int version, cuuint64_t flags = 0) {
+    const auto function = reinterpret_cast<First>(exported(library, "cuGetProcAddress"));
+    REQUIRE(function != nullptr);
+    void *address = &untouched;
+    const int status = function(symbol, &address, version, flags);
+    return {status, -1, name_of(library, address, symbol)};
+}
+
+Found second(const std::string &library, const char *symbol, int version, cuuint64_t flags = 0) {
+    const auto function = reinterpret_cast<Second>(exported(library, "cuGetProcAddress_v2"));
+    REQUIRE(function != nullptr);
+    void *address = &untouched;
+    int query = -1;
+    const int status = function(symbol, &address, version, flags, &query);
+    return {status, query, name_of(library, address, symbol)};
+}
+
+std::string current_driver() {
+    return variable("SIM_DRIVER_CURRENT");
+}
+
+// cuGetProcAddress_v2 came with CUDA 12.0.
+[[maybe_unused]] Found second(const char *symbol, int version, cuuint64_t flags = 0) {
+    return second(current_driver(), symbol, version, flags);
+}
+
+const Found not_found = {0, 1, "null"};
+const Found not_sufficient = {0, 2, "null"};
+constexpr int headers = CUDA_VERSION;
+
+} // namespace
+
+#if CUDA_VERSION >= 12000
+
+TEST_CASE("the newest ABI that the version knows") {
+    CHECK(second("cuMemAlloc", headers) == Found{0, 0, "cuMemAlloc_v2"});
+    CHECK(second("cuMemAlloc", 3021) == Found{0, 0, "cuMemAlloc_v2"});
+    CHECK(second("cuMemAlloc", 3020) == Found{0, 0, "cuMemAlloc_v2"});
+    CHECK(second("cuMemAlloc", 3019) == Found{0, 0, "cuMemAlloc"});
+    CHECK(second("cuMemAlloc", 2000) == Found{0, 0, "cuMemAlloc"});
+    CHECK(second("cuDeviceGetUuid", 11030) == Found{0, 0, "cuDeviceGetUuid"});
+    CHECK(second("cuDeviceGetUuid", 11040) == Found{0, 0, "cuDeviceGetUuid_v2"});
+    CHECK(second("cuInit", 2000) == Found{0, 0, "cuInit"});
+    CHECK(second("cuGetProcAddress", 11030) == Found{0, 0, "cuGetProcAddress"});
+    CHECK(second("cuGetProcAddress", 12000) == Found{0, 0, "cuGetProcAddress_v2"});
+    CHECK(second("cuProfilerStart", headers) == Found{0, 0, "cuProfilerStart"});
+    CHECK(second("cuGetExportTable", headers) == Found{0, 0, "cuGetExportTable"});
+#if CUDA_VERSION >= 12030
+    CHECK(second("cuGraphAddNode", 12020) == Found{0, 0, "cuGraphAddNode"});
+    CHECK(second("cuGraphAddNode", 12030) == Found{0, 0, "cuGraphAddNode_v2"});
+#endif
+}
+
+TEST_CASE("a version that is not sufficient") {
+    for (const int version : {0, 1, 1999}) {
+        CHECK(second("cuMemAlloc", version) == not_sufficient);
+    }
+    CHECK(second("cuInit", 1000) == not_sufficient);
+    CHECK(second("cuGetProcAddress", 11020) == not_sufficient);
+}
+
+TEST_CASE("only base names are known, and only exactly") {
+    for (const char *name : {"cuMemAlloc_v2", "cuMemcpyHtoD_v2_ptds", "cuMemcpyHtoD_ptds",
+                             "cuStreamQuery_ptsz", "cuGetProcAddress_v2", "", "nothing",
+                             "cuNothing", "cumemalloc", "cuMemAlloc ", "cushim_sim_control"}) {
+        INFO(name);
+        CHECK(second(name, headers) == not_found);
+        CHECK(second(name, headers, per_thread) == not_found);
+        CHECK(second(name, 0) == not_found);
+    }
+}
+
+TEST_CASE("per-thread variants") {
+    CHECK(second("cuMemcpyHtoD", headers) == Found{0, 0, "cuMemcpyHtoD_v2"});
+    CHECK(second("cuMemcpyHtoD", headers, legacy) == Found{0, 0, "cuMemcpyHtoD_v2"});
+    CHECK(second("cuMemcpyHtoD", headers, per_thread) == Found{0, 0, "cuMemcpyHtoD_v2_ptds"});
+    CHECK(second("cuMemcpyHtoD", headers, legacy | per_thread) ==
+          Found{0, 0, "cuMemcpyHtoD_v2_ptds"});
+    CHECK(second("cuMemcpyHtoD", 7000, per_thread) == Found{0, 0, "cuMemcpyHtoD_v2_ptds"});
+    CHECK(second("cuStreamQuery", headers, per_thread) == Found{0, 0, "cuStreamQuery_ptsz"});
+    // A name that has none.
+    CHECK(second("cuMemAlloc", headers, per_thread) == Found{0, 0, "cuMemAlloc_v2"});
+    // A name that has some, of later versions.
+    CHECK(second("cuMemcpyHtoD", 6999, per_thread) == not_sufficient);
+    CHECK(second("cuMemcpyHtoD", 2000, per_thread) == not_sufficient);
+    CHECK(second("cuStreamQuery", 3000, per_thread) == not_sufficient);
+}
+
+TEST_CASE("flags that nobody knows are refused before anything else") {
+    for (const cuuint64_t flags :
+         {cuuint64_t(4), cuuint64_t(8), cuuint64_t(1) << 40, ~cuuint64_t(0)}) {
+        CHECK(second("cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
+        CHECK(second("nothing", headers, flags) == Found{1, -1, "untouched"});
+        CHECK(first(current_driver(), "cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
+    }
+    // And before a null name is missed.
+    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    CHECK(function(nullptr, nullptr, headers, 8, nullptr) == invalid);
+}
+
+TEST_CASE("versions above the driver's own") {
+    if (headers >= 13000) {
+        CHECK(second("cuMemAlloc", headers + 10) == Found{1, -1, "untouched"});
+        CHECK(second("nothing", 99000) == Found{1, -1, "untouched"});
+        CHECK(first(current_driver(), "cuMemAlloc", 99000) == Found{1, -1, "untouched"});
+    } else {
+        CHECK(second("cuMemAlloc", headers + 10) == Found{0, 0, "cuMemAlloc_v2"});
+    }
+    // Negative ones are not.
+    CHECK(second("cuMemAlloc", -1) == Found{0, 0, "cuMemAlloc_v2"});
+    const std::string older = variable("SIM_DRIVER_12_0");
+    CHECK(second(older, "cuMemAlloc", 99000) == Found{0, 0, "cuMemAlloc_v2"});
+    CHECK(second(older, "nothing", 99000) == not_found);
+    CHECK(first(older, "nothing", 99000) == Found{500, -1, "untouched"});
+}
+
+TEST_CASE("the query's result is optional") {
+    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    void *address = nullptr;
+    CHECK(function("cuInit", &address, headers, 0, nullptr) == good);
+    CHECK(address == reinterpret_cast<void *>(exported("cuInit")));
+    CHECK(function("cuNope", &address, headers, 0, nullptr) == good);
+    CHECK(address == nullptr);
+}
+
+TEST_CASE("no name, or no place for the result, is a misuse") {
+    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    void *address = &untouched;
+    CHECK(function(nullptr, &address, headers, 0, nullptr) == invalid);
+    expect_misuse("cuGetProcAddress");
+    CHECK(address == &untouched);
+    CHECK(function("cuInit", nullptr, headers, 0, nullptr) == invalid);
+    expect_misuse("cuGetProcAddress");
+}
+
+TEST_CASE("what is found can be called, the right one") {
+    start();
+    void *address = nullptr;
+    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    REQUIRE(function("cuMemGetInfo", &address, headers, 0, nullptr) == good);
+    std::size_t free = 0, total = 0;
+    CHECK(reinterpret_cast<CUresult (*)(std::size_t *, std::size_t *)>(address)(&free, &total) ==
+          good);
+    CHECK(total > 0);
+    // The first ABI, with sizes of 32 bits, is there and refuses.
+    REQUIRE(function("cuMemGetInfo", &address, 3019, 0, nullptr) == good);
+    unsigned int narrow = 7;
+    CHECK(reinterpret_cast<CUresult (*)(unsigned int *, unsigned int *)>(address)(
+              &narrow, &narrow) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(narrow == 7);
+}
+
+namespace {
+
+template <class... Arguments>
+CUresult first_abi(const char *name, Arguments... arguments) {
+    const auto function = reinterpret_cast<CUresult (*)(Arguments...)>(exported(name));
+    REQUIRE(function != nullptr);
+    return function(arguments...);
+}
+
+} // namespace
+
+TEST_CASE("some of the first ABI look at an argument before they refuse") {
+    start();
+    constexpr auto refused = CUDA_ERROR_INVALID_CONTEXT;
+    unsigned int out = 7;
+    const auto poisoned = [&] { return std::exchange(out, 7u) == 0xbdbdbdbd; };
+    char byte = 0;
+    CHECK(first_abi("cuDeviceTotalMem", &out, 99) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(poisoned());
+    CHECK(first_abi("cuDeviceTotalMem", &out, 0) == refused);
+    CHECK(poisoned());
+    CHECK(first_abi("cuModuleGetGlobal", &out, &out, CUmodule(nullptr), "name") ==
+          CUDA_ERROR_INVALID_HANDLE);
+    CHECK(poisoned());
+    CHECK(first_abi("cuGraphicsResourceGetMappedPointer", &out, &out,
+                    CUgraphicsResource(nullptr)) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(poisoned());
+    const auto no_stream = reinterpret_cast<CUstream>(&byte);
+    const auto copy_result = [&] {
+        return first_abi("cuMemcpyHtoDAsync", 1u, static_cast<const void *>(&byte), 1u, no_stream);
+    };
+    CHECK(first_abi("cuMemFree", 16u) == refused);
+    CHECK(copy_result() == refused);
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
+    CHECK(first_abi("cuMemFree", 16u) == invalid);
+    CHECK(copy_result() == CUDA_ERROR_INVALID_HANDLE);
+    expect_misuse("is no handle of a stream");
+}
+
+TEST_CASE("a driver that is told to be an older one finds no newer names") {
+    configure("driver=11040");
+    CHECK(second("cuGetProcAddress", 11040) == Found{0, 0, "cuGetProcAddress"});
+    CHECK(second("cuGetProcAddress", 12000) == Found{0, 0, "cuGetProcAddress"});
+    CHECK(second("cuLibraryLoadData", 12000) == not_found);
+}
+
+TEST_CASE("the variant without a name does not find it either") {
+    const std::string lacking = variable("SIM_DRIVER_MISSING_ONE_NAME");
+    // Nor an older ABI in its place.
+    CHECK(second(lacking, "cuMemFree", headers) == not_found);
+    CHECK(second(lacking, "cuMemFree", 3020) == not_found);
+    CHECK(second(lacking, "cuMemFree", 3019) == Found{0, 0, "cuMemFree"});
+    CHECK(second(lacking, "cuMemAlloc", headers) == Found{0, 0, "cuMemAlloc_v2"});
+}
+
+#endif
+
+TEST_CASE("the first version says that it found nothing by its status") {
+    const std::string library = variable("SIM_DRIVER_11_4");
+    CHECK(first(library, "cuMemAlloc", 11040) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(first(library, "cuMemAlloc", 3019) == Found{0, -1, "cuMemAlloc"});
+    CHECK(first(library, "cuMemAlloc", 99000) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(first(library, "cuMemAlloc", -1) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(first(library, "cuMemAlloc", 1999) == Found{500, -1, "untouched"});
+    CHECK(first(library, "cuMemAlloc_v2", 11040) == Found{500, -1, "untouched"});
+    CHECK(first(library, "cuMemcpyHtoD", 11040, per_thread) ==
+          Found{0, -1, "cuMemcpyHtoD_v2_ptds"});
+    CHECK(first(library, "cuMemcpyHtoD", 6999, per_thread) == Found{500, -1, "untouched"});
+    CHECK(first(library, "cuMemAlloc", 11040, 4) == Found{1, -1, "untouched"});
+    CHECK(first(library, "cuGetProcAddress", 12000) == Found{0, -1, "cuGetProcAddress"});
+    // Of CUDA 12.
+    CHECK(first(library, "cuLibraryLoadData", 12000) == Found{500, -1, "untouched"});
+}

@@ -1,0 +1,129 @@
+// Every row of the tables is an export of the simulated libraries, and says whether it is simulated.
+#include "handles.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+using namespace sim_test;
+
+namespace {
+
+std::vector<std::string> names_of(cushim_library library) {
+    std::vector<std::string> names;
+    cushim_visit_entry_points(
+        library,
+        [](const cushim_entry_point *entry, void *into) {
+            static_cast<std::vector<std::string> *>(into)->emplace_back(entry->name);
+        },
+        &names);
+    return names;
+}
+
+struct Told {
+    std::string name;
+    bool simulated;
+};
+
+std::vector<Told> told_entries() {
+    std::vector<Told> told;
+    const char *name = nullptr;
+    int simulated = -1;
+    while (sim_control().entry_at(told.size(), &name, &simulated) != 0) {
+        told.push_back({name, simulated == 1});
+        REQUIRE((simulated == 0 || simulated == 1));
+    }
+    return told;
+}
+
+} // namespace
+
+TEST_CASE("every row of the driver's table is exported") {
+    const auto names = names_of(CUSHIM_LIBRARY_DRIVER);
+    CHECK(names.size() > 300);
+    for (const auto &name : names) {
+        INFO(name);
+        CHECK(exported(name.c_str()) != nullptr);
+    }
+}
+
+// As NVIDIA's libcudart of 11.8, 12.9 and 13.0 export them.
+TEST_CASE("what compilers call is exported") {
+    std::vector<std::string> names = {
+        "RegisterFatBinary",    "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterFunction",
+        "RegisterVar",          "RegisterManagedVar",   "RegisterHostVar",     "InitModule",
+        "PopCallConfiguration", "PushCallConfiguration"};
+#if CUDA_VERSION >= 12000
+    names.emplace_back("RegisterUnifiedTable");
+#else
+    names.insert(names.end(), {"RegisterTexture", "RegisterSurface"});
+#endif
+#if CUDA_VERSION >= 12010
+    names.insert(names.end(), {"GetKernel", "LaunchKernel", "LaunchKernel_ptsz"});
+#endif
+    for (const auto &name : names) {
+        INFO(name);
+        CHECK(exported(std::getenv("CUSHIM_RUNTIME"), ("__cuda" + name).c_str()) != nullptr);
+    }
+}
+
+TEST_CASE("every row of the runtime's table is exported") {
+    const char *library = std::getenv("CUSHIM_RUNTIME");
+    REQUIRE(library != nullptr);
+    const auto names = names_of(CUSHIM_LIBRARY_RUNTIME);
+    CHECK(names.size() > 200);
+    for (const auto &name : names) {
+        INFO(name);
+        CHECK(exported(library, name.c_str()) != nullptr);
+    }
+}
+
+TEST_CASE("cushim resolves all of both") {
+    CHECK(cushim_resolve_all(CUSHIM_LIBRARY_DRIVER) == names_of(CUSHIM_LIBRARY_DRIVER).size());
+    CHECK(cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME) == names_of(CUSHIM_LIBRARY_RUNTIME).size());
+}
+
+TEST_CASE("the control tells of every row, and ends") {
+    const auto names = names_of(CUSHIM_LIBRARY_DRIVER);
+    const auto told = told_entries();
+    CHECK(told.size() >= names.size());
+    std::set<std::string> all;
+    for (const Told &one : told) {
+        CHECK(all.insert(one.name).second);
+    }
+    for (const auto &name : names) {
+        INFO(name);
+        CHECK(all.contains(name));
+    }
+    CHECK(sim_control().entry_at(told.size() + 1000, nullptr, nullptr) == 0);
+    CHECK(sim_control().entry_at(0, nullptr, nullptr) == 1);
+}
+
+TEST_CASE("what the control calls not simulated is what the build lists") {
+    const char *path = std::getenv("SIM_NOT_SIMULATED");
+    REQUIRE(path != nullptr);
+    std::ifstream file(path);
+    REQUIRE(file);
+    std::set<std::string> listed;
+    for (std::string name; file >> name;) {
+        listed.insert(name);
+    }
+    for (const Told &one : told_entries()) {
+        INFO(one.name);
+        CHECK(one.simulated != listed.contains(one.name));
+    }
+}
+
+TEST_CASE("what is not simulated answers 801 when it may be called, and 3 before cuInit") {
+    // Of those that will hardly ever be simulated: coredump settings.
+    using Function = CUresult (*)(int, void *, std::size_t *);
+    const auto function = reinterpret_cast<Function>(exported("cuCoredumpGetAttribute"));
+    if (function == nullptr) {
+        SKIP("not in these headers");
+    }
+    std::size_t size = 8;
+    CHECK(function(1, &size, &size) == CUDA_ERROR_NOT_INITIALIZED);
+    start();
+    CHECK(function(1, &size, &size) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(size == 8);
+}

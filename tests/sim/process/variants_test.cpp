@@ -1,0 +1,204 @@
+// The variants of the simulated driver: which names each has, what each says it is.
+#include "handles.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace sim_test;
+
+namespace {
+
+struct Entry {
+    std::string name;
+    int introduced;
+};
+
+std::vector<Entry> all_entries() {
+    std::vector<Entry> entries;
+    cushim_visit_entry_points(
+        CUSHIM_LIBRARY_DRIVER,
+        [](const cushim_entry_point *entry, void *into) {
+            static_cast<std::vector<Entry> *>(into)->push_back({entry->name, entry->introduced});
+        },
+        &entries);
+    return entries;
+}
+
+// "" where the headers are older than the variant.
+std::string library(const std::string &variant) {
+    const char *path = std::getenv(("SIM_DRIVER_" + variant).c_str());
+    return path != nullptr ? path : "";
+}
+
+template <class Function>
+Function function(const std::string &from, const char *name) {
+    const auto found = reinterpret_cast<Function>(exported(from, name));
+    REQUIRE(found != nullptr);
+    return found;
+}
+
+int version_of(const std::string &from) {
+    int version = -1;
+    CHECK(function<CUresult (*)(int *)>(from, "cuDriverGetVersion")(&version) == good);
+    return version;
+}
+
+struct Variant {
+    const char *name;
+    int version;
+};
+
+// What differs from "exactly the names up to the version".
+void check_names(const std::string &from, int version, const std::string &lacking) {
+    for (const Entry &entry : all_entries()) {
+        INFO(entry.name << " of " << entry.introduced);
+        const bool expected = entry.introduced <= version && entry.name != lacking;
+        CHECK((exported(from, entry.name.c_str()) != nullptr) == expected);
+    }
+    CHECK(exported(from, CUSHIM_SIM_CONTROL) != nullptr);
+    CHECK(exported(from, "cushim_sim_hooks") != nullptr);
+}
+
+} // namespace
+
+TEST_CASE("a variant has the names of its version, and says so") {
+    const auto variant = GENERATE(values<Variant>({{"CURRENT", CUDA_VERSION},
+                                                   {"12_4", 12040},
+                                                   {"12_0", 12000},
+                                                   {"11_4", 11040},
+                                                   {"11_2", 11020}}));
+    const std::string path = library(variant.name);
+    if (path.empty()) {
+        SKIP("the headers are older than " << variant.name);
+    }
+    check_names(path, variant.version, "");
+    CHECK(version_of(path) == variant.version);
+}
+
+TEST_CASE("how each variant looks names up") {
+    struct Ways {
+        const char *variant;
+        bool first, second;
+    };
+    for (const Ways &ways : {Ways{"CURRENT", true, CUDA_VERSION >= 12000}, Ways{"12_0", true, true},
+                             Ways{"11_4", true, false}, Ways{"11_2", false, false}}) {
+        if (const std::string path = library(ways.variant); !path.empty()) {
+            INFO(ways.variant);
+            CHECK((exported(path, "cuGetProcAddress") != nullptr) == ways.first);
+            CHECK((exported(path, "cuGetProcAddress_v2") != nullptr) == ways.second);
+        }
+    }
+}
+
+TEST_CASE("no version has more names than the drivers of its time, and none loses any") {
+    // Counted in the link stubs of these versions; they have some that no header declares.
+    struct Counted {
+        int version;
+        std::size_t names;
+    };
+    for (const Counted &stub : {Counted{12090, 661}, Counted{13000, 679}, Counted{13030, 725}}) {
+        const auto entries = all_entries();
+        const auto known = std::count_if(entries.begin(), entries.end(), [&](const Entry &entry) {
+            return entry.introduced <= stub.version;
+        });
+        INFO(stub.version);
+        CHECK(static_cast<std::size_t>(known) <= stub.names);
+    }
+    std::vector<Variant> variants = {{"11_2", 11020},
+                                     {"11_4", 11040},
+                                     {"12_0", 12000},
+                                     {"12_4", 12040},
+                                     {"CURRENT", CUDA_VERSION}};
+    std::erase_if(variants, [](const Variant &variant) { return library(variant.name).empty(); });
+    for (std::size_t i = 1; i < variants.size(); ++i) {
+        std::size_t more = 0;
+        for (const Entry &entry : all_entries()) {
+            const bool before =
+                exported(library(variants[i - 1].name), entry.name.c_str()) != nullptr;
+            const bool after = exported(library(variants[i].name), entry.name.c_str()) != nullptr;
+            INFO(entry.name << " of " << variants[i].name);
+            CHECK((after || !before));
+            more += after && !before;
+        }
+        INFO(variants[i].name);
+        CHECK((more > 0) == (variants[i].version > variants[i - 1].version));
+    }
+}
+
+TEST_CASE("not a driver: everything but cuInit") {
+    check_names(library("NOT_A_DRIVER"), CUDA_VERSION, "cuInit");
+}
+
+TEST_CASE("a driver that lacks one name") {
+    check_names(library("MISSING_ONE_NAME"), CUDA_VERSION, "cuMemFree_v2");
+}
+
+TEST_CASE("nothing but CUDA's names and the control is exported") {
+    for (const char *name : {"sim_variant_version", "sim_variant_is_stub", "sim_variant_lacks"}) {
+        CHECK(exported(name) == nullptr);
+    }
+}
+
+TEST_CASE("the stub has every name, answers 34, and touches no output") {
+    const std::string stub = library("STUB");
+    check_names(stub, CUDA_VERSION, "");
+    CHECK(function<CUresult (*)(unsigned int)>(stub, "cuInit")(0) == CUDA_ERROR_STUB_LIBRARY);
+    int number = -7;
+    CHECK(function<CUresult (*)(int *)>(stub, "cuDriverGetVersion")(&number) ==
+          CUDA_ERROR_STUB_LIBRARY);
+    CHECK(function<CUresult (*)(int *)>(stub, "cuDeviceGetCount")(&number) ==
+          CUDA_ERROR_STUB_LIBRARY);
+    CHECK(number == -7);
+    const char *text = "before";
+    CHECK(function<CUresult (*)(CUresult, const char **)>(stub, "cuGetErrorName")(good, &text) ==
+          CUDA_ERROR_STUB_LIBRARY);
+    CHECK(std::string(text) == "before");
+    void *address = &number;
+    CHECK(function<CUresult (*)(const char *, void **, int, cuuint64_t)>(stub, "cuGetProcAddress")(
+              "cuInit", &address, 11030, 0) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(address == &number);
+    CUdeviceptr memory = 5;
+    CHECK(function<CUresult (*)(CUdeviceptr *, std::size_t)>(stub, "cuMemAlloc_v2")(&memory, 16) ==
+          CUDA_ERROR_STUB_LIBRARY);
+    CHECK(memory == 5);
+}
+
+// What cushim makes of the variants: CUSHIM_DRIVER names another one in each of these.
+
+TEST_CASE("cushim takes the stub for none", "[.stub]") {
+    CHECK(d.cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(cushim::load_report().driver.reason == CUSHIM_REASON_LINK_STUB);
+    REQUIRE(cushim::load_report().driver.candidate_count > 0);
+    CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_LINK_STUB);
+}
+
+TEST_CASE("cushim takes a library without cuInit for none", "[.not-a-driver]") {
+    CHECK(static_cast<int>(d.cuInit(0)) == 303);
+    REQUIRE(cushim::load_report().driver.candidate_count > 0);
+    CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_NOT_CUDA);
+}
+
+TEST_CASE("cushim answers for the name that is missing", "[.missing-one-name]") {
+    start();
+    CUdeviceptr memory = 0;
+    CHECK(d.cuMemFree_v2(memory) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+    int devices = 0;
+    CHECK(d.cuDeviceGetCount(&devices) == good);
+}
+
+TEST_CASE("cushim answers for names that are newer than the driver", "[.old]") {
+    start();
+    const char *version = std::getenv("SIM_EXPECTED_VERSION");
+    REQUIRE(version != nullptr);
+    CHECK(cushim_library_version(CUSHIM_LIBRARY_DRIVER) == std::atoi(version));
+    std::size_t newer = 0;
+    for (const Entry &entry : all_entries()) {
+        cushim_entry_point point{};
+        REQUIRE(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, entry.name.c_str(), &point) == 1);
+        INFO(entry.name);
+        CHECK(point.status == (entry.introduced > std::atoi(version) ? 36 : 0));
+        newer += entry.introduced > std::atoi(version);
+    }
+    CHECK(newer > 0);
+}

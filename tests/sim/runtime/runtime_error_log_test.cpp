@@ -1,0 +1,186 @@
+// What the driver's error log says of calls of the runtime, and what its callbacks may call.
+#include "memory_tools.hpp"
+#include "plan_fault.hpp"
+#include "registered.hpp"
+
+#if CUDA_VERSION >= 12090
+
+#include <thread>
+#include <utility>
+
+using namespace sim_test;
+
+namespace {
+
+void *not_allocated() {
+    return reinterpret_cast<void *>(12345);
+}
+
+// Keeps what the log tells for a scope; what it calls then is up to the test.
+class Listener : Unique {
+  public:
+    explicit Listener(void (*calls)(Listener &) = nullptr) : calls_(calls) {
+        REQUIRE(d.cuLogsRegisterCallback(tell, this, &handle_) == good);
+    }
+    ~Listener() { CHECK(d.cuLogsUnregisterCallback(handle_) == good); }
+
+    std::vector<std::string> take() { return std::exchange(texts_, {}); }
+    int status = -1; // of what it calls
+
+  private:
+    static void CUDA_CB tell(void *self, CUlogLevel, char *message, std::size_t length) {
+        auto &listener = *static_cast<Listener *>(self);
+        listener.texts_.emplace_back(message, length);
+        if (listener.calls_ != nullptr) {
+            listener.calls_(listener);
+        }
+    }
+
+    void (*calls_)(Listener &);
+    CUlogsCallbackHandle handle_ = nullptr;
+    std::vector<std::string> texts_;
+};
+
+using Lines = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("a call of the runtime that fails is one line") {
+    start();
+    const Registered program;
+    char missing = 0;
+    program.variable(&missing, "no such variable", 4);
+    Listener listener;
+    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
+    CHECK(listener.take() == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    void *address = nullptr;
+    CHECK(r.cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
+    CHECK(listener.take() ==
+          Lines{"Returning 500 (cudaErrorSymbolNotFound) from cudaGetSymbolAddress"});
+    // The driver refuses another thing than the runtime answers.
+    cudaFuncAttributes attributes{};
+    CHECK(r.cudaFuncGetAttributes(&attributes, &missing) == cudaErrorInvalidDeviceFunction);
+    expect_misuse("is no handle of a kernel");
+    CHECK(listener.take() ==
+          Lines{"Returning 98 (cudaErrorInvalidDeviceFunction) from cudaFuncGetAttributes"});
+}
+
+TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
+    start();
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    Listener listener;
+    CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(listener.take().empty());
+}
+
+TEST_CASE("what the driver refuses a call of the runtime that succeeds is no line") {
+    start();
+    const Registered program;
+    unsigned char *gone = nullptr;
+    program.managed(&gone, "no such variable", 16);
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    Listener listener;
+    cudaFuncAttributes attributes{};
+    CHECK(r.cudaFuncGetAttributes(&attributes, &program.mixed) == cudaSuccess); // loads the image
+    CHECK(gone == nullptr);
+    CHECK(listener.take().empty());
+    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue); // what was before is forgotten
+    CHECK(listener.take().size() == 1);
+}
+
+TEST_CASE("a callback may call the runtime") {
+    start();
+    static const Registered *program = nullptr;
+    const Registered one;
+    program = &one;
+    char missing = 0;
+    one.variable(&missing, "no such variable", 4);
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    // Both calls need what is registered.
+    Listener listener([](Listener &self) {
+        void *address = nullptr;
+        self.status = r.cudaGetSymbolAddress(&address, &program->counter);
+    });
+    void *address = nullptr;
+    CHECK(r.cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
+    CHECK(listener.status == cudaSuccess);
+    CHECK(listener.take().size() == 1);
+}
+
+TEST_CASE("a callback may call the runtime while a program's code is unloaded") {
+    start();
+    Listener listener([](Listener &self) {
+        void *address = nullptr;
+        self.status = r.cudaGetSymbolAddress(&address, &self);
+    });
+    {
+        const Registered program;
+        REQUIRE(program.initialized());
+        fail_after("cuLibraryUnload", CUDA_ERROR_UNKNOWN);
+    }
+    CHECK(listener.status == cudaErrorInvalidSymbol);
+    CHECK(listener.take() == Lines{"Returning 999 (CUDA_ERROR_UNKNOWN) from cuLibraryUnload"});
+}
+
+TEST_CASE("what a callback calls is the client's call") {
+    start();
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    Listener listener([](Listener &self) { self.status = d.cuMemFree(54321); });
+    fail_instead("cuMemFree", CUDA_ERROR_UNKNOWN);
+    CUlogIterator iterator = 0;
+    REQUIRE(d.cuLogsCurrent(&iterator, 0) == good);
+    sim_control().log_calls(1);
+    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
+    sim_control().log_calls(0);
+    CHECK(listener.status == CUDA_ERROR_UNKNOWN);
+    CHECK(listener.take() == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    REQUIRE(sim_control().call_count() == 2);
+    cushim_sim_call call{};
+    REQUIRE(sim_control().call_at(1, &call) == 1);
+    CHECK(std::string(call.name) == "cuMemFree_v2");
+    char buffer[4096];
+    std::size_t size = sizeof buffer;
+    REQUIRE(d.cuLogsDumpToMemory(&iterator, buffer, &size, 0) == good);
+    CHECK(std::string(buffer).find("Returning 999 (CUDA_ERROR_UNKNOWN) from cuMemFree\n") !=
+          std::string::npos);
+}
+
+// The callback stands for another thread that is quicker than the one whose call failed.
+TEST_CASE("an error is noted though the device was reset before its call returned") {
+    start();
+    void *memory = allocate_by_runtime(64);
+    fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
+    Listener listener(
+        [](Listener &self) { std::thread([&self] { self.status = r.cudaDeviceReset(); }).join(); });
+    REQUIRE(r.cudaMemsetAsync(memory, 0, 64, nullptr) == cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    CHECK(listener.status == cudaSuccess);
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+#if CUDART_VERSION >= 13000
+TEST_CASE("the runtime's log is the driver's") {
+    start();
+    Lines told;
+    cudaLogsCallbackHandle handle = nullptr;
+    REQUIRE(r.cudaLogsRegisterCallback(
+                [](void *into, cudaLogLevel, char *message, std::size_t length) {
+                    static_cast<Lines *>(into)->emplace_back(message, length);
+                },
+                &told, &handle) == cudaSuccess);
+    cudaLogIterator iterator = 0;
+    CHECK(r.cudaLogsCurrent(&iterator, 0) == cudaSuccess);
+    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
+    CHECK(told == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    char buffer[4096];
+    std::size_t size = sizeof buffer;
+    CHECK(r.cudaLogsDumpToMemory(&iterator, buffer, &size, 0) == cudaSuccess);
+    CHECK(std::string(buffer).find(told[0] + '\n') != std::string::npos);
+    CHECK(r.cudaLogsUnregisterCallback(handle) == cudaSuccess);
+}
+#endif
+
+#endif

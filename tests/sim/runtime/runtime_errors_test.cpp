@@ -1,0 +1,187 @@
+// The runtime's errors: names, texts, and the last error of every thread.
+#include "plan_fault.hpp"
+
+#include <thread>
+
+using namespace sim_test;
+
+namespace {
+
+cudaError_t fail_with_invalid_value() {
+    return r.cudaMalloc(nullptr, 16);
+}
+
+} // namespace
+
+TEST_CASE("every code has a name and a text") {
+    CHECK(std::string(r.cudaGetErrorName(cudaSuccess)) == "cudaSuccess");
+    CHECK(std::string(r.cudaGetErrorString(cudaSuccess)) == "no error");
+    CHECK(std::string(r.cudaGetErrorName(cudaErrorInvalidValue)) == "cudaErrorInvalidValue");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorInvalidValue)) == "invalid argument");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorMemoryAllocation)) == "out of memory");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorInsufficientDriver)) ==
+          "CUDA driver version is insufficient for CUDA runtime version");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorUnknown)) == "unknown error");
+    CHECK(std::string(r.cudaGetErrorName(cudaErrorApiFailureBase)) == "cudaErrorApiFailureBase");
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorApiFailureBase)) == "api failure base");
+    for (const int unknown : {-1, 11, 14, 202, 998, 1000, 9999}) {
+        CHECK(std::string(r.cudaGetErrorName(static_cast<cudaError_t>(unknown))) ==
+              "unrecognized error code");
+        CHECK(std::string(r.cudaGetErrorString(static_cast<cudaError_t>(unknown))) ==
+              "unrecognized error code");
+    }
+}
+
+TEST_CASE("every name has a text") {
+    for (int code = 0; code <= 10000; ++code) {
+        const std::string name = r.cudaGetErrorName(static_cast<cudaError_t>(code));
+        const std::string text = r.cudaGetErrorString(static_cast<cudaError_t>(code));
+        INFO(code << " " << name << " " << text);
+        CHECK((name == "unrecognized error code") == (text == "unrecognized error code"));
+    }
+}
+
+TEST_CASE("the last error stays until it is asked for, and successes do not hide it") {
+    start();
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    CHECK(r.cudaSetDevice(99) == cudaErrorInvalidDevice);
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidDevice);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidDevice);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidDevice);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(r.cudaPeekAtLastError() == cudaSuccess);
+}
+
+TEST_CASE("calls that need no driver leave an error, too") {
+    start();
+    CHECK(r.cudaRuntimeGetVersion(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+TEST_CASE("every thread has its own last error") {
+    start();
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    cudaError_t other = cudaErrorUnknown, after = cudaErrorUnknown;
+    std::thread([&] {
+        other = r.cudaPeekAtLastError();
+        (void)r.cudaSetDevice(-1);
+        after = r.cudaGetLastError();
+    }).join();
+    CHECK(other == cudaSuccess);
+    CHECK(after == cudaErrorInvalidDevice);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+TEST_CASE("calls of the driver API leave no last error") {
+    start();
+    CHECK(d.cuMemFree(12345) == invalid);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("an error after which nothing works is taken like any other") {
+    start();
+    fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
+    size_t free = 0, total = 0;
+    CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("another error hides even that one") {
+    start();
+    fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
+    size_t free = 0, total = 0;
+    CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("a reset of the device leaves the last error") {
+    start();
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    CHECK(r.cudaDeviceReset() == cudaSuccess);
+    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
+    std::thread([] { CHECK(r.cudaDeviceReset() == cudaSuccess); }).join();
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+TEST_CASE("a fault of queued work shows in every later call, and no reset helps") {
+    start();
+    void *memory = allocate_by_runtime(64);
+    fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
+    (void)r.cudaMemsetAsync(memory, 0, 64, nullptr);
+    CHECK(r.cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    void *more = nullptr;
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(r.cudaMalloc(&more, 64) == cudaErrorIllegalAddress);
+    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(r.cudaDeviceReset() == cudaSuccess);
+    CHECK(r.cudaMalloc(&more, 64) == cudaErrorDevicesUnavailable);
+    CHECK(r.cudaGetLastError() == cudaErrorDevicesUnavailable);
+}
+
+TEST_CASE("not ready is an answer, and no error to be noted") {
+    start("mode=adversarial;seed=1");
+    const RuntimeStream stream;
+    const RuntimeMemory memory(64);
+    REQUIRE(r.cudaMemsetAsync(memory, 0, 64, stream) == cudaSuccess);
+    const cudaEvent_t event = make_runtime_event();
+    CHECK(r.cudaStreamQuery(stream) == cudaErrorNotReady);
+    REQUIRE(r.cudaEventRecord(event, stream) == cudaSuccess);
+    CHECK(r.cudaEventQuery(event) == cudaErrorNotReady);
+    CHECK(r.cudaPeekAtLastError() == cudaSuccess);
+    // An earlier one stays.
+    CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
+    REQUIRE(r.cudaMemsetAsync(memory, 0, 64, stream) == cudaSuccess);
+    CHECK(r.cudaStreamQuery(stream) == cudaErrorNotReady);
+    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(r.cudaStreamQuery(stream) == cudaSuccess);
+}
+
+TEST_CASE("a reset of the simulator forgets the last error") {
+    start();
+    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+    start();
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("faults of runtime calls: instead, after, once") {
+    start();
+    const auto number = fail_instead("cudaMalloc", cudaErrorMemoryAllocation);
+    void *memory = nullptr;
+    CHECK(r.cudaMalloc(&memory, 64) == cudaErrorMemoryAllocation);
+    CHECK(reinterpret_cast<std::uintptr_t>(memory) == 0xbdbdbdbdbdbdbdbd); // who uses it is caught
+    CHECK(sim_control().fault_fired(number) == 1);
+    CHECK(r.cudaGetLastError() == cudaErrorMemoryAllocation);
+    CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
+    fail_after("cudaFree", cudaErrorUnknown);
+    CHECK(r.cudaFree(memory) == cudaErrorUnknown); // it is free all the same: no leak is left
+}
+
+TEST_CASE("the log lists the runtime's calls, not what they make of the driver") {
+    start();
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    sim_control().log_calls(1);
+    void *memory = allocate_by_runtime(4096);
+    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(r.cudaSetDevice(-1) == cudaErrorInvalidDevice);
+    REQUIRE(sim_control().call_count() == 4);
+    const char *names[] = {"cudaMalloc", "cudaFree", "cuCtxSynchronize", "cudaSetDevice"};
+    for (size_t i = 0; i < 4; ++i) {
+        cushim_sim_call call{};
+        REQUIRE(sim_control().call_at(i, &call) == 1);
+        CHECK(std::string(call.name) == names[i]);
+        CHECK(call.status == (i == 3 ? 101 : 0));
+    }
+}

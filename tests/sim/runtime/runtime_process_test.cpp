@@ -1,0 +1,147 @@
+// Where the runtime cannot work: without a device, with a driver that is too old, with the link stub. Each
+// call says so before it looks at its arguments, and touches no output.
+#include "handles.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+using namespace sim_test;
+
+namespace {
+
+// What the real runtime library of CUDA 12 and 13 answers in each of these states.
+void check_refused(cudaError_t why) {
+    int number = 77;
+    void *memory = &number;
+    cudaStream_t stream = reinterpret_cast<cudaStream_t>(&number);
+    CHECK(r.cudaPeekAtLastError() == why);
+    CHECK(r.cudaGetLastError() == why);
+    CHECK(r.cudaGetLastError() == why);
+    CHECK(r.cudaGetDeviceCount(&number) == why);
+    CHECK(r.cudaGetDeviceCount(nullptr) == why);
+    CHECK(r.cudaGetDevice(&number) == why);
+    CHECK(r.cudaSetDevice(0) == why);
+    CHECK(r.cudaSetDevice(-1) == why);
+    CHECK(r.cudaMalloc(&memory, 16) == why);
+    CHECK(r.cudaMalloc(nullptr, 16) == why);
+    CHECK(r.cudaFree(nullptr) == why);
+    CHECK(r.cudaDeviceReset() == why);
+    CHECK(r.cudaDeviceSynchronize() == why);
+    CHECK(r.cudaStreamCreate(&stream) == why);
+    CHECK(r.cudaStreamQuery(nullptr) == why);
+    CHECK(r.cudaMemcpy(nullptr, nullptr, 0, static_cast<cudaMemcpyKind>(99)) == why);
+    CHECK(r.cudaSetDeviceFlags(0xffff) == why);
+    CHECK(r.cudaSetValidDevices(&number, 0) == why);
+    CHECK(r.cudaLaunchKernel(nullptr, {}, {}, nullptr, 0, nullptr) == why);
+    CHECK(r.cudaDeviceCanAccessPeer(&number, 0, 1) == why);
+    CHECK(number == 77);
+    CHECK(memory == &number);
+    CHECK(stream == reinterpret_cast<cudaStream_t>(&number));
+}
+
+void check_versions(int driver) {
+    int version = 77;
+    CHECK(got(r.cudaDriverGetVersion(&version), version) == driver);
+    CHECK(r.cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
+#if CUDART_VERSION >= 12000
+    CHECK(got(r.cudaRuntimeGetVersion(&version), version) == CUDART_VERSION);
+#else
+    CHECK(r.cudaRuntimeGetVersion(&version) != cudaSuccess);
+#endif
+}
+
+bool is(const char *variant) {
+    const char *named = std::getenv("SIM_VARIANT");
+    return std::strcmp(named ? named : "current", variant) == 0;
+}
+
+} // namespace
+
+TEST_CASE("without a device") {
+    if (!is("current")) {
+        SKIP("for the current variant");
+    }
+    configure("devices=0");
+    check_versions(CUDA_VERSION);
+    check_refused(cudaErrorNoDevice);
+    check_versions(CUDA_VERSION);
+    CHECK(std::string(r.cudaGetErrorString(cudaErrorNoDevice)) ==
+          "no CUDA-capable device is detected");
+}
+
+TEST_CASE("with a driver that cannot start") {
+    if (!is("current")) {
+        SKIP("for the current variant");
+    }
+    configure("init=802");
+    check_refused(cudaErrorSystemNotReady);
+    configure("init=0");
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    CHECK(r.cudaGetLastError() == cudaErrorSystemNotReady);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("with a driver of an older major version, as the settings say") {
+    if (!is("current")) {
+        SKIP("for the current variant");
+    }
+    const int older = (CUDART_VERSION / 1000 - 1) * 1000 + 80;
+    configure("driver=" + std::to_string(older));
+    check_versions(older);
+    check_refused(cudaErrorInsufficientDriver);
+}
+
+TEST_CASE("with an older driver of the same major version") {
+    if (!is("current")) {
+        SKIP("for the current variant");
+    }
+    configure("driver=" + std::to_string(CUDART_VERSION / 1000 * 1000));
+    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+}
+
+TEST_CASE("variant: a driver of an older major version", "[runtime_process][old]") {
+    const char *expected = std::getenv("SIM_EXPECTED_VERSION");
+    if (expected == nullptr || std::stoi(expected) / 1000 == CUDART_VERSION / 1000 || is("stub")) {
+        SKIP("for the variants of an older major version");
+    }
+    check_versions(std::stoi(expected));
+    check_refused(cudaErrorInsufficientDriver);
+}
+
+TEST_CASE("variant: the link stub", "[runtime_process][stub]") {
+    if (!is("stub")) {
+        SKIP("for the stub variant");
+    }
+    check_versions(0);
+    check_refused(cudaErrorStubLibrary);
+}
+
+#ifndef _WIN32
+TEST_CASE("in a child of fork the runtime has what it knew before") {
+    if (!is("current")) {
+        SKIP("for the current variant");
+    }
+    start("devices=3");
+    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    const pid_t child = fork();
+    if (child == 0) {
+        int count = 0, chosen = 77, current = 77;
+        const cudaDeviceProp any{};
+        const bool knows = r.cudaGetDeviceCount(&count) == cudaSuccess && count == 3 &&
+                           r.cudaChooseDevice(&chosen, &any) == cudaSuccess && chosen == 0 &&
+                           r.cudaProfilerStop() == cudaSuccess;
+        const bool works = r.cudaGetDevice(&current) != cudaErrorInitializationError ||
+                           r.cudaProfilerStart() != cudaErrorInitializationError ||
+                           r.cudaSetDevice(0) != cudaErrorInitializationError;
+        _exit(knows && !works ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+#endif

@@ -1,0 +1,197 @@
+// The runtime's streams and events.
+#include "handles.hpp"
+
+#include <atomic>
+#include <cstring>
+
+using namespace sim_test;
+
+namespace {
+
+struct Seen {
+    std::atomic<int> calls{0};
+    cudaStream_t stream = nullptr;
+    cudaError_t status = cudaErrorUnknown;
+};
+
+void CUDART_CB note(cudaStream_t stream, cudaError_t status, void *user) {
+    auto *seen = static_cast<Seen *>(user);
+    seen->stream = stream;
+    seen->status = status;
+    ++seen->calls;
+}
+
+void CUDART_CB count(void *user) {
+    ++*static_cast<std::atomic<int> *>(user);
+}
+
+} // namespace
+
+TEST_CASE("streams: flags and priorities are the driver's") {
+    start();
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -1) == cudaSuccess);
+    int priority = 0;
+    CHECK(got<unsigned int>(&Runtime::cudaStreamGetFlags, stream, out) == cudaStreamNonBlocking);
+    CHECK(r.cudaStreamGetPriority(stream, &priority) == cudaSuccess);
+    CHECK(priority == got<int>(&Driver::cuStreamGetPriority, stream, out));
+    CHECK(priority == -1);
+    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+    CHECK(r.cudaStreamCreate(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamCreateWithFlags(&stream, 0x10) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamQuery(stream) == cudaErrorInvalidResourceHandle);
+    expect_misuse("stream");
+}
+
+TEST_CASE("streams: attributes") {
+    start();
+    const RuntimeStream stream;
+    const RuntimeStream other;
+    cudaStreamAttrValue value{};
+    value.syncPolicy = cudaSyncPolicyYield;
+    CHECK(r.cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &value) ==
+          cudaSuccess);
+    CHECK(r.cudaStreamCopyAttributes(other, stream) == cudaSuccess);
+    CHECK(got<cudaStreamAttrValue>(&Runtime::cudaStreamGetAttribute, other,
+                                   cudaStreamAttributeSynchronizationPolicy, out)
+              .syncPolicy == cudaSyncPolicyYield);
+    CHECK(got<CUstreamAttrValue>(&Driver::cuStreamGetAttribute, stream,
+                                 CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, out)
+              .syncPolicy == CU_SYNC_POLICY_YIELD);
+}
+
+TEST_CASE("callbacks and host functions") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const RuntimeStream stream;
+    Seen seen;
+    std::atomic<int> calls{0};
+    CHECK(r.cudaStreamAddCallback(stream, note, &seen, 0) == cudaSuccess);
+    CHECK(r.cudaLaunchHostFunc(stream, count, &calls) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(seen.calls == 1);
+    CHECK(seen.stream == stream);
+    CHECK(seen.status == cudaSuccess);
+    CHECK(calls == 1);
+    CHECK(r.cudaStreamAddCallback(stream, nullptr, &seen, 0) == cudaErrorInvalidValue);
+    CHECK(r.cudaStreamAddCallback(stream, note, &seen, 1) == cudaErrorInvalidValue);
+    CHECK(r.cudaLaunchHostFunc(stream, nullptr, nullptr) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("a host function must not call CUDA") {
+    start();
+    cudaError_t inside = cudaSuccess;
+    CHECK(r.cudaLaunchHostFunc(
+              nullptr,
+              [](void *user) {
+                  void *memory = nullptr;
+                  *static_cast<cudaError_t *>(user) = r.cudaMalloc(&memory, 16);
+              },
+              &inside) == cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(inside == cudaErrorNotPermitted);
+}
+
+TEST_CASE("a host function may ask how many devices there are") {
+    start("devices=3");
+    int count = 0;
+    CHECK(r.cudaLaunchHostFunc(
+              nullptr,
+              [](void *user) {
+                  CHECK(r.cudaGetDeviceCount(static_cast<int *>(user)) == cudaSuccess);
+              },
+              &count) == cudaSuccess);
+    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(count == 3);
+}
+
+TEST_CASE("events: order and time") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    cudaStream_t first = nullptr, second = nullptr;
+    REQUIRE(r.cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking) == cudaSuccess);
+    REQUIRE(r.cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking) == cudaSuccess);
+    cudaEvent_t end = nullptr;
+    const RuntimeEvent begin;
+    REQUIRE(r.cudaEventCreateWithFlags(&end, cudaEventBlockingSync) == cudaSuccess);
+    const RuntimeMemory memory(1024);
+    CHECK(r.cudaEventRecord(begin, first) == cudaSuccess);
+    CHECK(r.cudaMemsetAsync(memory, 1, 1024, first) == cudaSuccess);
+    CHECK(r.cudaEventRecordWithFlags(end, first, cudaEventRecordDefault) == cudaSuccess);
+    CHECK(r.cudaStreamWaitEvent(second, end, 0) == cudaSuccess);
+    CHECK(r.cudaMemsetAsync(memory, 2, 1024, second) == cudaSuccess);
+    CHECK(r.cudaEventSynchronize(end) == cudaSuccess);
+    CHECK(r.cudaEventQuery(end) == cudaSuccess);
+    CHECK(got<float>(&Runtime::cudaEventElapsedTime, out, begin, end) >= 0);
+    CHECK(r.cudaStreamSynchronize(second) == cudaSuccess);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 2);
+    CHECK(r.cudaEventDestroy(end) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(first) == cudaSuccess);
+    CHECK(r.cudaStreamDestroy(second) == cudaSuccess);
+}
+
+TEST_CASE("events that are refused") {
+    start();
+    cudaEvent_t event = nullptr;
+    CHECK(r.cudaEventCreate(nullptr) == cudaErrorInvalidValue);
+    CHECK(r.cudaEventCreateWithFlags(&event, 0x100) == cudaErrorInvalidValue);
+    REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
+    float milliseconds = 0;
+    CHECK(r.cudaEventElapsedTime(&milliseconds, event, event) == cudaErrorInvalidResourceHandle);
+    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
+    CHECK(r.cudaEventQuery(event) == cudaErrorInvalidResourceHandle);
+    expect_misuse("event");
+    CHECK(r.cudaEventDestroy(nullptr) == cudaErrorInvalidResourceHandle);
+}
+
+TEST_CASE("capture through the runtime") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const RuntimeStream stream;
+    const RuntimeMemory memory(64);
+    REQUIRE(r.cudaMemset(memory, 0, 64) == cudaSuccess);
+    CHECK(r.cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    CHECK(got(r.cudaStreamIsCapturing(stream, &status), status) == cudaStreamCaptureStatusActive);
+    CHECK(r.cudaMemsetAsync(memory, 7, 64, stream) == cudaSuccess);
+    unsigned long long id = 0;
+#if CUDART_VERSION >= 13000
+    cudaGraph_t so_far = nullptr;
+    const cudaGraphNode_t *last = nullptr;
+    size_t count = 0;
+    CHECK(r.cudaStreamGetCaptureInfo(stream, &status, &id, &so_far, &last, nullptr, &count) ==
+          cudaSuccess);
+    CHECK(so_far != nullptr);
+    CHECK(count == 1);
+#else
+    CHECK(r.cudaStreamGetCaptureInfo(stream, &status, &id) == cudaSuccess);
+#endif
+    CHECK(id != 0);
+    cudaGraph_t graph = nullptr;
+    REQUIRE(got(r.cudaStreamEndCapture(stream, &graph), graph) != nullptr);
+    size_t nodes = 0;
+    CHECK(got(r.cudaGraphGetNodes(graph, nullptr, &nodes), nodes) == 1);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) ==
+          0); // captured work has not run
+    cudaGraphExec_t executable = nullptr;
+    CHECK(r.cudaGraphInstantiateWithFlags(&executable, graph, 0) == cudaSuccess);
+    CHECK(r.cudaGraphLaunch(executable, stream) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 7);
+    CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
+    CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
+    CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaErrorIllegalState);
+    CHECK(r.cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) ==
+          cudaErrorStreamCaptureUnsupported);
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    CHECK(got(r.cudaThreadExchangeStreamCaptureMode(&mode), mode) == cudaStreamCaptureModeGlobal);
+    CHECK(r.cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
+}
+
+TEST_CASE("an unsafe call breaks a capture") {
+    start();
+    const RuntimeStream stream;
+    REQUIRE(r.cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    void *memory = nullptr;
+    CHECK(r.cudaMalloc(&memory, 64) == cudaErrorStreamCaptureUnsupported);
+    cudaGraph_t graph = reinterpret_cast<cudaGraph_t>(&memory);
+    CHECK(r.cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
+    CHECK(graph == nullptr);
+}
