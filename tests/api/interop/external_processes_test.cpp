@@ -2,7 +2,7 @@
 #include "harness/external.hpp"
 
 #ifndef _WIN32
-#include "exported_memory.hpp"
+#include "harness/exported_memory.hpp"
 #include "harness/exported_mapping.hpp"
 #include "harness/their_semaphore.hpp"
 

@@ -17,7 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "../support/child_process.hpp"
+#include "support/child_process.hpp"
 #endif
 
 using namespace cushim;

@@ -4,8 +4,8 @@
 
 #include <cushim/cushim.hpp>
 
-#include "../support/graph_chains.hpp"
-#include "../support/sanitizers.h"
+#include "support/graph_chains.hpp"
+#include "support/sanitizers.h"
 
 #if CUDA_VERSION >= 12000
 #include <algorithm>

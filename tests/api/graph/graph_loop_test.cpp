@@ -1,6 +1,6 @@
 // A while loop that its own kernel ends, by CUDA's device runtime, which the driver links to the kernel. The
 // simulator's kernel runs on the host and says it to the simulator.
-#include "../examples/device_runtime.hpp"
+#include "examples/device_runtime.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/simulator.hpp"
 

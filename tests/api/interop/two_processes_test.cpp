@@ -1,7 +1,7 @@
 // What is shared between two processes that were started apart: the second one is this program again, with
 // one hidden test case.
-#include "../support/child_process.hpp"
-#include "../support/ok.hpp"
+#include "support/child_process.hpp"
+#include "support/ok.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 

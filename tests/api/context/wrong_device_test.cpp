@@ -1,6 +1,6 @@
 // Wrappers work on the device that they were told, whatever is current: every kind of them is used on one device
 // while the others hold sentinels, and while they are used by nobody.
-#include "../support/child_process.hpp"
+#include "support/child_process.hpp"
 #include "harness/devices.hpp"
 #include "harness/ipc_resources.hpp"
 #include "harness/memory.hpp"

@@ -1,7 +1,7 @@
 // Physical memory in two processes that were started apart: the second one is this program again, with one
 // hidden test case.
-#include "../support/child_process.hpp"
-#include "../support/ok.hpp"
+#include "support/child_process.hpp"
+#include "support/ok.hpp"
 #include "harness/mapped_memory.hpp"
 #include "harness/simulator.hpp"
 

@@ -3,7 +3,7 @@
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 #ifndef _WIN32
-#include "../support/vulkan_device.hpp"
+#include "support/vulkan_device.hpp"
 #endif
 
 #include <cushim/cushim.hpp>

@@ -8,7 +8,7 @@
 
 #ifndef _WIN32
 
-#include "../support/child_process.hpp"
+#include "support/child_process.hpp"
 
 #include <algorithm>
 #include <atomic>

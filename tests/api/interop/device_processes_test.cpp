@@ -4,7 +4,7 @@
 
 #ifndef _WIN32
 
-#include "../support/child_process.hpp"
+#include "support/child_process.hpp"
 
 #include <unistd.h>
 

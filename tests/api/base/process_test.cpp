@@ -5,7 +5,7 @@
 
 #ifndef _WIN32
 
-#include "../support/child_process.hpp"
+#include "support/child_process.hpp"
 
 #include <sys/wait.h>
 #include <thread>

@@ -2,7 +2,7 @@
 #include "harness/external.hpp"
 
 #include "../../src/api/interop/external_descriptions.hpp"
-#include "exported_memory.hpp"
+#include "harness/exported_memory.hpp"
 
 #include <utility>
 

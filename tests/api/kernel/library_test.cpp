@@ -1,4 +1,4 @@
-#include "../support/failing_allocation.hpp"
+#include "support/failing_allocation.hpp"
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"

@@ -1,5 +1,5 @@
 // Conditional nodes: bodies, what refuses them, and which driver has them.
-#include "../support/failing_allocation.hpp"
+#include "support/failing_allocation.hpp"
 #include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"

@@ -4,7 +4,7 @@
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 
-#include "exported_memory.hpp"
+#include "harness/exported_memory.hpp"
 
 #include <functional>
 #include <future>

@@ -10,7 +10,7 @@
 #ifdef _WIN32
 #include <windows.h>
 #else
-#include "exported_memory.hpp"
+#include "harness/exported_memory.hpp"
 #include "harness/exported_mapping.hpp"
 #endif
 

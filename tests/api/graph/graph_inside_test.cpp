@@ -1,6 +1,6 @@
 // Nodes of graphs inside an executable graph's own: of child graphs at any depth, and of conditional nodes' bodies.
 // How long what they use is kept: graph_inside_uses_test.cpp.
-#include "../support/failing_allocation.hpp"
+#include "support/failing_allocation.hpp"
 #include "harness/device_code.hpp"
 #include "harness/graph_inside.hpp"
 #include "harness/memory.hpp"

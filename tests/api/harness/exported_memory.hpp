@@ -3,7 +3,7 @@
 #pragma once
 
 #ifndef _WIN32
-#include "../support/child_process.hpp"
+#include "../../support/child_process.hpp"
 
 #include <cushim/cushim.hpp>
 

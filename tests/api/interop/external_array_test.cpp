@@ -2,7 +2,7 @@
 #include "harness/external.hpp"
 
 #ifndef _WIN32
-#include "exported_memory.hpp"
+#include "harness/exported_memory.hpp"
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #ifndef _WIN32
-#include "exported_memory.hpp"
+#include "harness/exported_memory.hpp"
 #endif
 #include "public_types.hpp"
 

@@ -9,7 +9,7 @@
 #ifdef _WIN32
 #include <windows.h>
 #else
-#include "exported_memory.hpp"
+#include "harness/exported_memory.hpp"
 #include "harness/their_semaphore.hpp"
 #endif
 
