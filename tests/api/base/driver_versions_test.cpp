@@ -1,10 +1,11 @@
 // Each feature that not every driver has names the version that it needs, and that exactly. The numbers are
 // those in which CUDA's headers first have it, written here once more: the library has its own.
-#include "harness/exported_memory.hpp"
 #include "harness/device_code.hpp"
+#include "harness/exported_memory.hpp"
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -26,7 +27,7 @@ Things make_things() {
     Things made{Device::get(0).value(), {}, {}, {}, {}, {}, {}, {}, {}};
     made.context = Context::primary(made.device).value();
     made.stream = Stream::create(made.context).value();
-    made.module = api_test::load_device_code(made.context).value();
+    made.module = load_device_code(made.context).value();
     made.kernel = made.module.kernel("idle").value();
     made.pool = MemoryPool::create(made.device).value();
     made.graph = Graph::create(made.context).value();
@@ -44,7 +45,7 @@ constexpr std::size_t two_mebibytes = std::size_t(2) << 20;
 
 // On the library, where there is one: older drivers do not load it.
 Result<void> count_kernels() {
-    const auto loaded = Library::load(api_test::device_code);
+    const auto loaded = Library::load(device_code);
     const Library none = Library::borrow(reinterpret_cast<CUlib_st *>(16));
     return answer((loaded ? *loaded : none).kernel_count());
 }
@@ -60,8 +61,8 @@ Result<void> capture_to(const Things &on) {
 }
 
 Result<void> let_host_node_in(const Things &on) {
-    CUSHIM_TRY(const auto place, api_test::Place::make());
-    CUSHIM_TRY(const auto mapped, api_test::map_new(place, place.unit));
+    CUSHIM_TRY(const auto place, Place::make());
+    CUSHIM_TRY(const auto mapped, map_new(place, place.unit));
     (void)on;
     return mapped.set_access(AccessGrant::host_numa(0, AccessFlags::read_write));
 }
@@ -100,7 +101,7 @@ const Row rows[] = {
     {"graphs that the device launches", Version::of(12, 0), Feature::graph_device_launch,
      [](const Things &on) { return answer(on.graph.instantiate({.device_launch = true})); }},
     {"libraries", Version::of(12, 0), Feature::library_loading,
-     [](const Things &) { return answer(Library::load(api_test::device_code)); }},
+     [](const Things &) { return answer(Library::load(device_code)); }},
     {"streams' numbers", Version::of(12, 0), Feature::object_ids,
      [](const Things &on) { return answer(on.stream.id()); }},
     {"flags of executable graphs", Version::of(12, 0), Feature::graph_exec_flags,
@@ -147,7 +148,7 @@ const Row rows[] = {
 #ifndef _WIN32
     {"memory of a dma-buf", Version::of(13, 0), Feature::external_dma_buf,
      [](const Things &on) {
-         auto source = ExternalMemorySource::dma_buf(api_test::null_device());
+         auto source = ExternalMemorySource::dma_buf(null_device());
          return answer(ExternalMemory::import_from(on.context, std::move(source), 4096));
      }},
 #endif
@@ -188,9 +189,9 @@ TEST_CASE("features need the version that CUDA's headers brought them with", "[d
 TEST_CASE("an older driver is told which version is needed", "[driver_versions]") {
     for (const Row &row : rows) {
         DYNAMIC_SECTION(row.what) {
-            api_test::restart("");
+            restart("");
             const bool is_older = driver_version() < row.needed;
-            if (!is_older && api_test::simulator() == nullptr) {
+            if (!is_older && simulator() == nullptr) {
                 SKIP("needs a driver older than the version that the tested call requires");
             }
             const Things things = make_things();
@@ -211,7 +212,7 @@ TEST_CASE("an older driver is told which version is needed", "[driver_versions]"
 
 // Where CUDA has a field, and no feature of its own.
 TEST_CASE("an older driver bounds no pool, nor do older headers", "[driver_versions]") {
-    api_test::restart("");
+    restart("");
     MemoryPoolOptions options;
     options.max_size = 16 * two_mebibytes;
     const auto pool = MemoryPool::create(Device::from_native(0), options);

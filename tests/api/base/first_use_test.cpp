@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <thread>
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -81,18 +82,18 @@ std::vector<Seen> race_all() {
 } // namespace
 
 TEST_CASE("128 threads race on the first use of all rows of both tables", "[first_use]") {
-    for (int round = 0; round < (api_test::simulator() != nullptr ? 3 : 10); ++round) {
-        sim_test::Child child("child: races on the first use", "devices=3");
+    for (int round = 0; round < (simulator() != nullptr ? 3 : 10); ++round) {
+        support::Child child("child: races on the first use", "devices=3");
         CHECK(child.passed());
     }
     // The simulator's older drivers are tested without one.
-    if (api_test::simulator() == nullptr && !load_runtime()) {
+    if (simulator() == nullptr && !load_runtime()) {
         SKIP("only the driver's rows were raced: " << load_report().runtime.explanation);
     }
 }
 
 TEST_CASE("child: races on the first use", "[.]") {
-    sim_test::Channel::of_parent();
+    support::Channel::of_parent();
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_NOT_TRIED);
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state == CUSHIM_STATE_NOT_TRIED);
     const auto begin = std::chrono::steady_clock::now();

@@ -1,6 +1,5 @@
 // Owners at the end of a process, and in the child of a fork.
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 #include "harness/spied_call.hpp"
 
 #ifndef _WIN32
@@ -11,6 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -30,7 +30,7 @@ struct Owners {
 
 Result<Owners> make_owners() {
     Owners owners;
-    CUSHIM_TRY(owners.context, api_test::Trial::context());
+    CUSHIM_TRY(owners.context, Trial::context());
     CUSHIM_TRY(owners.stream, Stream::create(owners.context));
     CUSHIM_TRY(owners.event, Event::create(owners.context));
     CUSHIM_TRY(owners.buffer, DeviceBuffer<int>::allocate(owners.context, 100));
@@ -43,34 +43,31 @@ Owners global;
 } // namespace
 
 TEST_CASE("owners with static storage end quietly", "[process]") {
-    sim_test::Child child("child: leaves owners to the end");
+    support::Child child("child: leaves owners to the end");
     CHECK(child.passed());
 }
 
 TEST_CASE("child: leaves owners to the end", "[.]") {
-    sim_test::Channel::of_parent();
+    support::Channel::of_parent();
     // A report after main would come too late to be counted: end at once.
     set_teardown_sink({[](const TeardownFailure &, void *) { _exit(1); }, nullptr});
-    auto before = make_owners();
-    REQUIRE(before.has_value());
-    global = std::move(*before);
+    auto before = required(make_owners());
+    global = std::move(before);
     static Owners local;
-    auto after = make_owners();
-    REQUIRE(after.has_value());
-    local = std::move(*after);
+    auto after = required(make_owners());
+    local = std::move(after);
 }
 
 TEST_CASE("another thread uses the driver while the process ends", "[process]") {
-    sim_test::Child child("child: ends under a busy thread");
+    support::Child child("child: ends under a busy thread");
     CHECK(child.passed());
 }
 
 TEST_CASE("child: ends under a busy thread", "[.]") {
-    sim_test::Channel::of_parent();
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
+    support::Channel::of_parent();
+    const auto context = required(Trial::context());
     static std::atomic<int> rounds;
-    std::thread([shared = context->share()] {
+    std::thread([shared = context.share()] {
         for (;;) {
             (void)Event::create(shared);
             ++rounds;
@@ -83,13 +80,12 @@ TEST_CASE("child: ends under a busy thread", "[.]") {
 
 // The child of a fork has no driver that works, and what it got from its parent is the parent's.
 TEST_CASE("a forked child leaves its parent's objects alone", "[process]") {
-    api_test::restart("");
-    auto owners = make_owners();
-    REQUIRE(owners.has_value());
+    restart("");
+    auto owners = required(make_owners());
     const pid_t process = fork();
     if (process == 0) {
         count_reports();
-        *owners = Owners();
+        owners = Owners();
         _exit(reports);
     }
     REQUIRE(process > 0);
@@ -97,26 +93,23 @@ TEST_CASE("a forked child leaves its parent's objects alone", "[process]") {
     REQUIRE(waitpid(process, &status, 0) == process);
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
     // Here everything lives still.
-    CHECK(fill(owners->stream, owners->buffer.span(), 1).has_value());
-    CHECK(owners->event.record(owners->stream).has_value());
-    CHECK(owners->stream.synchronize().has_value());
-    CHECK(owners->buffer.close().has_value());
-    CHECK(owners->event.close().has_value());
-    CHECK(owners->stream.close().has_value());
-    CHECK(owners->context.close().has_value());
+    CHECK(fill(owners.stream, owners.buffer.span(), 1).has_value());
+    CHECK(owners.event.record(owners.stream).has_value());
+    CHECK(owners.stream.synchronize().has_value());
+    CHECK(owners.buffer.close().has_value());
+    CHECK(owners.event.close().has_value());
+    CHECK(owners.stream.close().has_value());
+    CHECK(owners.context.close().has_value());
 }
 
 TEST_CASE("a scope that a forked child leaves is its parent's", "[process]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
+    const auto context = context_after_restart("");
     static int pops;
     pops = 0;
-    const api_test::SpiedCall<entry::cuCtxPopCurrent> spied([](CUcontext *) { ++pops; });
+    const SpiedCall<entry::cuCtxPopCurrent> spied([](CUcontext *) { ++pops; });
     pid_t process = -1;
     {
-        const auto scope = context->enter();
-        REQUIRE(scope.has_value());
+        const auto scope = required(context.enter());
         process = fork();
         if (process == 0) {
             count_reports();
@@ -134,9 +127,8 @@ TEST_CASE("a scope that a forked child leaves is its parent's", "[process]") {
 }
 
 TEST_CASE("a forked child is told that CUDA does not work there", "[process]") {
-    api_test::restart("");
-    const auto owners = make_owners();
-    REQUIRE(owners.has_value());
+    restart("");
+    const auto owners = required(make_owners());
     const pid_t process = fork();
     if (process == 0) {
         const auto devices = Device::count();

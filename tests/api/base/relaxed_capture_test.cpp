@@ -6,13 +6,12 @@
 
 #include "harness/exported_memory.hpp"
 
-#include <functional>
 #include <future>
 #include <memory>
 #include <thread>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::Place;
 
 namespace {
 
@@ -103,7 +102,7 @@ struct Owner {
 
 #ifndef _WIN32
 Kept keep_external_array(Scene &scene) {
-    auto exported = api_test::export_memory(1).value();
+    auto exported = export_memory(1).value();
     const std::size_t size = exported.size();
     const auto memory =
         ExternalMemory::import_from(scene.context(), exported.source(), size).value();
@@ -113,7 +112,7 @@ Kept keep_external_array(Scene &scene) {
     description.NumChannels = 1;
     auto mapped = memory.map_mipmapped(0, description);
     // A real driver may refuse images in memory of CUDA's own.
-    return !mapped && api_test::simulator() == nullptr ? nullptr : keep(std::move(mapped));
+    return !mapped && simulator() == nullptr ? nullptr : keep(std::move(mapped));
 }
 #endif
 
@@ -157,11 +156,11 @@ constexpr Owner owners[] = {
          const auto other = Stream::create(scene.context()).value();
          return keep(PoolBuffer<int>::allocate(pool, other, 100));
      }},
-    {"module", [](Scene &scene) { return keep(api_test::load_device_code(scene.context())); }},
+    {"module", [](Scene &scene) { return keep(load_device_code(scene.context())); }},
     {"library",
      [](Scene &) {
-         api_test::register_kernels();
-         return keep(Library::load(api_test::device_code));
+         register_kernels();
+         return keep(Library::load(device_code));
      }},
     {"physical memory",
      [](Scene &scene) {
@@ -171,8 +170,7 @@ constexpr Owner owners[] = {
      [](Scene &scene) {
          return keep(AddressRange::reserve(scene.place.device, scene.place.unit));
      }},
-    {"mapped range",
-     [](Scene &scene) { return keep(api_test::map_new(scene.place, scene.place.unit)); }},
+    {"mapped range", [](Scene &scene) { return keep(map_new(scene.place, scene.place.unit)); }},
     {"growable buffer",
      [](Scene &scene) {
          auto buffer = GrowableBuffer<int>::create(scene.place.device, 100).value();
@@ -182,13 +180,13 @@ constexpr Owner owners[] = {
 #ifndef _WIN32
     {"external memory",
      [](Scene &scene) {
-         auto exported = api_test::export_memory(1).value();
+         auto exported = export_memory(1).value();
          const std::size_t size = exported.size();
          return keep(ExternalMemory::import_from(scene.context(), exported.source(), size));
      }},
     {"external buffer",
      [](Scene &scene) {
-         auto exported = api_test::export_memory(1).value();
+         auto exported = export_memory(1).value();
          const std::size_t size = exported.size();
          const auto memory =
              ExternalMemory::import_from(scene.context(), exported.source(), size).value();
@@ -198,16 +196,16 @@ constexpr Owner owners[] = {
     {"external semaphore",
      [](Scene &scene) {
          // Only other APIs make some that a real driver takes.
-         return api_test::simulator() == nullptr
+         return simulator() == nullptr
                     ? nullptr
-                    : keep(BinarySemaphore::import_fd(
-                          scene.context(), UniqueFd(api_test::simulator()->make_semaphore_fd(0))));
+                    : keep(BinarySemaphore::import_fd(scene.context(),
+                                                      UniqueFd(simulator()->make_semaphore_fd(0))));
      }},
 #endif
 };
 
 Scene scene_now() {
-    api_test::restart("");
+    restart("");
     auto place = Place::make().value();
     auto stream = Stream::create(place.context).value();
     return {std::move(place), std::move(stream)};
@@ -222,13 +220,13 @@ void check_goes(const Owner &owner) {
         if (kept == nullptr) {
             return;
         }
-        const api_test::Reports reports;
+        const Reports reports;
         Capture capture(scene.stream);
         kept.reset();
         CHECK(capture.end() == CUDA_SUCCESS);
         CHECK(reports.lines() == std::vector<std::string>());
     }
-    CHECK(api_test::leaks() == std::vector<std::string>());
+    CHECK(leaks() == std::vector<std::string>());
 }
 
 } // namespace
@@ -253,10 +251,10 @@ TEST_CASE("the mode is changed for the one call, and as it was afterwards", "[re
     const auto scope = scene.context().enter().value();
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
     REQUIRE(driver().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
-    const auto calls = api_test::calls_in([&] { buffer.reset(); });
+    const auto calls = calls_in([&] { buffer.reset(); });
     REQUIRE(driver().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
     CHECK(mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         CHECK(calls == std::vector<std::string>{"cuThreadExchangeStreamCaptureMode",
                                                 "cuCtxGetCurrent", "cuMemFree_v2",
                                                 "cuThreadExchangeStreamCaptureMode"});
@@ -264,13 +262,11 @@ TEST_CASE("the mode is changed for the one call, and as it was afterwards", "[re
 }
 
 TEST_CASE("what is safe in captures needs no change of the mode", "[relaxed_capture]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
+    need_simulator("needs the simulator, which records the calls");
     const Scene scene = scene_now();
     auto event = Event::create(scene.context()).value();
     auto stream = Stream::create(scene.context()).value();
-    CHECK(api_test::calls_in([&] {
+    CHECK(calls_in([&] {
               stream.reset();
               event.reset();
           }) == std::vector<std::string>{"cuStreamDestroy_v2", "cuEventDestroy_v2"});
@@ -279,7 +275,7 @@ TEST_CASE("what is safe in captures needs no change of the mode", "[relaxed_capt
 TEST_CASE("a driver that knows no modes destroys without", "[relaxed_capture]") {
     const Scene scene = scene_now();
     auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
-    const api_test::Reports reports;
+    const Reports reports;
     const ScopedOverride<entry::cuThreadExchangeStreamCaptureMode> missing(
         [](CUstreamCaptureMode *) {
             return static_cast<CUresult>(302); // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
@@ -296,7 +292,7 @@ TEST_CASE("what the legacy stream frees spares a capture, and says that it is le
     const auto scope = scene.context().enter().value();
     auto buffer = DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
     const CUdeviceptr address = buffer.native();
-    const api_test::Reports reports;
+    const Reports reports;
     OthersCapture capture(scene.stream);
     buffer.reset();
     CHECK(capture.end() == CUDA_SUCCESS);

@@ -11,6 +11,7 @@
 #endif
 #include "public_types.hpp"
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -41,18 +42,18 @@ class Register {
 class CallCount {
   public:
     CallCount() {
-        if (const cushim_sim *const sim = api_test::simulator()) {
+        if (const cushim_sim *const sim = simulator()) {
             sim->log_calls(1);
             sim->clear_calls();
         }
     }
     ~CallCount() {
-        if (const cushim_sim *const sim = api_test::simulator()) {
+        if (const cushim_sim *const sim = simulator()) {
             sim->log_calls(0);
         }
     }
     static std::size_t get() {
-        const cushim_sim *const sim = api_test::simulator();
+        const cushim_sim *const sim = simulator();
         return sim != nullptr ? sim->call_count() : 0;
     }
 };
@@ -66,8 +67,8 @@ CUdeviceptr opened_address = 0;
 
 } // namespace
 
-TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
-    api_test::restart("");
+TEST_CASE("every owner prints its handle, device and exported.size()", "[text][current]") {
+    restart("");
     const Device device = Device::get(0).value();
     const auto context = Context::primary(device).value();
     const auto stream = Stream::create(context).value();
@@ -99,7 +100,7 @@ TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
     owners.check("GrowableBuffer", growable, ", device 0, 0 bytes");
     REQUIRE(growable.resize(10));
     owners.check("GrowableBuffer", growable, ", device 0, 40 bytes");
-    const auto place = api_test::Place::make().value();
+    const auto place = Place::make().value();
     const std::string bytes = std::to_string(place.unit) + " bytes";
     const auto range = AddressRange::reserve(device, place.unit).value();
     const auto memory = PhysicalMemory::create(device, place.unit).value();
@@ -107,8 +108,8 @@ TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
     owners.check("PhysicalMemory", memory, ", device 0, " + bytes);
     owners.check("MappedRange", MappedRange::map(range, 0, memory).value(), ", device 0, " + bytes);
 
-    const auto module = api_test::load_device_code(context).value();
-    const auto kernel = module.kernel<api_test::Fill>("fill").value();
+    const auto module = load_device_code(context).value();
+    const auto kernel = module.kernel<Fill>("fill").value();
     owners.check("Module", module, ", device 0");
     owners.check("Kernel", kernel, ", device 0");
     owners.check("AnyKernel", static_cast<const AnyKernel &>(kernel), ", device 0");
@@ -126,13 +127,13 @@ TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
     owners.check("NvSciSemaphore", NvSciSemaphore::borrow(context, semaphore), ", borrowed");
 
 #ifndef _WIN32
-    if (api_test::simulator() == nullptr) {
+    if (simulator() == nullptr) {
         return; // a real driver refuses such an image, and memory that this process exported
     }
-    auto exported = api_test::export_memory(1).value();
-    const std::size_t size = exported.size();
-    const auto imported = ExternalMemory::import_from(context, exported.source(), size).value();
-    owners.check("ExternalMemory", imported, ", device 0, " + std::to_string(size) + " bytes");
+    auto exported = export_memory(1).value();
+    const auto imported = import_whole(context, exported).value();
+    owners.check("ExternalMemory", imported,
+                 ", device 0, " + std::to_string(exported.size()) + " bytes");
     owners.check("ExternalBuffer", imported.map_buffer(0, 64).value(), ", device 0, 64 bytes");
     CUDA_ARRAY3D_DESCRIPTOR description{};
     description.Width = 4;
@@ -166,8 +167,7 @@ TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
 }
 
 TEST_CASE("an owner that was moved from, closed or released prints as empty", "[text][current]") {
-    api_test::restart("");
-    const auto context = Context::primary(Device::from_native(0)).value();
+    const Context context = context_after_restart("");
     auto stream = Stream::create(context).value();
     const Stream moved = std::move(stream);
     CHECK(to_text(stream).c_str() == std::string("Stream(empty)"));
@@ -189,10 +189,8 @@ TEST_CASE("an owner that was moved from, closed or released prints as empty", "[
 }
 
 TEST_CASE("the device is that of the object", "[text][current]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which always has 2 devices here");
-    }
-    api_test::restart("devices=2");
+    need_simulator("needs the simulator, which always has 2 devices here");
+    restart("devices=2");
     const Device second = Device::get(1).value();
     const auto primary = Context::primary(second).value();
     const auto created = Context::create(second).value();
@@ -209,10 +207,8 @@ TEST_CASE("the device is that of the object", "[text][current]") {
 }
 
 TEST_CASE("printing calls nothing of CUDA", "[text][current]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
-    api_test::restart("");
+    need_simulator("needs the simulator, which records the calls");
+    restart("");
     const Device device = Device::get(0).value();
     const auto context = Context::primary(device).value();
     const auto stream = Stream::create(context).value();

@@ -1,4 +1,6 @@
 // Descriptors that are owned.
+#include "harness/checks.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/unique_fd.hpp>
 
@@ -79,15 +81,14 @@ TEST_CASE("every negative number is an empty owner", "[fd]") {
 
 TEST_CASE("a duplicate is another descriptor, and not inherited", "[fd]") {
     UniqueFd original = open_one();
-    auto copy = original.duplicate();
-    REQUIRE(copy);
-    CHECK(copy->get() != original.get());
-    CHECK((fcntl(copy->get(), F_GETFD) & FD_CLOEXEC) != 0);
-    const int number = copy->get();
+    auto copy = api_test::required(original.duplicate());
+    CHECK(copy.get() != original.get());
+    CHECK((fcntl(copy.get(), F_GETFD) & FD_CLOEXEC) != 0);
+    const int number = copy.get();
     original.reset();
     CHECK(is_open(number));
     CHECK_FALSE(original.duplicate());
-    CHECK(original.duplicate().error().kind() == ErrorKind::invalid_argument);
+    CHECK(api_test::refused(original.duplicate()));
 }
 
 TEST_CASE("owners leave errno alone", "[fd]") {

@@ -2,6 +2,7 @@
 // or the current context.
 #include "harness/memory.hpp"
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -55,11 +56,9 @@ std::vector<Adopted> adopt_in_no_context() {
 } // namespace
 
 TEST_CASE("nothing is not adopted", "[adopting]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const auto calls = api_test::calls_in([&] {
-        for (const Adopted &one : adopt_nothing(*context)) {
+    const auto context = context_after_restart("");
+    const auto calls = calls_in([&] {
+        for (const Adopted &one : adopt_nothing(context)) {
             INFO(one.what);
             CHECK(one.said == "invalid argument: the handle is null");
         }
@@ -75,8 +74,8 @@ TEST_CASE("memory and addresses of no bytes are not adopted", "[adopting]") {
 }
 
 TEST_CASE("what lives in a context is not adopted without one", "[adopting]") {
-    api_test::restart("");
-    const auto calls = api_test::calls_in([] {
+    restart("");
+    const auto calls = calls_in([] {
         for (const Adopted &one : adopt_in_no_context()) {
             INFO(one.what);
             CHECK(one.said == "invalid argument: the context is empty");

@@ -1,9 +1,8 @@
 #include "harness/memory.hpp"
-#include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -16,18 +15,16 @@ Result<CUcontext> current() {
 } // namespace
 
 SCENARIO_TEST("a scope makes a context current, and puts back what was", "[context]") {
-    trial.leave_out(api_test::Current::primary, "there is nothing else to be put back");
+    trial.leave_out(Current::primary, "there is nothing else to be put back");
     CUSHIM_TRY(const CUcontext before, current());
     CUSHIM_TRY(const Context primary, trial.context());
     CHECK(primary.native() != before);
     {
         CUSHIM_TRY(const ContextScope scope, primary.enter());
-        CUSHIM_TRY(const CUcontext inside, current());
-        CHECK(inside == primary.native());
+        CHECK_GIVES(current(), primary.native());
         CUSHIM_TRY(const ContextScope again, primary.enter());
     }
-    CUSHIM_TRY(const CUcontext after, current());
-    CHECK(after == before);
+    CHECK_GIVES(current(), before);
     return {};
 }
 
@@ -47,32 +44,26 @@ SCENARIO_TEST("a created context is its own world", "[context]") {
     CUSHIM_TRY(const Context created, Context::create(device, CU_CTX_SCHED_YIELD));
     CUSHIM_TRY(const Context primary, Context::primary(device));
     CHECK(created.native() != primary.native());
-    CUSHIM_TRY(const Device its, created.device());
-    CHECK(its == device);
+    CHECK_GIVES(created.device(), device);
     CUSHIM_TRY(const unsigned int flags, created.flags());
     CHECK((flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_YIELD);
     CUSHIM_TRY_VOID(created.synchronize());
     return {};
 }
 
-SCENARIO_TEST("limits and priorities of a context", "[context]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("limits and priorities of a context", "[context]") {
     CUSHIM_TRY(const std::size_t stack, context.limit(CU_LIMIT_STACK_SIZE));
     CHECK(stack > 0);
     CUSHIM_TRY_VOID(context.set_limit(CU_LIMIT_STACK_SIZE, stack));
     CUSHIM_TRY(const StreamPriorities priorities, context.stream_priorities());
     CHECK(priorities.greatest <= priorities.least);
     CUSHIM_TRY(const Stream urgent, Stream::create(context, {.priority = priorities.greatest}));
-    CUSHIM_TRY(const int priority, urgent.priority());
-    CHECK(priority == priorities.greatest);
+    CHECK_GIVES(urgent.priority(), priorities.greatest);
     return {};
 }
 
 SCENARIO_TEST("peers are let in and shut out", "[context]", "devices=2") {
-    CUSHIM_TRY(const int count, Device::count());
-    if (count < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, Context::create(first));
@@ -103,11 +94,10 @@ SCENARIO_TEST("a context that is given up is the caller's", "[context]") {
 }
 
 TEST_CASE("owners move, and are empty after it", "[context]") {
-    api_test::restart("");
-    auto made = Context::create(Device::from_native(0));
-    REQUIRE(made.has_value());
-    Context first = std::move(*made);
-    CHECK_FALSE(static_cast<bool>(*made));
+    restart("");
+    auto made = required(Context::create(Device::from_native(0)));
+    Context first = std::move(made);
+    CHECK_FALSE(static_cast<bool>(made));
     Context second;
     second = std::move(first);
     CHECK_FALSE(static_cast<bool>(first));
@@ -121,93 +111,80 @@ TEST_CASE("owners move, and are empty after it", "[context]") {
 }
 
 TEST_CASE("what is borrowed is not destroyed", "[context]") {
-    api_test::restart("");
-    const auto made = Context::create(Device::from_native(0));
-    REQUIRE(made.has_value());
-    { const Context lent = Context::borrow(made->native()).share(); }
-    CHECK(made->synchronize().has_value());
+    restart("");
+    const auto made = required(Context::create(Device::from_native(0)));
+    { const Context lent = Context::borrow(made.native()).share(); }
+    CHECK(made.synchronize().has_value());
 }
 
 TEST_CASE("an empty context is refused, and never means the current one", "[context]") {
-    api_test::restart("");
+    restart("");
     const Context empty;
-    CHECK(empty.enter().error().kind() == ErrorKind::invalid_argument);
-    CHECK(empty.make_current().error().kind() == ErrorKind::invalid_argument);
-    CHECK(empty.synchronize().error().kind() == ErrorKind::invalid_argument);
-    CHECK(Stream::create(empty).error().kind() == ErrorKind::invalid_argument);
-    CHECK(Event::create(empty).error().kind() == ErrorKind::invalid_argument);
-    CHECK(DeviceBuffer<int>::allocate(empty, 0).error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(empty.enter()));
+    CHECK(refused(empty.make_current()));
+    CHECK(refused(empty.synchronize()));
+    CHECK(refused(Stream::create(empty)));
+    CHECK(refused(Event::create(empty)));
+    CHECK(refused(DeviceBuffer<int>::allocate(empty, 0)));
 }
 
 // Destructors of what was in it have nothing left to destroy, and report nothing.
 TEST_CASE("a primary context is reset under its objects", "[context]") {
-    api_test::restart("");
+    restart("");
     int reports = 0;
     const auto before = set_teardown_sink(
         {[](const TeardownFailure &, void *user) { ++*static_cast<int *>(user); }, &reports});
     {
-        const auto context = Context::primary(Device::from_native(0));
-        REQUIRE(context.has_value());
-        auto stream = Stream::create(*context);
-        REQUIRE(stream.has_value());
-        const auto event = Event::create(*context);
-        REQUIRE(event.has_value());
-        const auto buffer = DeviceBuffer<int>::allocate(*context, 4);
-        REQUIRE(buffer.has_value());
+        const auto context = required(Context::primary(Device::from_native(0)));
+        auto stream = required(Stream::create(context));
+        const auto event = required(Event::create(context));
+        const auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
         REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
-        CHECK(stream->close().has_value());
+        CHECK(stream.close().has_value());
     }
     set_teardown_sink(before);
     CHECK(reports == 0);
 }
 
 TEST_CASE("what is made in a context after its reset is destroyed as ever", "[context]") {
-    api_test::restart("");
-    const auto context = Context::primary(Device::from_native(0));
-    REQUIRE(context.has_value());
+    const Context context = context_after_restart("");
     REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
-    CHECK(Stream::create(*context).error().status() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(Stream::create(context).error().status() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     // Active again, and so is the older owner.
-    const auto again = Context::primary(Device::from_native(0));
-    REQUIRE(again.has_value());
-    CHECK(again->native() == context->native());
-    auto buffer = DeviceBuffer<int>::allocate(*context, 4);
-    REQUIRE(buffer.has_value());
-    const auto before = api_test::leaks().size();
-    CHECK(buffer->close().has_value());
-    CHECK((api_test::simulator() == nullptr || api_test::leaks().size() == before - 1));
+    const auto again = required(Context::primary(Device::from_native(0)));
+    CHECK(again.native() == context.native());
+    auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
+    const auto before = leaks().size();
+    CHECK(buffer.close().has_value());
+    CHECK((simulator() == nullptr || leaks().size() == before - 1));
 }
 
 TEST_CASE("every reset is known to what was made before it", "[context]") {
-    api_test::restart("");
+    restart("");
     const Device device = Device::from_native(0);
     for (int round = 0; round != 3; ++round) {
-        const auto context = Context::primary(device);
-        REQUIRE(context.has_value());
-        auto stream = Stream::create(*context);
-        auto buffer = DeviceBuffer<int>::allocate(*context, 4);
-        REQUIRE((stream && buffer));
+        const auto context = required(Context::primary(device));
+        auto stream = required(Stream::create(context));
+        auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
         REQUIRE(Context::reset_primary(device).has_value());
-        const auto calls = api_test::calls_in([&] {
-            CHECK(stream->close().has_value());
-            CHECK(buffer->close().has_value());
+        const auto calls = calls_in([&] {
+            CHECK(stream.close().has_value());
+            CHECK(buffer.close().has_value());
         });
         CHECK(calls.empty());
     }
 }
 
 TEST_CASE("a reset is known to what was made in a context that is borrowed", "[context]") {
-    api_test::restart("");
-    const auto owned = Context::primary(Device::from_native(0));
-    REQUIRE(owned.has_value());
-    const auto context = Context::borrow(owned->native());
-    auto stream = Stream::create(context);
-    auto buffer = DeviceBuffer<int>::allocate(context, 4);
-    REQUIRE((stream && buffer));
+    restart("");
+    const auto owned = required(Context::primary(Device::from_native(0)));
+    const auto context = Context::borrow(owned.native());
+    auto stream = required(Stream::create(context));
+    auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
     REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
-    const auto calls = api_test::calls_in([&] {
-        CHECK(stream->close().has_value());
-        CHECK(buffer->close().has_value());
+    const auto calls = calls_in([&] {
+        CHECK(stream.close().has_value());
+        CHECK(buffer.close().has_value());
     });
     CHECK(calls.empty());
 }
@@ -216,23 +193,19 @@ TEST_CASE("a reset is known to what was made in a context that is borrowed", "[c
 namespace {
 
 void reset_under_ordered_memory(bool stream_is_borrowed) {
-    api_test::restart("");
+    restart("");
     const Device device = Device::from_native(0);
-    const auto context = Context::primary(device);
-    REQUIRE(context.has_value());
-    auto owned = Stream::create(*context);
-    REQUIRE(owned.has_value());
-    const Stream stream = stream_is_borrowed ? Stream::borrow(owned->native()) : owned->share();
-    const auto pool = MemoryPool::create(device);
-    REQUIRE(pool.has_value());
-    auto buffer = DeviceBuffer<int>::allocate_async(stream, 4);
-    auto pooled = PoolBuffer<int>::allocate(*pool, stream, 4);
-    REQUIRE((buffer && pooled));
+    const auto context = required(Context::primary(device));
+    auto owned = required(Stream::create(context));
+    const Stream stream = stream_is_borrowed ? Stream::borrow(owned.native()) : owned.share();
+    const auto pool = required(MemoryPool::create(device));
+    auto buffer = required(DeviceBuffer<int>::allocate_async(stream, 4));
+    auto pooled = required(PoolBuffer<int>::allocate(pool, stream, 4));
     REQUIRE(stream.synchronize().has_value());
     REQUIRE(Context::reset_primary(device).has_value());
-    const auto calls = api_test::calls_in([&] {
-        CHECK(buffer->close().has_value());
-        CHECK(pooled->close().has_value());
+    const auto calls = calls_in([&] {
+        CHECK(buffer.close().has_value());
+        CHECK(pooled.close().has_value());
     });
     CHECK(calls.empty());
 }
@@ -248,18 +221,14 @@ TEST_CASE("a reset is known to memory of a stream that it keeps", "[context]") {
 }
 
 TEST_CASE("a scope keeps its context", "[context]") {
-    api_test::restart("");
-    auto outer = Context::create(Device::from_native(0));
-    REQUIRE(outer.has_value());
-    const auto base = outer->enter();
-    REQUIRE(base.has_value());
+    restart("");
+    auto outer = required(Context::create(Device::from_native(0)));
+    const auto base = required(outer.enter());
     {
-        auto inner = Context::create(Device::from_native(0));
-        REQUIRE(inner.has_value());
-        const auto scope = inner->enter();
-        REQUIRE(scope.has_value());
-        inner->reset();
-        CHECK(api_test::current_context() != outer->native());
+        auto inner = required(Context::create(Device::from_native(0)));
+        const auto scope = required(inner.enter());
+        inner.reset();
+        CHECK(current_context() != outer.native());
     }
-    CHECK(api_test::current_context() == outer->native());
+    CHECK(current_context() == outer.native());
 }

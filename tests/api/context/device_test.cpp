@@ -1,8 +1,8 @@
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 
 #include <cstring>
 
+using namespace api_test;
 using namespace cushim;
 
 SCENARIO_TEST("a device is found again by what names it", "[device]", "devices=3") {
@@ -10,11 +10,9 @@ SCENARIO_TEST("a device is found again by what names it", "[device]", "devices=3
     REQUIRE(count > 0);
     CUSHIM_TRY(const Device last, Device::get(count - 1));
     CUSHIM_TRY(const DeviceUuid uuid, last.uuid());
-    CUSHIM_TRY(const Device same, Device::by_uuid(uuid));
-    CHECK(same == last);
+    CHECK_GIVES(Device::by_uuid(uuid), last);
     CUSHIM_TRY(const PciBusId id, last.pci_bus_id());
-    CUSHIM_TRY(const Device there, Device::by_pci_bus_id(id.c_str()));
-    CHECK(there == last);
+    CHECK_GIVES(Device::by_pci_bus_id(id.c_str()), last);
     return {};
 }
 
@@ -24,8 +22,7 @@ SCENARIO_TEST("what a device tells of itself", "[device]") {
     CHECK(std::strlen(name.c_str()) > 0);
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
     CHECK(capability >= ComputeCapability{3, 5});
-    CUSHIM_TRY(const int warp, device.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE));
-    CHECK(warp == 32);
+    CHECK_GIVES(device.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE), 32);
     CUSHIM_TRY(const std::size_t total, device.total_memory());
     CHECK(total > 0);
     return {};
@@ -40,17 +37,14 @@ SCENARIO_TEST("the memory of a device is its own", "[device]", "devices=2;memory
     CUSHIM_TRY(const auto buffer, DeviceBuffer<char>::allocate(context, 64 << 20));
     CUSHIM_TRY(const MemoryInfo after, last.memory_info());
     CHECK(after.total == before.total);
-    if (api_test::simulator() != nullptr) { // on a real one others allocate and free meanwhile
+    if (simulator() != nullptr) { // on a real one others allocate and free meanwhile
         CHECK(after.free <= before.free - (64 << 20));
     }
     return {};
 }
 
 SCENARIO_TEST("devices tell who can access whom", "[device]", "devices=2") {
-    CUSHIM_TRY(const int count, Device::count());
-    if (count < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const bool can, first.can_access(second));
@@ -61,18 +55,12 @@ SCENARIO_TEST("devices tell who can access whom", "[device]", "devices=2") {
 }
 
 TEST_CASE("devices that do not exist", "[device]") {
-    api_test::restart("devices=1");
-    const auto count = Device::count();
-    REQUIRE(count.has_value());
-    const auto none = Device::get(*count);
-    REQUIRE_FALSE(none.has_value());
-    CHECK(none.error().status() == CUDA_ERROR_INVALID_DEVICE);
-    const auto unknown = Device::by_uuid({{0xff, 0xff, 0xff}});
-    REQUIRE_FALSE(unknown.has_value());
-    CHECK(unknown.error().kind() == ErrorKind::no_device);
+    restart("devices=1");
+    const auto count = required(Device::count());
+    CHECK(error_of(Device::get(count)).status() == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(error_of(Device::by_uuid({{0xff, 0xff, 0xff}})).kind() == ErrorKind::no_device);
     CHECK_FALSE(Device::by_pci_bus_id("ffff:ff:1f.7").has_value());
-    const auto attribute =
-        Device::from_native(0).attribute(static_cast<CUdevice_attribute>(100000));
-    REQUIRE_FALSE(attribute.has_value());
-    CHECK(attribute.error().status() == CUDA_ERROR_INVALID_VALUE);
+    const Error attribute =
+        error_of(Device::from_native(0).attribute(static_cast<CUdevice_attribute>(100000)));
+    CHECK(attribute.status() == CUDA_ERROR_INVALID_VALUE);
 }

@@ -1,27 +1,22 @@
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 
+using namespace api_test;
 using namespace cushim;
 
-SCENARIO_TEST("an event marks what was before it", "[event]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("an event marks what was before it", "[event]") {
     CUSHIM_TRY(const Event before, Event::create(context));
     CUSHIM_TRY(const Event after, Event::create(context));
-    CUSHIM_TRY(const bool unrecorded, before.query());
-    CHECK(unrecorded);
+    CHECK_GIVES(before.query(), true);
     CUSHIM_TRY_VOID(before.record(stream));
     CUSHIM_TRY_VOID(after.record(stream));
     CUSHIM_TRY_VOID(after.synchronize());
-    CUSHIM_TRY(const bool happened, before.query());
-    CHECK(happened);
+    CHECK_GIVES(before.query(), true);
     CUSHIM_TRY(const float milliseconds, after.elapsed_since(before));
     CHECK(milliseconds >= 0);
     return {};
 }
 
-SCENARIO_TEST("a stream waits for an event of another", "[event]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a stream waits for an event of another", "[event]") {
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Event between, Event::create(context, {.timing = false}));
@@ -31,33 +26,25 @@ SCENARIO_TEST("a stream waits for an event of another", "[event]") {
     CUSHIM_TRY_VOID(second.wait_event(between));
     CUSHIM_TRY_VOID(fill(second, buffer.span(), 8));
     CUSHIM_TRY_VOID(second.synchronize());
-    std::vector<int> values(100);
-    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
-    CHECK(values == std::vector<int>(100, 8));
+    CHECK_GIVES(read(context, buffer), std::vector<int>(100, 8));
     return {};
 }
 
 TEST_CASE("an event for other processes measures no time", "[event]") {
-    api_test::restart("");
-    const auto context = Context::primary(Device::from_native(0));
-    REQUIRE(context.has_value());
-    const auto both = Event::create(*context, {.timing = true, .interprocess = true});
-    REQUIRE_FALSE(both.has_value());
-    CHECK(both.error().kind() == ErrorKind::invalid_argument);
-    const auto event = Event::interprocess(*context);
-    REQUIRE(event.has_value());
-    const auto other = Event::create(*context);
-    REQUIRE(other.has_value());
-    const auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    REQUIRE(event->record(*stream).has_value());
-    REQUIRE(other->record(*stream).has_value());
-    REQUIRE(stream->synchronize().has_value());
-    CHECK_FALSE(other->elapsed_since(*event).has_value());
+    const Context context = context_after_restart("");
+    const Error both = error_of(Event::create(context, {.timing = true, .interprocess = true}));
+    CHECK(both.kind() == ErrorKind::invalid_argument);
+    const auto event = required(Event::interprocess(context));
+    const auto other = required(Event::create(context));
+    const auto stream = required(Stream::create(context));
+    REQUIRE(event.record(stream).has_value());
+    REQUIRE(other.record(stream).has_value());
+    REQUIRE(stream.synchronize().has_value());
+    CHECK_FALSE(other.elapsed_since(event).has_value());
 }
 
-SCENARIO_TEST("an event for several processes is waited for in its own context", "[event]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("an event for several processes is waited for in its own context",
+                      "[event]") {
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const Context other, Context::create(device));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
@@ -78,10 +65,10 @@ SCENARIO_TEST("an event for several processes is waited for in its own context",
 }
 
 TEST_CASE("an empty event is refused", "[event]") {
-    api_test::restart("");
+    restart("");
     const Event empty;
-    CHECK(empty.query().error().kind() == ErrorKind::invalid_argument);
-    CHECK(empty.synchronize().error().kind() == ErrorKind::invalid_argument);
-    CHECK(empty.record(Stream::legacy()).error().kind() == ErrorKind::invalid_argument);
-    CHECK(Stream::legacy().wait_event(empty).error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(empty.query()));
+    CHECK(refused(empty.synchronize()));
+    CHECK(refused(empty.record(Stream::legacy())));
+    CHECK(refused(Stream::legacy().wait_event(empty)));
 }

@@ -10,9 +10,8 @@
 #include <string>
 #include <thread>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::need_devices;
-using api_test::Worker;
 using support::ok;
 
 namespace {
@@ -63,7 +62,7 @@ void need_access(const std::vector<Device> &devices) {
 // The simulator's orders of queued work; on a GPU there is one.
 std::vector<std::string> orders() {
     std::vector<std::string> all = {four_devices};
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         all.push_back("devices=4;mode=threaded");
         for (int seed = 1; seed <= 6; ++seed) {
             all.push_back("devices=4;mode=adversarial;seed=" + std::to_string(seed));
@@ -77,7 +76,7 @@ std::vector<std::string> orders() {
 // --- virtual memory
 
 TEST_CASE("mapped memory is read and written by every device that may", "[several_devices][V10]") {
-    api_test::restart(four_devices);
+    restart(four_devices);
     const auto devices = need_devices(2);
     need_access(devices);
     const auto all = workers(devices);
@@ -114,7 +113,7 @@ TEST_CASE("mapped memory is read and written by every device that may", "[severa
 // is device_processes_test.cpp's.
 TEST_CASE("mapped memory that nobody has access to is refused to all devices",
           "[several_devices][V10]") {
-    api_test::restart(four_devices);
+    restart(four_devices);
     const auto devices = need_devices(2);
     const auto all = workers(devices);
     const MappedRange mapped = map_for_nobody(devices[0]);
@@ -122,12 +121,8 @@ TEST_CASE("mapped memory that nobody has access to is refused to all devices",
     for (const Worker &worker : all) {
         INFO("device " << worker.device.native());
         CHECK(ok(mapped.get_access(worker.device)) == AccessFlags::none);
-        const auto refused = worker.read(words);
-        REQUIRE_FALSE(refused.has_value());
-        CHECK(refused.error().status() == CUDA_ERROR_INVALID_VALUE);
-        const auto unfilled = fill(worker.context, words, 1);
-        REQUIRE_FALSE(unfilled.has_value());
-        CHECK(unfilled.error().status() == CUDA_ERROR_INVALID_VALUE);
+        CHECK(error_of(worker.read(words)).status() == CUDA_ERROR_INVALID_VALUE);
+        CHECK(error_of(fill(worker.context, words, 1)).status() == CUDA_ERROR_INVALID_VALUE);
         ok(worker.context.synchronize());
     }
     ok(mapped.set_access({devices[0], AccessFlags::read_write}));
@@ -141,7 +136,7 @@ TEST_CASE("mapped memory that nobody has access to is refused to all devices",
 
 TEST_CASE("a growing buffer of one device is grown under the eyes of the others",
           "[several_devices][growable_buffer]") {
-    api_test::restart(four_devices);
+    restart(four_devices);
     const auto devices = need_devices(2);
     need_access(devices);
     const auto all = workers(devices);
@@ -172,11 +167,11 @@ TEST_CASE("a growing buffer of one device is grown under the eyes of the others"
 // --- copies, and kernels that reach over
 
 TEST_CASE("copies go from every device to every other", "[several_devices][copy]") {
-    api_test::restart(four_devices);
+    restart(four_devices);
     const auto devices = need_devices(2);
     const auto all = workers(devices);
     for (const std::size_t count : {std::size_t(1), std::size_t(1000), std::size_t(1'000'003)}) {
-        const auto values = api_test::numbers(count);
+        const auto values = numbers(count);
         for (const Worker &from : all) {
             const auto source = ok(DeviceBuffer<int>::copy_of(from.context, values));
             for (const Worker &to : all) {
@@ -200,7 +195,7 @@ TEST_CASE("copies go from every device to every other", "[several_devices][copy]
 }
 
 TEST_CASE("kernels reach the memory of peers that were let in", "[several_devices][context]") {
-    api_test::restart(four_devices);
+    restart(four_devices);
     const auto devices = need_devices(2);
     need_access(devices);
     const auto all = workers(devices);
@@ -248,9 +243,8 @@ Result<void> work(Device device, int value, const Event &go) {
 } // namespace
 
 TEST_CASE("all devices work for threads of their own", "[several_devices][threads]") {
-    const std::string order =
-        api_test::simulator() != nullptr ? GENERATE("", ";mode=threaded") : "";
-    api_test::restart(four_devices + order);
+    const std::string order = simulator() != nullptr ? GENERATE("", ";mode=threaded") : "";
+    restart(four_devices + order);
     const auto devices = need_devices(2);
     const auto first = ok(Worker::on(devices[0]));
     const Event go = ok(Event::create(first.context));
@@ -280,8 +274,8 @@ namespace {
 void send_round(const std::string &order) {
     INFO(order);
     // Large enough to take a device longer than the calls do.
-    const std::size_t count = api_test::simulator() != nullptr ? 20'000 : 10'000'000;
-    api_test::restart(order);
+    const std::size_t count = simulator() != nullptr ? 20'000 : 10'000'000;
+    restart(order);
     const auto devices = need_devices(2);
     const auto all = workers(devices);
     std::vector<DeviceBuffer<int>> memory;
@@ -317,16 +311,15 @@ TEST_CASE("values go round all devices, each waiting for the one before", "[seve
 }
 
 TEST_CASE("memory is exported in a context of its own device", "[several_devices]") {
-    api_test::restart("devices=2");
+    restart("devices=2");
     const std::vector<Device> devices = need_devices(2);
     const Context own = ok(Context::primary(devices[0]));
     const Context other = ok(Context::primary(devices[1]));
     const auto buffer = ok(DeviceBuffer<int>::allocate(own, 100));
-    const auto refused = IpcExport::of(other, buffer.span());
-    REQUIRE_FALSE(refused.has_value());
-    CHECK(refused.error().kind() == ErrorKind::wrong_context);
-    CHECK(refused.error().status() == CUDA_ERROR_NOT_FOUND);
-    CHECK(std::string(refused.error().message()).find("another device") != std::string::npos);
+    const Error refused = error_of(IpcExport::of(other, buffer.span()));
+    CHECK(refused.kind() == ErrorKind::wrong_context);
+    CHECK(refused.status() == CUDA_ERROR_NOT_FOUND);
+    CHECK(contains(refused.message(), "another device"));
     CHECK(IpcExport::of(own, buffer.span()).has_value());
 }
 
@@ -335,7 +328,7 @@ TEST_CASE("memory is exported in a context of its own device", "[several_devices
 namespace {
 
 void reset_under_waiting_memory(bool stream_is_borrowed) {
-    api_test::restart("devices=2");
+    restart("devices=2");
     const std::vector<Device> devices = need_devices(2);
     const Worker worker = ok(Worker::on(devices[0]));
     const Context context = ok(Context::primary(devices[1]));
@@ -349,16 +342,16 @@ void reset_under_waiting_memory(bool stream_is_borrowed) {
     ok(grown.release_after(stream));
     ok(grown.resize(4));
     ok(Context::reset_primary(devices[1]));
-    const auto calls = api_test::destroying_calls_in([&] {
+    const auto calls = destroying_calls_in([&] {
         CHECK(plain.close());
         CHECK(ordered.close());
         CHECK(grown.close());
     });
     const std::vector<std::string> wanted{"cuMemFree_v2", "cuMemFreeAsync", "cuMemUnmap",
                                           "cuMemRelease", "cuMemAddressFree"};
-    CHECK((api_test::simulator() == nullptr || calls == wanted));
+    CHECK((simulator() == nullptr || calls == wanted));
     ok(worker.stream.synchronize());
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }
 
 } // namespace

@@ -1,30 +1,26 @@
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
+#include "harness/watched.hpp"
 
 #include <atomic>
 #include <memory>
 
+using namespace api_test;
 using namespace cushim;
 
-SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
     CUSHIM_TRY(const Stream plain, Stream::create(context));
-    CUSHIM_TRY(const unsigned int blocking, plain.flags());
-    CHECK(blocking == CU_STREAM_DEFAULT);
+    CHECK_GIVES(plain.flags(), CU_STREAM_DEFAULT);
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
-    CUSHIM_TRY(const unsigned int flags, stream.flags());
-    CHECK(flags == CU_STREAM_NON_BLOCKING);
+    CHECK_GIVES(stream.flags(), CU_STREAM_NON_BLOCKING);
     CUSHIM_TRY(const Context its, stream.context());
     CHECK(its.native() == context.native());
     CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const bool idle, stream.query());
-    CHECK(idle);
+    CHECK_GIVES(stream.query(), true);
     return {};
 }
 
-SCENARIO_TEST("streams have numbers of their own", "[stream]") {
+CONTEXT_SCENARIO_TEST("streams have numbers of their own", "[stream]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream first, Stream::create(context));
     CUSHIM_TRY(const Stream second, Stream::create(context));
     CUSHIM_TRY(const unsigned long long one, first.id());
@@ -33,9 +29,7 @@ SCENARIO_TEST("streams have numbers of their own", "[stream]") {
     return {};
 }
 
-SCENARIO_TEST("a host function runs in its place", "[stream]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("a host function runs in its place", "[stream]") {
     const auto order = std::make_shared<std::string>();
     CUSHIM_TRY_VOID(stream.launch_host_function([order] { *order += "a"; }));
     CUSHIM_TRY_VOID(stream.launch_host_function([order] { *order += "b"; }));
@@ -47,9 +41,7 @@ SCENARIO_TEST("a host function runs in its place", "[stream]") {
 }
 
 // Its destructor frees device memory, which the driver forbids in its callback.
-SCENARIO_TEST("a host function may own what CUDA has to destroy", "[stream]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("a host function may own what CUDA has to destroy", "[stream]") {
     CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 16));
     CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1));
     CUSHIM_TRY_VOID(stream.launch_host_function([kept = std::move(buffer)] { (void)kept; }));
@@ -58,40 +50,47 @@ SCENARIO_TEST("a host function may own what CUDA has to destroy", "[stream]") {
     return {};
 }
 
-SCENARIO_TEST("the default streams are named", "[stream]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("the default streams are named", "[stream]") {
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUSHIM_TRY_VOID(Stream::legacy().synchronize());
     return Stream::per_thread().synchronize();
 }
 
 TEST_CASE("a host function that does not run is destroyed all the same", "[stream]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
-    api_test::restart("fault=cuMemsetD8Async:1:719:async");
-    const auto context = Context::primary(Device::from_native(0));
-    REQUIRE(context.has_value());
-    const auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    const auto buffer = DeviceBuffer<char>::allocate(*context, 16);
-    REQUIRE(buffer.has_value());
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_after_restart("fault=cuMemsetD8Async:1:719:async");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(DeviceBuffer<char>::allocate(context, 16));
     const auto ran = std::make_shared<std::atomic<int>>(0);
-    (void)fill(*stream, buffer->span(), 'x');
-    (void)stream->launch_host_function([ran] { ++*ran; });
-    CHECK(stream->synchronize().error().status() == CUDA_ERROR_LAUNCH_FAILED);
+    (void)fill(stream, buffer.span(), 'x');
+    (void)stream.launch_host_function([ran] { ++*ran; });
+    CHECK(stream.synchronize().error().status() == CUDA_ERROR_LAUNCH_FAILED);
     wait_for_released_closures();
     CHECK(*ran == 0);
     CHECK(ran.use_count() == 1);
 }
 
 TEST_CASE("an empty stream is refused, and never means the default one", "[stream]") {
-    api_test::restart("");
+    restart("");
     const Stream empty;
-    CHECK(empty.synchronize().error().kind() == ErrorKind::invalid_argument);
-    CHECK(empty.query().error().kind() == ErrorKind::invalid_argument);
-    CHECK(Stream::borrow(nullptr).flags().error().kind() == ErrorKind::invalid_argument);
-    CHECK(fill(empty, DeviceSpan<int>(16, 0), 0).error().kind() == ErrorKind::invalid_argument);
-    CHECK(DeviceBuffer<int>::allocate_async(empty, 0).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(empty.synchronize()));
+    CHECK(refused(empty.query()));
+    CHECK(refused(Stream::borrow(nullptr).flags()));
+    CHECK(refused(fill(empty, DeviceSpan<int>(16, 0), 0)));
+    CHECK(refused(DeviceBuffer<int>::allocate_async(empty, 0)));
+}
+
+TEST_CASE("a stream and an event in it are not through while work waits", "[stream]") {
+    const Context context = context_after_restart("mode=threaded");
+    const Stream stream = required(Stream::create(context, {.non_blocking = true}));
+    const Event event = required(Event::create(context, {.timing = false}));
+    const Gate gate;
+    REQUIRE(gate.close(stream).has_value());
+    REQUIRE(event.record(stream).has_value());
+    CHECK_FALSE(*stream.query());
+    CHECK_FALSE(*event.query());
+    gate.open();
+    REQUIRE(stream.synchronize().has_value());
+    CHECK(*stream.query());
+    CHECK(*event.query());
 }

@@ -1,20 +1,18 @@
 // Wrappers work on the device that they were told, whatever is current: every kind of them is used on one device
 // while the others hold sentinels, and while they are used by nobody.
-#include "support/child_process.hpp"
 #include "harness/devices.hpp"
 #include "harness/ipc_resources.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 #include "harness/uses.hpp"
+#include "support/child_process.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::need_devices;
-using api_test::Use;
-using api_test::Workplace;
 using support::ok;
 
 namespace {
@@ -85,10 +83,10 @@ void do_beside(const Sentinels &sentinels, const Work &work) {
     for (const auto &sentinel : sentinels) {
         const ContextScope scope = ok(sentinel->context().enter());
         work();
-        CHECK(api_test::current_context() == sentinel->context().native());
+        CHECK(current_context() == sentinel->context().native());
     }
     work();
-    CHECK(api_test::current_context() == nullptr);
+    CHECK(current_context() == nullptr);
 }
 
 // Whether the machine has what it takes.
@@ -99,13 +97,13 @@ bool run(const Use &use, const Workplace &place) {
         return true;
     }
     INFO(used.error().message());
-    CHECK(api_test::is_lack(used.error()));
+    CHECK(is_lack(used.error()));
     return false;
 }
 
 std::vector<Use> uses_with_own_context() {
-    auto uses = api_test::all_uses();
-    uses.push_back(api_test::own_context_use());
+    auto uses = all_uses();
+    uses.push_back(own_context_use());
     return uses;
 }
 
@@ -118,7 +116,7 @@ std::vector<Use> uses_with_own_context() {
 
 // That of CUDA: the simulated one goes with its owners.
 [[maybe_unused]] bool is_runtime_used() {
-    return api_test::simulator() == nullptr && load_runtime().has_value();
+    return simulator() == nullptr && load_runtime().has_value();
 }
 
 void use_all(const Workplace &place, const Sentinels &sentinels) {
@@ -132,18 +130,18 @@ void use_all(const Workplace &place, const Sentinels &sentinels) {
 } // namespace
 
 TEST_CASE("wrappers leave the memory and the contexts of other devices alone", "[wrong_device]") {
-    api_test::restart(three_devices);
+    restart(three_devices);
     const auto devices = need_devices(2);
-    api_test::register_kernels();
+    register_kernels();
     for (const Device device : devices) {
         INFO("working on device " << device.native());
         const Workplace place = ok(Workplace::on(device));
         const Sentinels sentinels = sentinels_beside(device, devices);
-        const api_test::Reports reports;
+        const Reports reports;
         check_unharmed(sentinels, [&] { use_all(place, sentinels); });
         CHECK(reports.lines().empty());
     }
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }
 
 #ifndef _WIN32
@@ -151,11 +149,11 @@ TEST_CASE("wrappers leave the memory and the contexts of other devices alone", "
 namespace {
 
 // New ones each time, as another process makes them on the device.
-void open_goods(sim_test::Channel &maker, Device device) {
-    const api_test::Worker worker = ok(api_test::Worker::on(device));
+void open_goods(support::Channel &maker, Device device) {
+    const Worker worker = ok(Worker::on(device));
     maker.send(true);
-    const auto message = ok(api_test::ResourceMessage::receive(maker.socket()));
-    auto opened = ok(api_test::OpenedIpcResources::open(worker, message));
+    const auto message = ok(ResourceMessage::receive(maker.socket()));
+    auto opened = ok(OpenedIpcResources::open(worker, message));
     ok(opened.use(worker, 8));
     ok(opened.close(worker));
 }
@@ -163,28 +161,28 @@ void open_goods(sim_test::Channel &maker, Device device) {
 } // namespace
 
 TEST_CASE("what another process made is opened on its device alone", "[wrong_device]") {
-    api_test::restart(three_devices);
+    restart(three_devices);
     const auto devices = need_devices(2);
     for (const Device device : devices) {
         INFO("working on device " << device.native());
-        sim_test::Child child("child: makes what is opened on one device", three_devices);
+        support::Child child("child: makes what is opened on one device", three_devices);
         child.channel().send(device.native());
         const Sentinels sentinels = sentinels_beside(device, devices);
-        const api_test::Reports reports;
+        const Reports reports;
         check_unharmed(sentinels,
                        [&] { do_beside(sentinels, [&] { open_goods(child.channel(), device); }); });
         child.channel().send(false);
         CHECK(child.passed());
         CHECK(reports.lines().empty());
     }
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }
 
 TEST_CASE("child: makes what is opened on one device", "[.]") {
-    sim_test::Channel parent = sim_test::Channel::of_parent();
+    support::Channel parent = support::Channel::of_parent();
     const auto ordinal = parent.receive<CUdevice>();
-    const auto worker = ok(api_test::Worker::on(ok(Device::get(ordinal))));
-    const auto resources = ok(api_test::IpcResources::make(worker));
+    const auto worker = ok(Worker::on(ok(Device::get(ordinal))));
+    const auto resources = ok(IpcResources::make(worker));
     while (parent.receive<bool>()) {
         ok(resources.write(worker, 7));
         ok(ok(resources.to_message(worker)).send(parent.socket()));
@@ -193,21 +191,21 @@ TEST_CASE("child: makes what is opened on one device", "[.]") {
 
 // In a process of its own, in which nobody has used the other devices before.
 TEST_CASE("wrappers make no other device's context active", "[wrong_device]") {
-    api_test::restart(three_devices);
+    restart(three_devices);
     const auto devices = need_devices(2);
     for (const Device device : devices) {
         INFO("working on device " << device.native());
-        sim_test::Child child("child: works on one device", three_devices);
+        support::Child child("child: works on one device", three_devices);
         child.channel().send(device.native());
         CHECK(child.passed());
     }
 }
 
 TEST_CASE("child: works on one device", "[.]") {
-    sim_test::Channel parent = sim_test::Channel::of_parent();
+    support::Channel parent = support::Channel::of_parent();
     const auto ordinal = parent.receive<CUdevice>();
     const auto devices = need_devices(2);
-    api_test::register_kernels();
+    register_kernels();
     const auto check_others = [&] {
         for (const Device other : devices) {
             INFO("device " << other.native());
@@ -220,7 +218,7 @@ TEST_CASE("child: works on one device", "[.]") {
         for (const Use &use : uses_with_own_context()) {
             INFO(use.name);
             run(use, place);
-            CHECK(api_test::current_context() == nullptr);
+            CHECK(current_context() == nullptr);
             check_others();
         }
         wait_for_released_closures();
@@ -230,17 +228,17 @@ TEST_CASE("child: works on one device", "[.]") {
         CHECK_FALSE(is_active(ok(Device::get(ordinal))));
     }
     check_others();
-    CHECK(api_test::leaks().empty());
-    CHECK(api_test::misuses().empty());
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
 }
 
 #endif
 
 // Everything of which the tests above say something is there: nothing is left out unseen.
 TEST_CASE("every kind of wrapper is used, or its lack is told", "[wrong_device][uses]") {
-    api_test::restart("");
+    restart("");
     const Workplace place = ok(Workplace::on(ok(Device::get(0))));
-    api_test::register_kernels();
+    register_kernels();
     // A driver that is older than the headers may be too old for their runtime, too.
     const bool is_old =
         driver_version() < headers_version() || headers_version() < Version::of(12, 3);
@@ -249,10 +247,10 @@ TEST_CASE("every kind of wrapper is used, or its lack is told", "[wrong_device][
         const Result<void> used = use.run(place);
         if (!used) {
             WARN(use.name << " left out: " << used.error().message());
-            CHECK(api_test::is_lack(used.error()));
-            CHECK((api_test::simulator() == nullptr || is_old));
+            CHECK(is_lack(used.error()));
+            CHECK((simulator() == nullptr || is_old));
         }
     }
     wait_for_released_closures();
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }

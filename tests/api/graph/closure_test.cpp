@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -28,26 +29,18 @@ template <class Exception>
 void check_refused(const Stream &stream, const Graph &graph) {
     const Unwilling<Exception> function;
     CHECK(detail::make_closure(function).object == nullptr);
-    const auto launched = stream.launch_host_function(function);
-    REQUIRE_FALSE(launched.has_value());
-    CHECK(launched.error().kind() == ErrorKind::out_of_memory);
-    const auto added = graph.add_host_node({}, function);
-    REQUIRE_FALSE(added.has_value());
-    CHECK(added.error().kind() == ErrorKind::out_of_memory);
+    CHECK(error_of(stream.launch_host_function(function)).kind() == ErrorKind::out_of_memory);
+    CHECK(error_of(graph.add_host_node({}, function)).kind() == ErrorKind::out_of_memory);
 }
 
 } // namespace
 
 TEST_CASE("a function whose copy throws is refused, and the program goes on", "[closure]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    const auto graph = Graph::create(*context);
-    REQUIRE(graph.has_value());
-    check_refused<std::bad_alloc>(*stream, *graph);
-    check_refused<std::runtime_error>(*stream, *graph);
-    CHECK(graph->node_count().value() == 0);
-    CHECK(stream->synchronize().has_value());
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto graph = required(Graph::create(context));
+    check_refused<std::bad_alloc>(stream, graph);
+    check_refused<std::runtime_error>(stream, graph);
+    CHECK(graph.node_count().value() == 0);
+    CHECK(stream.synchronize().has_value());
 }

@@ -1,12 +1,10 @@
 // Conditional nodes: bodies, what refuses them, and which driver has them.
-#include "support/failing_allocation.hpp"
-#include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
-#include "harness/simulator.hpp"
+#include "support/failing_allocation.hpp"
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
 
 namespace {
 
@@ -18,10 +16,8 @@ Result<int> first_of(const Context &context, const DeviceBuffer<int> &memory) {
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]") {
+GRAPH_STREAM_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     for (const unsigned int value : {0u, 1u, 5u}) {
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -29,58 +25,47 @@ GRAPH_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]") {
         CHECK(condition.native() != 0);
         CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, 1));
         CUSHIM_TRY(const GraphBody branch, graph.add_if_node(clear, condition));
-        CUSHIM_TRY(const GraphNodeType type, graph.node_type(branch.node));
-        CHECK(type == GraphNodeType::conditional);
+        CHECK_GIVES(graph.node_type(branch.node), GraphNodeType::conditional);
         CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
         CHECK_FALSE(graph.node_type(fill).has_value()); // it is the body's
-        CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
-        CUSHIM_TRY(const int found, first_of(context, memory));
-        CHECK(found == (value == 0 ? 1 : 2));
+        CUSHIM_TRY_VOID(run_once(graph, stream));
+        CHECK_GIVES(first_of(context, memory), value == 0 ? 1 : 2);
     }
     return {};
 }
 
-GRAPH_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][conditional][G18]") {
+GRAPH_STREAM_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][conditional][G18]") {
     trial.needs_cuda(12, 8);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     for (const unsigned int value : {0u, 1u}) {
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
         CUSHIM_TRY(const auto condition, graph.create_condition({.initial = value}));
         CUSHIM_TRY(const GraphBranches branches, graph.add_if_else_node({}, condition));
-        CUSHIM_TRY(const GraphNode yes, branches.then_body.add_memset_node({}, memory, 7));
-        CUSHIM_TRY(const GraphNode no, branches.else_body.add_memset_node({}, memory, 8));
-        (void)yes;
-        (void)no;
-        CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
-        CUSHIM_TRY(const int found, first_of(context, memory));
-        CHECK(found == (value == 0 ? 8 : 7));
+        CUSHIM_TRY_VOID(branches.then_body.add_memset_node({}, memory, 7));
+        CUSHIM_TRY_VOID(branches.else_body.add_memset_node({}, memory, 8));
+        CUSHIM_TRY_VOID(run_once(graph, stream));
+        CHECK_GIVES(first_of(context, memory), value == 0 ? 8 : 7);
     }
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a while node whose condition is 0 does not run", "[graph][conditional][G18]") {
+GRAPH_STREAM_SCENARIO_TEST("a while node whose condition is 0 does not run",
+                           "[graph][conditional][G18]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({}));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const GraphBody loop, graph.add_while_node(clear, condition));
-    CUSHIM_TRY(const GraphNode fill, loop.body.add_memset_node({}, memory, 2));
-    (void)fill;
-    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
-    CUSHIM_TRY(const int found, first_of(context, memory));
-    CHECK(found == 1);
+    CUSHIM_TRY_VOID(loop.body.add_memset_node({}, memory, 2));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(first_of(context, memory), 1);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a switch node runs the case of that number", "[graph][conditional][G18]") {
+GRAPH_STREAM_SCENARIO_TEST("a switch node runs the case of that number",
+                           "[graph][conditional][G18]") {
     trial.needs_cuda(12, 8);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     for (const unsigned int value : {0u, 2u, 9u}) {
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -89,21 +74,18 @@ GRAPH_SCENARIO_TEST("a switch node runs the case of that number", "[graph][condi
         CUSHIM_TRY(const GraphCases cases, graph.add_switch_node(clear, condition, 3));
         CHECK(cases.bodies.size() == 3);
         for (std::size_t index = 0; index < cases.bodies.size(); ++index) {
-            CUSHIM_TRY(const GraphNode fill,
-                       cases.bodies[index].add_memset_node({}, memory, static_cast<int>(index)));
-            (void)fill;
+            CUSHIM_TRY_VOID(
+                cases.bodies[index].add_memset_node({}, memory, static_cast<int>(index)));
         }
-        CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
-        CUSHIM_TRY(const int found, first_of(context, memory));
-        CHECK(found == (value < 3 ? static_cast<int>(value) : -1));
+        CUSHIM_TRY_VOID(run_once(graph, stream));
+        CHECK_GIVES(first_of(context, memory), value < 3 ? static_cast<int>(value) : -1);
     }
     return {};
 }
 
-GRAPH_SCENARIO_TEST("what a body does is changed by an update", "[graph][conditional][G25]") {
+GRAPH_STREAM_SCENARIO_TEST("what a body does is changed by an update",
+                           "[graph][conditional][G25]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
@@ -114,17 +96,13 @@ GRAPH_SCENARIO_TEST("what a body does is changed by an update", "[graph][conditi
     CUSHIM_TRY_VOID(branch.body.set_memset_node(fill, memory, 3));
     CUSHIM_TRY(const GraphUpdate update, exec.update(graph));
     CHECK(update.is_success());
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const int found, first_of(context, memory));
-    CHECK(found == 3);
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(first_of(context, memory), 3);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a body keeps what its nodes use", "[graph][conditional]") {
+GRAPH_STREAM_SCENARIO_TEST("a body keeps what its nodes use", "[graph][conditional]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(context, 4));
@@ -135,136 +113,113 @@ GRAPH_SCENARIO_TEST("a body keeps what its nodes use", "[graph][conditional]") {
         CUSHIM_TRY(const GraphNode back, branch.body.add_memcpy_node(fill, out, memory.span()));
         CHECK(back);
     }
-    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
-    CUSHIM_TRY(const int found, first_of(context, out));
-    CHECK(found == 2);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(first_of(context, out), 2);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a condition has one node at a time", "[graph][conditional][G18]") {
+GRAPH_STREAM_SCENARIO_TEST("a condition has one node at a time", "[graph][conditional][G18]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody first, graph.add_if_node({}, condition));
-    CUSHIM_TRY_VOID(api_test::refused(graph.add_while_node({}, condition),
-                                      "invalid argument: the condition has a node already"));
+    CUSHIM_TRY_VOID(refused(graph.add_while_node({}, condition),
+                            "invalid argument: the condition has a node already"));
     CUSHIM_TRY_VOID(graph.destroy_node(first.node));
     CUSHIM_TRY(const GraphBody second, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode fill, second.body.add_memset_node({}, memory, 4));
     CHECK(fill);
-    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
-    CUSHIM_TRY(const int found, first_of(context, memory));
-    CHECK(found == 4);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(first_of(context, memory), 4);
     return {};
 }
 
 GRAPH_TEST_CASE("a graph with conditional nodes is no child",
                 "[graph][conditional][current][G14]") {
-    api_test::need_cuda(12, 3);
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = create_graph(api, *context), other = create_graph(api, *context);
+    need_cuda(12, 3);
+    auto context = context_after_restart("");
+    auto graph = create_graph(api, context), other = create_graph(api, context);
     REQUIRE((graph && other));
-    auto condition = graph->create_condition({});
-    REQUIRE(condition.has_value());
-    REQUIRE(graph->add_if_node({}, *condition).has_value());
-    const auto child = other->add_child_graph_node({}, *graph);
-    REQUIRE_FALSE(child.has_value());
-    CHECK(child.error().kind() == ErrorKind::not_supported_by_device);
-    CHECK(child.error().status() == CUDA_ERROR_NOT_SUPPORTED);
+    auto condition = required(graph->create_condition({}));
+    REQUIRE(graph->add_if_node({}, condition).has_value());
+    const Error child = error_of(other->add_child_graph_node({}, *graph));
+    CHECK(child.kind() == ErrorKind::not_supported_by_device);
+    CHECK(child.status() == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(*other->node_count() == 0);
 }
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
 GRAPH_TEST_CASE("a conditional node whose bodies cannot be named is not left behind",
                 "[graph][conditional][current]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which works while host allocations fail");
-    }
-    api_test::need_cuda(12, 8);
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
+    need_simulator("needs the simulator, which works while host allocations fail");
+    need_cuda(12, 8);
+    auto context = context_after_restart("");
     int without_memory = 0;
     for (long nth = 1; nth < 1000; ++nth) {
         INFO("allocation " << nth);
-        auto graph = create_graph(api, *context);
-        REQUIRE(graph.has_value());
-        auto condition = graph->create_condition({.initial = 1});
-        REQUIRE(condition.has_value());
+        auto graph = required(create_graph(api, context));
+        auto condition = required(graph.create_condition({.initial = 1}));
         auto added = Result<GraphCases>(GraphCases());
         {
-            const api_test::FailingAllocation failing(nth);
-            added = graph->add_switch_node({}, *condition, 3);
+            const FailingAllocation failing(nth);
+            added = graph.add_switch_node({}, condition, 3);
         }
         if (added) {
             CHECK(added->bodies.size() == 3);
-            CHECK(*graph->node_count() == 1);
+            CHECK(*graph.node_count() == 1);
             break;
         }
         INFO(added.error().message());
         REQUIRE(added.error().kind() == ErrorKind::out_of_memory);
         if (added.error().status() == 0) { // else it was the simulated driver's
             ++without_memory;
-            REQUIRE(*graph->node_count() == 0);
+            REQUIRE(*graph.node_count() == 0);
         }
     }
     CHECK(without_memory >= 8); // lists before, and a book and a state of each body
 }
 #endif
 
-GRAPH_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][capture]") {
+GRAPH_STREAM_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][capture]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY_VOID(stream.capture_to(branch.body, {}, CaptureMode::per_thread,
                                       [&] { return fill(stream, memory.span(), 6); }));
-    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
-    CUSHIM_TRY(const int found, first_of(context, memory));
-    CHECK(found == 6);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(first_of(context, memory), 6);
     return {};
 }
 
 TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
-    api_test::need_cuda(12, 3);
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context), other = Graph::create(*context);
+    need_cuda(12, 3);
+    auto context = context_after_restart("");
+    auto graph = Graph::create(context), other = Graph::create(context);
     REQUIRE((graph && other));
     auto condition = other->create_condition({});
     REQUIRE(condition.has_value());
-    CHECK(api_test::refusal(graph->add_if_node({}, *condition)) ==
+    CHECK(refusal(graph->add_if_node({}, *condition)) ==
           "invalid argument: the condition is of another graph");
-    CHECK(api_test::refusal(graph->add_while_node({}, GraphCondition())) ==
+    CHECK(refusal(graph->add_while_node({}, GraphCondition())) ==
           "invalid argument: the condition is none");
-    CHECK(api_test::refusal(other->add_switch_node({}, *condition, 0)) ==
+    CHECK(refusal(other->add_switch_node({}, *condition, 0)) ==
           "invalid argument: a switch of 0 cases");
 
-    auto branch = other->add_if_node({}, *condition);
-    REQUIRE(branch.has_value());
-    REQUIRE(other->destroy_node(branch->node).has_value());
-    CHECK(api_test::refusal(branch->body.add_empty_node({})) ==
+    auto branch = required(other->add_if_node({}, *condition));
+    REQUIRE(other->destroy_node(branch.node).has_value());
+    CHECK(refusal(branch.body.add_empty_node({})) ==
           "invalid argument: the node that this graph is inside of was destroyed");
 }
 
 // On every driver, old ones too, and with all headers.
 TEST_CASE("conditions need a driver of CUDA 12.3, some bodies one of 12.8",
           "[graph][conditional][G18]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context);
-    REQUIRE(graph.has_value());
-    const auto condition = graph->create_condition({});
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
+    const auto condition = graph.create_condition({});
     const bool by_headers = !supports(headers_version(), Feature::graph_conditional_nodes);
     if (by_headers || !supports(driver_version(), Feature::graph_conditional_nodes)) {
         REQUIRE_FALSE(condition.has_value());
@@ -275,10 +230,9 @@ TEST_CASE("conditions need a driver of CUDA 12.3, some bodies one of 12.8",
         return;
     }
     REQUIRE(condition.has_value());
-    const auto cases = graph->add_switch_node({}, *condition, 2);
-    const auto another = graph->create_condition({});
-    REQUIRE(another.has_value());
-    const auto branches = graph->add_if_else_node({}, *another);
+    const auto cases = graph.add_switch_node({}, *condition, 2);
+    const auto another = required(graph.create_condition({}));
+    const auto branches = graph.add_if_else_node({}, another);
     if (!supports(driver_version(), Feature::graph_conditional_switch)) {
         REQUIRE_FALSE(cases.has_value());
         CHECK(cases.error().kind() == ErrorKind::requires_newer_driver);

@@ -1,8 +1,7 @@
 // What names the nodes that another one waits for, and what copies between memory of the host and nodes keep.
 #include "harness/graph_scenario.hpp"
 
-#include <type_traits>
-
+using namespace api_test;
 using namespace cushim;
 using support::ok;
 
@@ -37,7 +36,7 @@ void check_named(const Graph &graph, const GraphDependencies &named,
 } // namespace
 
 GRAPH_TEST_CASE("dependencies with a name own the nodes that are given in braces", "[graph]") {
-    const auto made = api_test::make_graph(api);
+    const auto made = make_graph(api);
     const std::vector<GraphNode> nodes = add_empty_nodes(made.graph, 6);
     const GraphNode a = nodes[0], b = nodes[1];
     const GraphDependencies none{}, one = GraphNode(a), both{a, b};
@@ -57,18 +56,16 @@ GRAPH_TEST_CASE("dependencies with a name own the nodes that are given in braces
     check_named(made.graph, assigned, {a, b});
 }
 
-GRAPH_SCENARIO_TEST("a node copies from and to ranges that have a name", "[graph]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("a node copies from and to ranges that have a name", "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 3));
-    CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     std::vector<int> from = {1, 2, 3}, to(3);
     CUSHIM_TRY(const GraphNode there, graph.add_memcpy_node({}, memory, from));
     CUSHIM_TRY_VOID(graph.add_memcpy_node(there, to, memory));
-    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
     CHECK(to == from);
     from = {4, 5, 6};
-    CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
     CHECK(to == from);
     return {};
 }

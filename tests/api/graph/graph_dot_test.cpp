@@ -1,6 +1,5 @@
 // Graphs as text for Graphviz, which CUDA writes into a file: what is read, and what is left of the file.
 #include "harness/graph_scenario.hpp"
-#include "harness/simulator.hpp"
 
 #include <cushim/override.hpp>
 
@@ -10,9 +9,8 @@
 #include <optional>
 #include <string>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::make_graph;
 using support::ok;
 
 namespace {
@@ -53,20 +51,18 @@ class TemporaryFolder {
 void check_failed(const Result<std::string> &drawing, const std::string &why) {
     REQUIRE_FALSE(drawing.has_value());
     CHECK(drawing.error().status() == CUDA_ERROR_OPERATING_SYSTEM);
-    CHECK(std::string(drawing.error().message()).find(why) != std::string::npos);
+    CHECK(contains(drawing.error().message(), why));
 }
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("a graph is drawn", "[graph]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("a graph is drawn", "[graph]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
-    CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
-    (void)b;
+    CUSHIM_TRY_VOID(graph.add_empty_node(a));
     CUSHIM_TRY(const std::string drawing, graph.debug_dot());
     CHECK(drawing.starts_with("digraph"));
-    CHECK(drawing.find("->") != std::string::npos);
+    CHECK(contains(drawing, "->"));
     CUSHIM_TRY(const std::string more, graph.debug_dot(CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
     CHECK(more.starts_with("digraph"));
     return {};
@@ -122,9 +118,8 @@ GRAPH_TEST_CASE("no file is left of a drawing", "[graph]") {
     const TemporaryFolder folder;
     CHECK(graph.debug_dot().has_value());
     CHECK(folder.is_empty());
-    if (api_test::simulator() != nullptr) {
-        api_test::always_fail_after(api == Api::driver ? "cuGraphDebugDotPrint"
-                                                       : "cudaGraphDebugDotPrint");
+    if (simulator() != nullptr) {
+        always_fail_after(api == Api::driver ? "cuGraphDebugDotPrint" : "cudaGraphDebugDotPrint");
         CHECK_FALSE(graph.debug_dot().has_value());
         CHECK(folder.is_empty());
     }

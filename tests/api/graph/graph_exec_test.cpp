@@ -1,8 +1,6 @@
 // Executable graphs: launching, updating, changing single nodes, and what they keep.
-#include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
-#include "harness/simulator.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +8,8 @@
 
 #include <catch2/generators/catch_generators.hpp>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
 using support::ok;
 
 namespace {
@@ -46,27 +44,22 @@ Result<Crossing> add_crossing(const Graph &graph, Crossing::Second how) {
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("an update changes what is written and where", "[graph][G25]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("an update changes what is written and where", "[graph][G25]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 8));
     GraphExec exec;
     {
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
-        CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, first, 1));
-        (void)fill;
+        CUSHIM_TRY_VOID(graph.add_memset_node({}, first, 1));
         CUSHIM_TRY(exec, graph.instantiate());
     }
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
     CUdeviceptr second_address = 0;
     {
         CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 8));
         second_address = second.native();
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
-        CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, second, 2));
-        (void)fill;
+        CUSHIM_TRY_VOID(graph.add_memset_node({}, second, 2));
         CUSHIM_TRY(const GraphUpdate update, exec.update(graph));
         CHECK(update.is_success());
         CHECK_FALSE(update.node);
@@ -76,18 +69,14 @@ GRAPH_SCENARIO_TEST("an update changes what is written and where", "[graph][G25]
     CUSHIM_TRY_VOID(copy(stream, out.span(), DeviceSpan<const int>(second_address, 8)));
     CUSHIM_TRY_VOID(stream.synchronize());
     CHECK(std::count(out.begin(), out.end(), 2) == 8);
-    CUSHIM_TRY(const auto values, read(context, first));
-    CHECK(values == std::vector<int>(8, 1));
+    CHECK_GIVES(read(context, first), std::vector<int>(8, 1));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 1));
-    (void)fill;
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY(const Graph other, create_graph(api, context));
     CUSHIM_TRY(const GraphNode empty, other.add_empty_node({}));
@@ -96,15 +85,13 @@ GRAPH_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
     CHECK(update.result == GraphUpdateResult::node_type_changed);
     CHECK(update.node == empty);
     // It does what it did.
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(8, 1));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 1));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[graph][G25]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("an update tells both ends of an edge that does not fit",
+                            "[graph][G25]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const Crossing before, add_crossing(graph, Crossing::Second::after_b));
     CHECK(before.second);
@@ -114,7 +101,7 @@ GRAPH_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[
     CUSHIM_TRY(const GraphUpdate update, exec.update(other));
     CHECK(update.result == GraphUpdateResult::topology_changed);
     // Which edge it is that does not fit is the driver's choice.
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         CHECK(update.node == after.second);
         CHECK(update.from ==
               (supports_it(Feature::graph_update_2) ? after.of_second : GraphNode()));
@@ -122,9 +109,7 @@ GRAPH_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[
     return {};
 }
 
-GRAPH_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
     const auto before = std::make_shared<std::atomic<int>>(0);
@@ -154,139 +139,106 @@ GRAPH_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
     CHECK(std::count(out.begin(), out.end(), 9) == 8);
     CHECK(*before == 0);
     CHECK(*after == 2);
-    CHECK(api_test::soon([&] { return after.use_count() == 1; }));
+    CHECK(soon([&] { return after.use_count() == 1; }));
     CHECK(before.use_count() == 2); // the graph's
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const auto kernel,
-               api_test::graph_kernel<api_test::Fill>(trial, api, context, "fill"));
+    CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill,
                graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 1, 8u));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.set_kernel_node(fill, kernel, LaunchConfig::covering(8), memory, 2, 8u));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(8, 2));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph inner, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode one, inner.add_memset_node({}, memory, 1));
+    CUSHIM_TRY_VOID(inner.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const Graph other, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode two, other.add_memset_node({}, memory, 2));
-    (void)one;
-    (void)two;
+    CUSHIM_TRY_VOID(other.add_memset_node({}, memory, 2));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(8, 2));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a node is switched off and on", "[graph]") {
+GRAPH_STREAM_SCENARIO_TEST("a node is switched off and on", "[graph]") {
     trial.needs_driver(11, 6);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode one, graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const GraphNode two, graph.add_memset_node(one, memory, 2));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.set_enabled(two, false));
-    CUSHIM_TRY(const bool enabled, exec.is_enabled(two));
-    CHECK_FALSE(enabled);
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto first, read(context, memory));
-    CHECK(first == std::vector<int>(8, 1));
+    CHECK_GIVES(exec.is_enabled(two), false);
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 1));
     CUSHIM_TRY_VOID(exec.set_enabled(two, true));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto second, read(context, memory));
-    CHECK(second == std::vector<int>(8, 2));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("an executable graph is uploaded, then launched", "[graph][G8][G24]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("an executable graph is uploaded, then launched", "[graph][G8][G24]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
     CHECK(fill);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
     CUSHIM_TRY_VOID(exec.upload(stream));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(8, 3));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 3));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph][G8][G24]") {
+GRAPH_STREAM_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph][G8][G24]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
     CHECK(fill);
     CUSHIM_TRY(const GraphExec plain, graph.instantiate({.auto_free_on_launch = true}));
-    CUSHIM_TRY(const auto flags, plain.flags());
-    CHECK(flags == 1);
+    CHECK_GIVES(plain.flags(), 1);
     CUSHIM_TRY(const GraphExec exec,
                graph.instantiate({.upload = &stream, .use_node_priority = true}));
     // Measured: neither of these is told.
-    CUSHIM_TRY(const auto others, exec.flags());
-    CHECK(others == 0);
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    return stream.synchronize();
+    CHECK_GIVES(exec.flags(), 0);
+    return launch_and_wait(exec, stream);
 }
 
-GRAPH_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G8]") {
+GRAPH_STREAM_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G8]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    api_test::register_kernels();
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
-    CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+    register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(device_code));
+    CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill,
                graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 4, 8u));
     CHECK(fill);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.device_launch = true}));
-    CUSHIM_TRY(const auto flags, exec.flags());
-    CHECK(flags == 4);
+    CHECK_GIVES(exec.flags(), 4);
     // The host may launch it, too.
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(8, 4));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 4));
 
     // A host function cannot be launched by the device. Which node that is need not be told.
     trial.may_do_without(api == Api::driver ? "cuGraphGetNodes" : "cudaGraphGetNodes");
     CUSHIM_TRY(const GraphNode call, graph.add_host_node(fill, [] {}));
     InstantiateFailure failure;
-    const auto refused = graph.instantiate({.device_launch = true}, &failure);
-    REQUIRE_FALSE(refused.has_value());
-    if (refused.error().status() == 999) {
-        return refused.error(); // planned
+    const Error refused = error_of(graph.instantiate({.device_launch = true}, &failure));
+    if (refused.status() == 999) {
+        return refused; // planned
     }
     CHECK(failure.result == InstantiateResult::node_operation_not_supported);
     CHECK((failure.node == call || !failure.node));
@@ -296,11 +248,9 @@ GRAPH_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G
 #if CUDA_VERSION >= 12040
 TEST_CASE("a node with which an instantiation fails has the name of its own graph's",
           "[graph][current][G8]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which always reports the node that failed");
-    }
+    need_simulator("needs the simulator, which always reports the node that failed");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto [context, graph] = api_test::make_graph(api, "");
+    const auto [context, graph] = make_graph(api, "");
     InstantiateFailure failure;
     const Graph condition_graph = ok(create_graph(api, context));
     const GraphCondition condition = ok(condition_graph.create_condition({}));
@@ -323,144 +273,111 @@ TEST_CASE("a node with which an instantiation fails has the name of its own grap
 #if CUDA_VERSION >= 12000
 TEST_CASE("an instantiation that does not begin tells nothing but the error",
           "[graph][current][G8]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
-    api_test::restart("fault=cuGraphInstantiateWithParams:1:999:instead");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context);
-    REQUIRE(graph.has_value());
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    auto context = context_after_restart("fault=cuGraphInstantiateWithParams:1:999:instead");
+    auto graph = required(Graph::create(context));
     InstantiateFailure failure;
-    const auto exec = graph->instantiate({}, &failure);
-    REQUIRE_FALSE(exec.has_value());
-    CHECK(exec.error().status() == 999);
+    CHECK(error_of(graph.instantiate({}, &failure)).status() == 999);
     CHECK(failure.result == InstantiateResult::error);
     CHECK_FALSE(failure.node);
 }
 #endif
 
-GRAPH_SCENARIO_TEST("launch attributes of an executable graph's kernel stay", "[graph][G11][G25]") {
+GRAPH_STREAM_SCENARIO_TEST("launch attributes of an executable graph's kernel stay",
+                           "[graph][G11][G25]") {
     trial.needs_cuda(11, 8);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const auto kernel,
-               api_test::graph_kernel<api_test::Fill>(trial, api, context, "fill"));
+    CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
     const LaunchConfig plain = LaunchConfig::covering(8);
     LaunchConfig cooperative = plain;
     cooperative.cooperative = true;
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_kernel_node({}, kernel, cooperative, memory, 1, 8u));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    const auto refused = exec.set_kernel_node(fill, kernel, plain, memory, 2, 8u);
-    REQUIRE_FALSE(refused.has_value());
-    if (refused.error().kind() != ErrorKind::unsupported_platform) {
-        return refused.error(); // another call failed
+    const Error refused = error_of(exec.set_kernel_node(fill, kernel, plain, memory, 2, 8u));
+    if (refused.kind() != ErrorKind::unsupported_platform) {
+        return refused; // another call failed
     }
     CUSHIM_TRY_VOID(exec.set_kernel_node(fill, kernel, cooperative, memory, 3, 8u));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(8, 3));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 3));
     return {};
 }
 
 GRAPH_TEST_CASE("a launch into the legacy stream is one into the current context", "[graph][G24]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = create_graph(api, *context);
-    REQUIRE(graph.has_value());
-    auto exec = graph->instantiate();
-    REQUIRE(exec.has_value());
-    const auto launched = exec->launch(Stream::legacy());
+    auto context = context_after_restart("");
+    auto graph = required(create_graph(api, context));
+    auto exec = required(graph.instantiate());
+    const auto launched = exec.launch(Stream::legacy());
     if (api == Api::runtime) {
         CHECK(launched.has_value());
     } else {
         REQUIRE_FALSE(launched.has_value());
         CHECK(launched.error().kind() == ErrorKind::wrong_context);
     }
-    const auto scope = context->enter();
-    REQUIRE(scope.has_value());
-    CHECK(exec->launch(Stream::legacy()).has_value());
-    CHECK(context->synchronize().has_value());
+    const auto scope = required(context.enter());
+    CHECK(exec.launch(Stream::legacy()).has_value());
+    CHECK(context.synchronize().has_value());
 }
 
 TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capture][G24]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context);
-    auto stream = Stream::create(*context);
-    REQUIRE((graph && stream));
-    auto exec = graph->instantiate();
-    REQUIRE(exec.has_value());
-    const auto captured = stream->capture([&] { return exec->launch(*stream); });
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
+    auto stream = required(Stream::create(context));
+    auto exec = required(graph.instantiate());
+    const auto captured = stream.capture([&] { return exec.launch(stream); });
     REQUIRE_FALSE(captured.has_value());
     CHECK(captured.error().kind() == ErrorKind::not_permitted);
     CHECK(captured.error().status() == 900);
 }
 
 TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context), other = Graph::create(*context);
-    auto memory = DeviceBuffer<int>::allocate(*context, 8);
+    auto context = context_after_restart("");
+    auto graph = Graph::create(context), other = Graph::create(context);
+    auto memory = DeviceBuffer<int>::allocate(context, 8);
     REQUIRE((graph && other && memory));
     auto node = graph->add_memset_node({}, *memory, 1);
     auto foreign = other->add_memset_node({}, *memory, 1);
     auto exec = graph->instantiate();
     REQUIRE((node && foreign && exec));
-    CHECK(api_test::refusal(exec->set_memset_node(*foreign, *memory, 2)) ==
+    CHECK(refusal(exec->set_memset_node(*foreign, *memory, 2)) ==
           "invalid argument: the node is of another graph");
-    CHECK(api_test::refusal(exec->set_enabled(*foreign, false)) ==
+    CHECK(refusal(exec->set_enabled(*foreign, false)) ==
           "invalid argument: the node is of another graph");
     REQUIRE(graph->destroy_node(*node).has_value());
-    CHECK(api_test::refusal(exec->set_memset_node(*node, *memory, 2)) ==
+    CHECK(refusal(exec->set_memset_node(*node, *memory, 2)) ==
           "invalid argument: the node was destroyed");
-    auto second = graph->add_empty_node({});
-    REQUIRE(second.has_value());
+    auto second = required(graph->add_empty_node({}));
     graph->reset();
-    CHECK_FALSE(exec->set_enabled(*second, false).has_value());
+    CHECK_FALSE(exec->set_enabled(second, false).has_value());
 
     // The executable graph itself outlives its graph.
-    auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    CHECK(exec->launch(*stream).has_value());
-    CHECK(stream->synchronize().has_value());
+    auto stream = required(Stream::create(context));
+    CHECK(exec->launch(stream).has_value());
+    CHECK(stream.synchronize().has_value());
 }
 
 TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context);
+    auto context = context_after_restart("");
+    auto graph = Graph::create(context);
     INFO((graph ? "" : graph.error().message()));
     REQUIRE(graph.has_value());
-    auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    auto node = graph->add_empty_node({});
-    auto exec = graph->instantiate();
-    REQUIRE((node && exec));
-    const GraphExec shared = exec->share();
-    exec->reset();
-    CHECK(shared.launch(*stream).has_value());
-    auto another = graph->instantiate();
-    REQUIRE(another.has_value());
-    const CUgraphExec native = another->release();
+    auto stream = required(Stream::create(context));
+    auto node = required(graph->add_empty_node({}));
+    auto exec = required(graph->instantiate());
+    const GraphExec shared = exec.share();
+    exec.reset();
+    CHECK(shared.launch(stream).has_value());
+    auto another = required(graph->instantiate());
+    const CUgraphExec native = another.release();
     {
-        auto lent = GraphExec::borrow(*context, native);
-        REQUIRE(lent.has_value());
-        CHECK(lent->launch(*stream).has_value());
+        auto lent = required(GraphExec::borrow(context, native));
+        CHECK(lent.launch(stream).has_value());
     }
-    auto owned = GraphExec::adopt(*context, native);
-    REQUIRE(owned.has_value());
-    CHECK(owned->launch(*stream).has_value());
-    CHECK(api_test::refusal(owned->set_enabled(*node, true)) ==
+    auto owned = required(GraphExec::adopt(context, native));
+    CHECK(owned.launch(stream).has_value());
+    CHECK(refusal(owned.set_enabled(node, true)) ==
           "invalid argument: the nodes of an executable graph that was adopted are not known");
-    CHECK(api_test::refusal(GraphExec::adopt(*context, nullptr)) ==
-          "invalid argument: the handle is null");
-    CHECK(stream->synchronize().has_value());
+    CHECK(refusal(GraphExec::adopt(context, nullptr)) == "invalid argument: the handle is null");
+    CHECK(stream.synchronize().has_value());
 }

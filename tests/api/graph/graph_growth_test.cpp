@@ -13,6 +13,7 @@
 #include <ctime>
 #include <vector>
 
+using namespace api_test;
 using namespace cushim;
 using chains::NodeKind;
 using chains::Parts;
@@ -21,10 +22,8 @@ using support::ok;
 namespace {
 
 Context restarted() {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, on which the growth of host memory is measured");
-    }
-    api_test::restart("");
+    need_simulator("needs the simulator, on which the growth of host memory is measured");
+    restart("");
     return ok(Context::primary(ok(Device::get(0))));
 }
 
@@ -32,16 +31,16 @@ Context restarted() {
 
 class Calls {
   public:
-    Calls() { api_test::simulator()->log_calls(1); }
-    ~Calls() { api_test::simulator()->log_calls(0); }
+    Calls() { simulator()->log_calls(1); }
+    ~Calls() { simulator()->log_calls(0); }
     Calls(const Calls &) = delete;
     Calls &operator=(const Calls &) = delete;
 
     // Since the last time.
     std::size_t take() const {
         wait_for_released_closures();
-        const std::size_t count = api_test::simulator()->call_count();
-        api_test::simulator()->clear_calls();
+        const std::size_t count = simulator()->call_count();
+        simulator()->clear_calls();
         return count;
     }
 };

@@ -1,36 +1,31 @@
 // Nodes of graphs inside an executable graph's own: of child graphs at any depth, and of conditional nodes' bodies.
 // How long what they use is kept: graph_inside_uses_test.cpp.
-#include "support/failing_allocation.hpp"
-#include "harness/device_code.hpp"
 #include "harness/graph_inside.hpp"
 #include "harness/memory.hpp"
+#include "support/failing_allocation.hpp"
+#include "support/workplace.hpp"
 
 #include <array>
 #include <atomic>
 #include <memory>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::make_parent;
-using api_test::only_node;
-using api_test::Parent;
-using api_test::read;
 using support::ok;
+using support::Workplace;
 
 namespace {
 
-struct Place {
-    Context context;
-    Stream stream;
+// With memory for eight numbers.
+struct Place : Workplace {
     DeviceBuffer<int> memory;
-};
 
-Result<Place> make_place(const api_test::Trial &trial) {
-    CUSHIM_TRY(Context context, trial.context());
-    CUSHIM_TRY(Stream stream, Stream::create(context, {.non_blocking = true}));
-    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 8));
-    return Place{std::move(context), std::move(stream), std::move(memory)};
-}
+    static Result<Place> make() {
+        CUSHIM_TRY(auto place, Workplace::first({.non_blocking = true}));
+        CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, 8));
+        return Place{std::move(place), std::move(memory)};
+    }
+};
 
 // A graph of one fill.
 Result<Graph> make_fill(Api api, const Place &at, int value) {
@@ -42,8 +37,7 @@ Result<Graph> make_fill(Api api, const Place &at, int value) {
 // What a launch leaves in memory that was 0.
 Result<int> launched(const GraphExec &exec, const Place &at) {
     CUSHIM_TRY_VOID(fill(at.stream, at.memory.span(), 0));
-    CUSHIM_TRY_VOID(exec.launch(at.stream));
-    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CUSHIM_TRY(const auto values, read(at.context, at.memory));
     CHECK(values == std::vector<int>(8, values[0]));
     return values[0];
@@ -51,23 +45,17 @@ Result<int> launched(const GraphExec &exec, const Place &at) {
 
 // All that can be said of a fill, which a launch does by now with 1.
 Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Place &at) {
-    CUSHIM_TRY(const int before, launched(exec, at));
-    CHECK(before == 1);
+    CHECK_GIVES(launched(exec, at), 1);
     CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 2));
-    CUSHIM_TRY(const int after, launched(exec, at));
-    CHECK(after == 2);
+    CHECK_GIVES(launched(exec, at), 2);
     if (supports(driver_version(), Feature::graph_node_enable) &&
         supports(headers_version(), Feature::graph_node_enable)) {
-        CUSHIM_TRY(const bool enabled, exec.is_enabled(node));
-        CHECK(enabled);
+        CHECK_GIVES(exec.is_enabled(node), true);
         CUSHIM_TRY_VOID(exec.set_enabled(node, false));
-        CUSHIM_TRY(const bool disabled, exec.is_enabled(node));
-        CHECK_FALSE(disabled);
-        CUSHIM_TRY(const int without, launched(exec, at));
-        CHECK(without == 0);
+        CHECK_GIVES(exec.is_enabled(node), false);
+        CHECK_GIVES(launched(exec, at), 0);
         CUSHIM_TRY_VOID(exec.set_enabled(node, true));
-        CUSHIM_TRY(const int with, launched(exec, at));
-        CHECK(with == 2);
+        CHECK_GIVES(launched(exec, at), 2);
     }
     return {};
 }
@@ -76,7 +64,7 @@ Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Pla
 
 GRAPH_SCENARIO_TEST("a node of a child graph is changed in the executable graph",
                     "[graph][G14][G25]") {
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphNode node, only_node(parent.inside));
@@ -86,14 +74,13 @@ GRAPH_SCENARIO_TEST("a node of a child graph is changed in the executable graph"
     CUSHIM_TRY(const MemsetNodeParams params, parent.inside.memset_node_params(node));
     CHECK(params.value == 1);
     CUSHIM_TRY(const GraphExec another, parent.graph.instantiate());
-    CUSHIM_TRY(const int value, launched(another, at));
-    CHECK(value == 1);
+    CHECK_GIVES(launched(another, at), 1);
     return {};
 }
 
 GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable graph",
                     "[graph][G14][G25]") {
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent branch, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const Parent root, make_parent(api, at.context, branch.graph));
@@ -108,27 +95,23 @@ GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable grap
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
     CUSHIM_TRY(const Graph other, make_fill(api, at, 3));
     CUSHIM_TRY_VOID(exec.set_child_graph_node(inner, other));
-    CUSHIM_TRY(const int inner_set, launched(exec, at));
-    CHECK(inner_set == 3);
+    CHECK_GIVES(launched(exec, at), 3);
     CUSHIM_TRY_VOID(exec.set_child_graph_node(root.child, branch.graph));
-    CUSHIM_TRY(const int outer_set, launched(exec, at));
-    CHECK(outer_set == 1);
+    CHECK_GIVES(launched(exec, at), 1);
     CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 4));
-    CUSHIM_TRY(const int set_again, launched(exec, at));
-    CHECK(set_again == 4);
+    CHECK_GIVES(launched(exec, at), 4);
     return {};
 }
 
 GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][G14]") {
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(at.context, 8));
     CUSHIM_TRY(auto second_out, PinnedBuffer<int>::allocate(at.context, 8));
     std::fill(out.begin(), out.end(), 0);
     std::fill(second_out.begin(), second_out.end(), 0);
     CUSHIM_TRY(const Event event, Event::create(at.context, {.timing = false}));
     CUSHIM_TRY(const Event second_event, Event::create(at.context, {.timing = false}));
-    CUSHIM_TRY(const auto kernel,
-               api_test::graph_kernel<api_test::Fill>(trial, api, at.context, "fill"));
+    CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, at.context, "fill"));
     const LaunchConfig config = LaunchConfig::covering(8);
     const auto calls = std::make_shared<std::array<std::atomic<int>, 2>>();
 
@@ -136,8 +119,7 @@ GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][
     CUSHIM_TRY(const GraphNode fill, leaf.add_kernel_node({}, kernel, config, at.memory, 1, 8u));
     CUSHIM_TRY(const GraphNode copy, leaf.add_memcpy_node(fill, out, at.memory));
     CUSHIM_TRY(const GraphNode call, leaf.add_host_node(copy, [calls] { ++(*calls)[0]; }));
-    CUSHIM_TRY(const GraphNode record, leaf.add_event_record_node(call, event));
-    (void)record;
+    CUSHIM_TRY_VOID(leaf.add_event_record_node(call, event));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
     CUSHIM_TRY(const auto nodes, parent.inside.nodes());
@@ -158,10 +140,8 @@ GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][
             CUSHIM_TRY_VOID(exec.set_event_record_node(node, second_event));
         }
     }
-    CUSHIM_TRY_VOID(exec.launch(at.stream));
-    CUSHIM_TRY_VOID(at.stream.synchronize());
-    CUSHIM_TRY(const bool recorded, second_event.query());
-    CHECK(recorded);
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
+    CHECK_GIVES(second_event.query(), true);
     CHECK(std::count(second_out.begin(), second_out.end(), 2) == 8);
     CHECK(std::count(out.begin(), out.end(), 0) == 8);
     CHECK((*calls)[0] == 0);
@@ -172,7 +152,7 @@ GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][
 GRAPH_SCENARIO_TEST("a node of a body is changed in the executable graph",
                     "[graph][conditional][G18][G25]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
@@ -184,7 +164,7 @@ GRAPH_SCENARIO_TEST("a node of a body is changed in the executable graph",
 GRAPH_SCENARIO_TEST("a node of a child graph in a body is changed in the executable graph",
                     "[graph][conditional][G18][G25]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Place at, make_place(trial));
+    CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
@@ -195,8 +175,7 @@ GRAPH_SCENARIO_TEST("a node of a child graph in a body is changed in the executa
     CUSHIM_TRY(const GraphNode node, only_node(inside));
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
     CUSHIM_TRY_VOID(exec.set_child_graph_node(child, leaf));
-    CUSHIM_TRY(const int value, launched(exec, at));
-    CHECK(value == 1);
+    CHECK_GIVES(launched(exec, at), 1);
     return {};
 }
 
@@ -207,18 +186,17 @@ namespace {
 void check_foreign(const GraphExec &exec, const GraphNode &node, const DeviceBuffer<int> &memory,
                    const Graph &child) {
     const char *const message = "invalid argument: the node is of another graph";
-    CHECK(api_test::refusal(exec.set_memset_node(node, memory, 2)) == message);
-    CHECK(api_test::refusal(exec.set_child_graph_node(node, child)) == message);
-    CHECK(api_test::refusal(exec.set_enabled(node, false)) == message);
-    CHECK(api_test::refusal(exec.is_enabled(node)) == message);
+    CHECK(refusal(exec.set_memset_node(node, memory, 2)) == message);
+    CHECK(refusal(exec.set_child_graph_node(node, child)) == message);
+    CHECK(refusal(exec.set_enabled(node, false)) == message);
+    CHECK(refusal(exec.is_enabled(node)) == message);
 }
 
 } // namespace
 
 GRAPH_TEST_CASE("nodes that are inside another graph are not the executable graph's",
                 "[graph][G22]") {
-    api_test::restart("");
-    const Context context = ok(api_test::Trial::context());
+    const Context context = context_after_restart("");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const Graph leaf = ok(create_graph(api, context));
     const GraphNode copied = ok(leaf.add_memset_node({}, memory, 1));
@@ -227,7 +205,7 @@ GRAPH_TEST_CASE("nodes that are inside another graph are not the executable grap
     const Graph clone = ok(parent.graph.clone());
     const Graph in_clone = ok(clone.child_graph(ok(only_node(clone))));
     // Names of another Graph for the same one.
-    const Graph lent = ok(api_test::borrow_graph(api, context, parent.inside.native()));
+    const Graph lent = ok(borrow_graph(api, context, parent.inside.native()));
     const GraphExec exec = ok(parent.graph.instantiate());
     for (const GraphNode &node :
          {copied, ok(only_node(other.inside)), ok(only_node(in_clone)), ok(only_node(lent))}) {
@@ -240,8 +218,7 @@ GRAPH_TEST_CASE("nodes that are inside another graph are not the executable grap
 }
 
 GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22]") {
-    api_test::restart("");
-    const Context context = ok(api_test::Trial::context());
+    const Context context = context_after_restart("");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const Graph leaf = ok(create_graph(api, context));
     (void)ok(leaf.add_memset_node({}, memory, 1));
@@ -253,7 +230,7 @@ GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22
     const GraphExec exec = ok(root.graph.instantiate());
     CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
     ok(ok(root.inside.child_graph(inner)).destroy_node(nodes[0]));
-    CHECK(api_test::refusal(exec.set_memset_node(nodes[0], memory, 2)) ==
+    CHECK(refusal(exec.set_memset_node(nodes[0], memory, 2)) ==
           "invalid argument: the node was destroyed");
     CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
     ok(root.graph.destroy_node(root.child)); // and with it the graphs inside
@@ -269,8 +246,7 @@ GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22
 }
 
 GRAPH_TEST_CASE("nodes that were added inside a graph later cannot be set", "[graph][G22]") {
-    api_test::restart("");
-    const Context context = ok(api_test::Trial::context());
+    const Context context = context_after_restart("");
     const Stream stream = ok(Stream::create(context));
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const Graph leaf = ok(create_graph(api, context));
@@ -278,9 +254,7 @@ GRAPH_TEST_CASE("nodes that were added inside a graph later cannot be set", "[gr
     const Parent parent = ok(make_parent(api, context, leaf));
     const GraphExec exec = ok(parent.graph.instantiate());
     const GraphNode late = ok(parent.inside.add_memset_node({}, memory, 1));
-    const auto refused = exec.set_memset_node(late, memory, 2);
-    REQUIRE_FALSE(refused.has_value());
-    CHECK(refused.error().status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(error_of(exec.set_memset_node(late, memory, 2)).status() == CUDA_ERROR_INVALID_VALUE);
     CHECK(exec.launch(stream).has_value());
     CHECK(stream.synchronize().has_value());
     CHECK(ok(read(context, memory)) == std::vector<int>(8, 1));
@@ -289,10 +263,8 @@ GRAPH_TEST_CASE("nodes that were added inside a graph later cannot be set", "[gr
 #ifdef API_TEST_ALLOCATIONS_FAIL
 // Whatever fails, the next attempt finds all as it was.
 GRAPH_TEST_CASE("nodes inside a graph are set after memory was short", "[graph][G14][current]") {
-    const auto [context, root] = api_test::make_graph(api);
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which works while host allocations fail");
-    }
+    const auto [context, root] = make_graph(api);
+    need_simulator("needs the simulator, which works while host allocations fail");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const Graph leaf = ok(create_graph(api, context));
     (void)ok(leaf.add_memset_node({}, memory, 1));
@@ -312,7 +284,7 @@ GRAPH_TEST_CASE("nodes inside a graph are set after memory was short", "[graph][
         REQUIRE(nth < 1000);
         Result<void> set;
         {
-            const api_test::FailingAllocation failing(nth);
+            const FailingAllocation failing(nth);
             set = set_inmost();
         }
         if (set) {

@@ -5,15 +5,8 @@
 
 #include <catch2/generators/catch_generators.hpp>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::Gate;
-using api_test::make_parent;
-using api_test::make_work_place;
-using api_test::only_node;
-using api_test::Parent;
-using api_test::soon;
-using api_test::Watched;
 using support::ok;
 
 namespace {
@@ -26,16 +19,11 @@ Result<Graph> make_call(Api api, const Context &context, Watched *called = nullp
     return graph;
 }
 
-Result<void> run(const GraphExec &exec, const Stream &stream) {
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    return stream.synchronize();
-}
-
 } // namespace
 
 GRAPH_SCENARIO_TEST("what a node of a child graph used goes when it is set anew",
                     "[graph][G14][G23]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Graph leaf, make_call(api, at.context));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphNode call, only_node(parent.inside));
@@ -44,11 +32,11 @@ GRAPH_SCENARIO_TEST("what a node of a child graph used goes when it is set anew"
     CUSHIM_TRY_VOID(exec.set_host_node(call, first.closure()));
     wait_for_released_closures();
     CHECK_FALSE(first.is_gone());
-    CUSHIM_TRY_VOID(run(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(first.calls() == 1);
     CUSHIM_TRY_VOID(exec.set_host_node(call, second.closure()));
     CHECK(soon([&] { return first.is_gone(); }));
-    CUSHIM_TRY_VOID(run(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(second.calls() == 1);
     exec.reset();
     CHECK(soon([&] { return second.is_gone(); }));
@@ -57,7 +45,7 @@ GRAPH_SCENARIO_TEST("what a node of a child graph used goes when it is set anew"
 
 GRAPH_SCENARIO_TEST("an update lets go what nodes of a child graph were set to",
                     "[graph][G14][G25]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Graph leaf, make_call(api, at.context));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphNode call, only_node(parent.inside));
@@ -72,14 +60,14 @@ GRAPH_SCENARIO_TEST("an update lets go what nodes of a child graph were set to",
     }
     CHECK(soon([&] { return own.is_gone(); }));
     CHECK_FALSE(updated.is_gone());
-    CUSHIM_TRY_VOID(run(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(updated.calls() == 1);
     return {};
 }
 
 GRAPH_SCENARIO_TEST("a child graph set anew lets go what nodes inside it were set to",
                     "[graph][G14][G23]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Graph leaf, make_call(api, at.context));
     CUSHIM_TRY(const Parent branch, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
@@ -101,11 +89,11 @@ GRAPH_SCENARIO_TEST("a child graph set anew lets go what nodes inside it were se
         CUSHIM_TRY_VOID(exec.set_child_graph_node(inner, anew));
     }
     CHECK(soon([&] { return in_call.is_gone(); }));
-    CUSHIM_TRY_VOID(run(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(of_inner.calls() == 1);
 
     CUSHIM_TRY_VOID(exec.set_host_node(call, call_again.closure()));
-    CUSHIM_TRY_VOID(run(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(call_again.calls() == 1);
     CHECK(of_inner.calls() == 1);
     {
@@ -116,7 +104,7 @@ GRAPH_SCENARIO_TEST("a child graph set anew lets go what nodes inside it were se
     CHECK(soon([&] { return call_again.is_gone() && of_inner.is_gone(); }));
     CHECK_FALSE(of_outer.is_gone());
     CHECK_FALSE(not_inside.is_gone());
-    CUSHIM_TRY_VOID(run(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(of_outer.calls() == 1);
     CHECK(not_inside.calls() == 3);
     return {};
@@ -125,7 +113,7 @@ GRAPH_SCENARIO_TEST("a child graph set anew lets go what nodes inside it were se
 GRAPH_SCENARIO_TEST("an executable graph keeps what a node of a body is set to",
                     "[graph][conditional][G18]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(at.context, 8));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(at.context, 8));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
@@ -148,7 +136,7 @@ GRAPH_SCENARIO_TEST("an executable graph keeps what a node of a body is set to",
 
 GRAPH_SCENARIO_TEST("an executable graph keeps what a graph inside a node uses that it is set to",
                     "[graph][G14]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Graph leaf, make_call(api, at.context));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
@@ -162,7 +150,7 @@ GRAPH_SCENARIO_TEST("an executable graph keeps what a graph inside a node uses t
         wait_for_released_closures();
     }
     CHECK_FALSE(watched.is_gone());
-    CUSHIM_TRY_VOID(run(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(watched.calls() == 1);
     exec.reset();
     CHECK(soon([&] { return watched.is_gone(); }));
@@ -180,8 +168,8 @@ struct SetInside {
         ok(exec.set_host_node(ok(only_node(parent.inside)), watched.closure()));
     }
     static Context start(const char *settings) {
-        api_test::restart(settings);
-        return ok(api_test::Trial::context());
+        restart(settings);
+        return ok(Trial::context());
     }
 
     const Context context;
@@ -201,7 +189,7 @@ TEST_CASE("nothing goes that a running launch uses when a child graph is set ane
     ok(gate.close(at.stream));
     ok(at.exec.launch(at.stream));
     ok(at.exec.set_child_graph_node(at.parent.child, at.leaf));
-    api_test::let_go_of_what_can();
+    let_go_of_what_can();
     CHECK_FALSE(watched.is_gone());
     gate.open();
     ok(at.stream.synchronize());
@@ -219,15 +207,14 @@ TEST_CASE("a child graph that could not be set leaves what nodes inside it were 
     CHECK_FALSE(at.exec.set_child_graph_node(at.parent.child, unlike).has_value());
     wait_for_released_closures();
     CHECK_FALSE(watched.is_gone());
-    ok(run(at.exec, at.stream));
+    ok(launch_and_wait(at.exec, at.stream));
     CHECK(watched.calls() == 1);
 }
 
 TEST_CASE("a closure for a node that was added inside a graph later is not kept",
           "[graph][G13][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
-    api_test::restart("");
-    const Context context = ok(api_test::Trial::context());
+    const Context context = context_after_restart("");
     const Graph leaf = ok(make_call(api, context));
     const Parent parent = ok(make_parent(api, context, leaf));
     const GraphExec exec = ok(parent.graph.instantiate());

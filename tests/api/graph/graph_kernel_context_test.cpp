@@ -1,12 +1,12 @@
 // Kernels of a module in graphs, on a thread that has no current context: driver 580 ends the process where one is
 // added without.
-#include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
 #include <string>
 #include <vector>
 
+using namespace api_test;
 using namespace cushim;
 using support::ok;
 
@@ -19,8 +19,8 @@ bool is_of_kernel_node(const std::string &call) {
 // That all of what `work` calls for kernel nodes, which is something, is called inside a scope.
 template <class Work>
 void check_in_context(const Work &work) {
-    const std::vector<std::string> calls = api_test::calls_in(work);
-    if (api_test::simulator() == nullptr) {
+    const std::vector<std::string> calls = calls_in(work);
+    if (simulator() == nullptr) {
         return; // that the process is still there is what is shown
     }
     int entered = 0, found = 0;
@@ -45,8 +45,8 @@ struct Parts {
 };
 
 Parts make_parts() {
-    auto [context, graph] = api_test::make_graph(Api::driver);
-    const Module module = ok(api_test::load_device_code(context));
+    auto [context, graph] = make_graph(Api::driver);
+    const Module module = ok(load_device_code(context));
     const auto idle = ok(module.kernel<void()>("idle"));
     REQUIRE(driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
     return {std::move(context), std::move(graph), idle.share()};
@@ -76,7 +76,7 @@ TEST_CASE("a module's kernel is changed in the executable graph's context", "[gr
 
 TEST_CASE("attributes of a module's kernel are changed in the graph's context",
           "[graph][G11][current]") {
-    api_test::need_cuda(11, 8);
+    need_cuda(11, 8);
     const auto [context, graph, idle] = make_parts();
     LaunchConfig cooperative = plain;
     cooperative.cooperative = true;

@@ -2,15 +2,13 @@
 // simulator's kernel runs on the host and says it to the simulator.
 #include "examples/device_runtime.hpp"
 #include "harness/graph_scenario.hpp"
-#include "harness/simulator.hpp"
 
 #include <cstring>
 #include <string>
-#include <utility>
 
 #if CUDA_VERSION >= 12030
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
 
 namespace {
 
@@ -62,18 +60,18 @@ int run_count_down(const cushim_sim_launch *launch, void *) {
     for (int i = 0; i < 3; ++i) {
         std::memcpy(&parameters[i], launch->parameters[i], sizeof parameters[i]);
     }
-    auto *left = static_cast<int *>(api_test::simulator()->view(parameters[0], sizeof(int)));
-    auto *rounds = static_cast<int *>(api_test::simulator()->view(parameters[1], sizeof(int)));
+    auto *left = static_cast<int *>(simulator()->view(parameters[0], sizeof(int)));
+    auto *rounds = static_cast<int *>(simulator()->view(parameters[1], sizeof(int)));
     if (left == nullptr || rounds == nullptr) {
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     ++*rounds;
-    return api_test::simulator()->set_conditional(parameters[2], --*left > 0 ? 1 : 0);
+    return simulator()->set_conditional(parameters[2], --*left > 0 ? 1 : 0);
 }
 
-Result<Library> load_loop(api_test::Trial &trial, const Context &context) {
-    if (api_test::simulator() != nullptr) {
-        api_test::simulator()->register_kernel("count_down", run_count_down, nullptr);
+Result<Library> load_loop(Trial &trial, const Context &context) {
+    if (simulator() != nullptr) {
+        simulator()->register_kernel("count_down", run_count_down, nullptr);
         return Library::load(loop_code);
     }
     const std::string runtime = example::find_device_runtime();
@@ -95,7 +93,7 @@ struct Parts {
     Kernel<CountDown> step;
     DeviceBuffer<int> left, rounds;
 
-    static Result<Parts> make(api_test::Trial &trial) {
+    static Result<Parts> make(Trial &trial) {
         Parts parts;
         CUSHIM_TRY(parts.context, trial.context());
         CUSHIM_TRY(parts.stream, Stream::create(parts.context));
@@ -132,12 +130,10 @@ GRAPH_SCENARIO_TEST("a while loop runs until its kernel ends it", "[graph][condi
     CUSHIM_TRY(const GraphNode start, graph.add_memset_node({}, parts.left, 5));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(start, parts.rounds, 0));
     CUSHIM_TRY(const GraphBody loop, graph.add_while_node(clear, more));
-    CUSHIM_TRY(const GraphNode body, parts.add_step(loop.body, {}, more));
-    (void)body;
+    CUSHIM_TRY_VOID(parts.add_step(loop.body, {}, more));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     for (int launch = 0; launch < 2; ++launch) { // each begins with the condition's initial value
-        CUSHIM_TRY(const int found, parts.launch(exec, parts.rounds));
-        CHECK(found == 5);
+        CHECK_GIVES(parts.launch(exec, parts.rounds), 5);
     }
     return {};
 }
@@ -159,8 +155,7 @@ GRAPH_SCENARIO_TEST("a condition without an initial value keeps that of the laun
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(parts.stream));
     for (const int expected : {7, 7, 0, 0}) {
-        CUSHIM_TRY(const int found, parts.launch(exec, mark));
-        CHECK(found == expected);
+        CHECK_GIVES(parts.launch(exec, mark), expected);
     }
     return {};
 }

@@ -1,17 +1,14 @@
 // Memory that graphs allocate and free.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
-#include "harness/simulator.hpp"
 #include "harness/spied_call.hpp"
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::make_graph;
-using api_test::SpiedCall;
 using support::ok;
 
 namespace {
@@ -68,8 +65,8 @@ GRAPH_TEST_CASE("memory of a graph is of the device that is named", "[graph][mem
     CHECK(ok(graph.mem_alloc_node_params(memory.node())).device == second.native());
 }
 
-GRAPH_SCENARIO_TEST("memory of a graph has one address in all launches", "[graph][memory][G16]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("memory of a graph has one address in all launches",
+                            "[graph][memory][G16]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 16));
@@ -103,8 +100,7 @@ GRAPH_TEST_CASE("a graph with memory has one executable graph at a time", "[grap
     CHECK(graph.instantiate().has_value());
 }
 
-GRAPH_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G17][G22]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G17][G22]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
@@ -119,20 +115,18 @@ GRAPH_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G
     CHECK(params.address == memory.address());
     CHECK(params.bytes == 400);
     CHECK(params.device == 0);
-    CUSHIM_TRY(const CUdeviceptr freed, graph.mem_free_ptr(free));
-    CHECK(freed == memory.address());
+    CHECK_GIVES(graph.mem_free_ptr(free), memory.address());
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     for (int launch = 0; launch < 2; ++launch) {
         std::fill(out.begin(), out.end(), 0);
-        CUSHIM_TRY_VOID(exec.launch(stream));
-        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
         CHECK(std::count(out.begin(), out.end(), 12) == 100);
     }
     return {};
 }
 
-GRAPH_SCENARIO_TEST("what a graph left allocated is freed in a stream", "[graph][memory][G16]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("what a graph left allocated is freed in a stream",
+                            "[graph][memory][G16]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -147,9 +141,8 @@ GRAPH_SCENARIO_TEST("what a graph left allocated is freed in a stream", "[graph]
     return stream.synchronize();
 }
 
-GRAPH_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
-                    "[graph][memory][G16]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
+                            "[graph][memory][G16]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -162,14 +155,12 @@ GRAPH_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
     return stream.synchronize();
 }
 
-GRAPH_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
-                    "[graph][memory][G14][G16]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
+                            "[graph][memory][G14][G16]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
-    CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(memory.node(), memory));
-    (void)free;
+    CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
     CUSHIM_TRY(const Graph around, create_graph(api, context));
     const auto clone = graph.clone();
     CHECK_FALSE(clone.has_value());
@@ -181,17 +172,15 @@ GRAPH_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
     return child.error().status() == 801 ? Result<void>() : child.error();
 }
 
-SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
     {
         CUSHIM_TRY(const Graph graph, Graph::create(context));
         CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<char>({}, device, 1 << 20));
-        CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(memory.node(), memory));
-        (void)free;
-        CUSHIM_TRY_VOID(api_test::run_once(graph, stream));
+        CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
+        CUSHIM_TRY_VOID(run_once(graph, stream));
         CUSHIM_TRY(const GraphMemoryUsage usage, graph_memory_usage(device));
         CHECK(usage.used_high >= 1 << 20);
         CHECK(usage.reserved_high >= usage.used_high);
@@ -206,19 +195,15 @@ SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory
 }
 
 TEST_CASE("a node that allocates nothing, or too much", "[graph][memory]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    auto device = Device::get(0);
-    REQUIRE((context && device));
-    auto graph = Graph::create(*context);
-    REQUIRE(graph.has_value());
-    CHECK(api_test::refusal(graph->add_mem_alloc_node<int>({}, *device, 0)) ==
+    auto context = context_after_restart("");
+    auto device = required(Device::get(0));
+    auto graph = required(Graph::create(context));
+    CHECK(refusal(graph.add_mem_alloc_node<int>({}, device, 0)) ==
           "invalid argument: a node that allocates nothing");
-    CHECK_THAT(api_test::refusal(graph->add_mem_alloc_node<int>({}, *device, ~std::size_t{0} / 2)),
+    CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
                Catch::Matchers::ContainsSubstring("elements of 4 bytes"));
-    auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    CHECK(api_test::refusal(GraphAllocation<int>().free(*stream)) ==
+    auto stream = required(Stream::create(context));
+    CHECK(refusal(GraphAllocation<int>().free(stream)) ==
           "invalid argument: the allocation is none");
 }
 

@@ -1,8 +1,6 @@
 // What nodes of each type do, and that a graph keeps what they use.
-#include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
-#include "harness/simulator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +8,8 @@
 #include <memory>
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::run_once;
 
 namespace {
 
@@ -22,9 +19,8 @@ Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &f
     return values;
 }
 
-Result<Kernel<api_test::Fill>> fill_kernel(api_test::Trial &trial, Api api,
-                                           const Context &context) {
-    return api_test::graph_kernel<api_test::Fill>(trial, api, context, "fill");
+Result<Kernel<Fill>> fill_kernel(Trial &trial, Api api, const Context &context) {
+    return graph_kernel<Fill>(trial, api, context, "fill");
 }
 
 // Of a kernel node, as the driver has it. The first words say all of those that are asked for here.
@@ -55,9 +51,7 @@ struct Counter {
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph][G11][G12]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph][G11][G12]") {
     CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 100));
     CUSHIM_TRY(auto kernel, fill_kernel(trial, api, context));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -76,9 +70,7 @@ GRAPH_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph][G11]
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a graph keeps its kernel and its memory", "[graph][G11]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory", "[graph][G11]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
     GraphExec exec;
     {
@@ -87,34 +79,28 @@ GRAPH_SCENARIO_TEST("a graph keeps its kernel and its memory", "[graph][G11]") {
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
         CUSHIM_TRY(const GraphNode fill,
                    graph.add_kernel_node({}, kernel, LaunchConfig::covering(100), memory, 3, 100u));
-        CUSHIM_TRY(const GraphNode back, graph.add_memcpy_node(fill, out, memory));
-        (void)back;
+        CUSHIM_TRY_VOID(graph.add_memcpy_node(fill, out, memory));
         CUSHIM_TRY(exec, graph.instantiate());
     }
     // Graph, kernel and memory have no owners left but the executable graph.
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(std::count(out.begin(), out.end(), 3) == 100);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("memset nodes of 1, 2 and 4 bytes", "[graph][G12]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("memset nodes of 1, 2 and 4 bytes", "[graph][G12]") {
     CUSHIM_TRY(const auto bytes, DeviceBuffer<unsigned char>::allocate(context, 10));
     CUSHIM_TRY(const auto words, DeviceBuffer<unsigned short>::allocate(context, 10));
     CUSHIM_TRY(const auto floats, DeviceBuffer<float>::allocate(context, 10));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode one, graph.add_memset_node({}, bytes, 0xab));
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, bytes, 0xab));
     CUSHIM_TRY(const GraphNode two, graph.add_memset_node({}, words, 0xabcd));
-    CUSHIM_TRY(const GraphNode four, graph.add_memset_node({}, floats, 1.5f));
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, floats, 1.5f));
     CUSHIM_TRY(const MemsetNodeParams params, graph.memset_node_params(two));
     CHECK(params.to.address == words.native());
     CHECK(params.to.extent.width == 10);
     CHECK(params.element_size == 2);
     CHECK(params.value == 0xabcd);
-    (void)one;
-    (void)four;
     CUSHIM_TRY_VOID(run_once(graph, stream));
     std::vector<unsigned char> of_bytes(10);
     std::vector<unsigned short> of_words(10);
@@ -128,12 +114,10 @@ GRAPH_SCENARIO_TEST("memset nodes of 1, 2 and 4 bytes", "[graph][G12]") {
     return {};
 }
 
-GRAPH_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
     CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, {5, 4}));
     CUSHIM_TRY(const auto other, PitchedBuffer<int>::allocate(context, {5, 4}));
-    std::vector<int> from = api_test::numbers(20), to(20);
+    std::vector<int> from = numbers(20), to(20);
     CUSHIM_TRY(const auto source,
                HostPitchedSpan<const int>::of(std::span(std::as_const(from)), {5, 4}));
     CUSHIM_TRY(const auto target, HostPitchedSpan<int>::of(std::span(to), {5, 4}));
@@ -155,13 +139,11 @@ GRAPH_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
     return {};
 }
 
-GRAPH_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
     const Extent extent = {5, 3, 2};
     CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, extent));
     CUSHIM_TRY(const auto other, PitchedBuffer<int>::allocate(context, extent));
-    std::vector<int> from = api_test::numbers(30), to(30);
+    std::vector<int> from = numbers(30), to(30);
     CUSHIM_TRY(const auto source,
                HostPitchedSpan<const int>::of(std::span(std::as_const(from)), extent));
     CUSHIM_TRY(const auto target, HostPitchedSpan<int>::of(std::span(to), extent));
@@ -182,27 +164,21 @@ GRAPH_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
         const bool is_in_part = (x == 1 || x == 2) && (y == 1 || y == 2);
         CHECK(to[index] == (is_in_part ? static_cast<int>(index) : -1));
     }
-    return api_test::refused(
-        graph.add_memset_node({}, part_of_image, 0),
-        "invalid argument: a node that fills 2 layers of 2 rows, 3 rows apart");
+    return refused(graph.add_memset_node({}, part_of_image, 0),
+                   "invalid argument: a node that fills 2 layers of 2 rows, 3 rows apart");
 }
 
-GRAPH_SCENARIO_TEST("a copy and a fill of nothing are empty nodes", "[graph]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("a copy and a fill of nothing are empty nodes", "[graph]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const DeviceBuffer<int> nothing;
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, nothing, 1));
     CUSHIM_TRY(const GraphNode moved, graph.add_memcpy_node(fill, nothing, nothing));
-    CUSHIM_TRY(const GraphNodeType type, graph.node_type(moved));
-    CHECK(type == GraphNodeType::empty);
-    CUSHIM_TRY(const auto before, graph.dependencies(moved));
-    CHECK(before == std::vector{fill});
+    CHECK_GIVES(graph.node_type(moved), GraphNodeType::empty);
+    CHECK_GIVES(graph.dependencies(moved), std::vector{fill});
     return {};
 }
 
-GRAPH_SCENARIO_TEST("copies and host functions run in order", "[graph][G13]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("copies and host functions run in order", "[graph][G13]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     CUSHIM_TRY(auto host, PinnedBuffer<int>::allocate(context, 16));
     Counter counter;
@@ -217,26 +193,23 @@ GRAPH_SCENARIO_TEST("copies and host functions run in order", "[graph][G13]") {
         CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node(write, memory, host));
         CUSHIM_TRY(const GraphNode clear,
                    graph.add_host_node(in, [values] { std::fill_n(values, 16, 0); }));
-        CUSHIM_TRY(const GraphNode out, graph.add_memcpy_node(clear, host, memory));
-        (void)out;
+        CUSHIM_TRY_VOID(graph.add_memcpy_node(clear, host, memory));
         CUSHIM_TRY(const GraphExec exec, graph.instantiate());
         CUSHIM_TRY_VOID(exec.launch(stream));
-        CUSHIM_TRY_VOID(exec.launch(stream));
-        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
         CHECK(*counter == 2);
         CHECK(std::count(host.begin(), host.end(), 11) == 16);
         CHECK_FALSE(counter.is_alone());
     }
-    CHECK(api_test::soon([&] { return counter.is_alone(); }));
+    CHECK(soon([&] { return counter.is_alone(); }));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a closure goes when the last graph that may call it has", "[graph][G13]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("a closure goes when the last graph that may call it has",
+                            "[graph][G13]") {
     Counter counter;
     CUSHIM_TRY(Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, counter.counting()));
-    (void)call;
+    CUSHIM_TRY_VOID(graph.add_host_node({}, counter.counting()));
     CUSHIM_TRY(Graph clone, graph.clone());
     CUSHIM_TRY(GraphExec exec, clone.instantiate());
     graph.reset();
@@ -244,14 +217,12 @@ GRAPH_SCENARIO_TEST("a closure goes when the last graph that may call it has", "
     wait_for_released_closures();
     CHECK_FALSE(counter.is_alone());
     exec.reset();
-    CHECK(api_test::soon([&] { return counter.is_alone(); }));
+    CHECK(soon([&] { return counter.is_alone(); }));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("child graphs, and events that nodes record and wait for",
-                    "[graph][G14][G15]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("child graphs, and events that nodes record and wait for",
+                           "[graph][G14][G15]") {
     CUSHIM_TRY(const Stream other, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
@@ -272,8 +243,7 @@ GRAPH_SCENARIO_TEST("child graphs, and events that nodes record and wait for",
     CHECK(nodes.size() == 1);
     CHECK(nodes[0] != fill);
     CHECK_FALSE(graph.node_type(nodes[0]).has_value());
-    CUSHIM_TRY(const GraphNodeType type, inside.node_type(nodes[0]));
-    CHECK(type == GraphNodeType::memset);
+    CHECK_GIVES(inside.node_type(nodes[0]), GraphNodeType::memset);
 
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(stream));
@@ -285,14 +255,12 @@ GRAPH_SCENARIO_TEST("child graphs, and events that nodes record and wait for",
     CHECK(values == std::vector<int>(8, 4));
 
     CUSHIM_TRY_VOID(graph.destroy_node(child));
-    CHECK(api_test::refusal(inside.nodes()) ==
+    CHECK(refusal(inside.nodes()) ==
           "invalid argument: the node that this graph is inside of was destroyed");
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a graph keeps its events and what it is told to", "[graph][G15]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("a graph keeps its events and what it is told to", "[graph][G15]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 4));
     {
@@ -300,8 +268,7 @@ GRAPH_SCENARIO_TEST("a graph keeps its events and what it is told to", "[graph][
         CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
         CUSHIM_TRY(const GraphNode record, graph.add_event_record_node({}, event));
         CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(record, memory.span(), 6));
-        CUSHIM_TRY(const GraphNode back, graph.add_memcpy_node(fill, out.span(), memory.span()));
-        (void)back;
+        CUSHIM_TRY_VOID(graph.add_memcpy_node(fill, out.span(), memory.span()));
         CUSHIM_TRY_VOID(graph.keep_alive(memory));
         CUSHIM_TRY_VOID(graph.keep_alive(out));
     }
@@ -310,10 +277,8 @@ GRAPH_SCENARIO_TEST("a graph keeps its events and what it is told to", "[graph][
     return {};
 }
 
-SCENARIO_TEST("values in memory are written and waited for by a node", "[graph]") {
+STREAM_SCENARIO_TEST("values in memory are written and waited for by a node", "[graph]") {
     trial.needs_driver(11, 7);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<unsigned int>::allocate(context, 2));
     CUstreamBatchMemOpParams operations[2] = {};
     operations[0].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
@@ -325,13 +290,11 @@ SCENARIO_TEST("values in memory are written and waited for by a node", "[graph]"
     operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
     CUSHIM_TRY(const Graph graph, Graph::create(context));
     CUSHIM_TRY(const GraphNode node, graph.add_batch_mem_op_node({}, operations));
-    CUSHIM_TRY(const GraphNodeType type, graph.node_type(node));
-    CHECK(type == GraphNodeType::batch_mem_op);
+    CHECK_GIVES(graph.node_type(node), GraphNodeType::batch_mem_op);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     operations[0].writeValue.value = operations[1].waitValue.value = 78;
     CUSHIM_TRY_VOID(exec.set_batch_mem_op_node(node, operations));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     std::vector<unsigned int> values(1);
     CUSHIM_TRY(const auto first, memory.span().subspan(0, 1));
     CUSHIM_TRY_VOID(copy(context, std::span(values), first));
@@ -339,9 +302,7 @@ SCENARIO_TEST("values in memory are written and waited for by a node", "[graph]"
     return {};
 }
 
-GRAPH_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 10));
@@ -368,9 +329,7 @@ GRAPH_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
     return {};
 }
 
-GRAPH_SCENARIO_TEST("parameters of a kernel are changed", "[graph][G11]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("parameters of a kernel are changed", "[graph][G11]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY_VOID(fill(context, first.span(), 0));
@@ -381,20 +340,16 @@ GRAPH_SCENARIO_TEST("parameters of a kernel are changed", "[graph][G11]") {
     CUSHIM_TRY_VOID(
         graph.set_kernel_node(node, kernel, LaunchConfig::covering(10), second, 8, 10u));
     CUSHIM_TRY_VOID(run_once(graph, stream));
-    CUSHIM_TRY(const auto untouched, read(context, first));
-    CHECK(untouched == std::vector<int>(10, 0));
-    CUSHIM_TRY(const auto filled, read(context, second));
-    CHECK(filled == std::vector<int>(10, 8));
+    CHECK_GIVES(read(context, first), std::vector<int>(10, 0));
+    CHECK_GIVES(read(context, second), std::vector<int>(10, 8));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("launch attributes of a node are those of the last configuration",
-                    "[graph][G11]") {
+GRAPH_STREAM_SCENARIO_TEST("launch attributes of a node are those of the last configuration",
+                           "[graph][G11]") {
     trial.needs_cuda(11, 8);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const StreamPriorities range, context.stream_priorities());
-    CUSHIM_TRY(const auto idle, api_test::graph_kernel<void()>(trial, api, context, "idle"));
+    CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode node,
                graph.add_kernel_node({}, idle, {.grid = 4, .block = 32, .cooperative = true}));
@@ -414,9 +369,9 @@ GRAPH_SCENARIO_TEST("launch attributes of a node are those of the last configura
     return check(0, 0);
 }
 
-GRAPH_SCENARIO_TEST("a node is in clusters as long as the configuration says so", "[graph][G11]") {
+GRAPH_CONTEXT_SCENARIO_TEST("a node is in clusters as long as the configuration says so",
+                            "[graph][G11]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
     if (capability < ComputeCapability{9, 0}) {
@@ -424,8 +379,8 @@ GRAPH_SCENARIO_TEST("a node is in clusters as long as the configuration says so"
         return {};
     }
     CUSHIM_TRY(const Stream stream, Stream::create(context));
-    api_test::register_kernels();
-    CUSHIM_TRY(const Library library, Library::load(api_test::cluster_code));
+    register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(cluster_code));
     CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode node,
@@ -443,10 +398,8 @@ GRAPH_SCENARIO_TEST("a node is in clusters as long as the configuration says so"
 }
 
 GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][current][G11]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
-    api_test::need_cuda(12, 0);
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_cuda(12, 0);
     const bool is_runtime = api == Api::runtime;
     const std::string prefix = is_runtime ? "cudaGraphKernelNode" : "cuGraphKernelNode";
     const std::string parameters = is_runtime ? "SetParams" : "SetParams_v2";
@@ -456,23 +409,20 @@ GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][
           std::string("GetAttribute:1"), std::string("GetAttribute:3"),
           std::string("GetAttribute:4")}) {
         INFO(failing);
-        api_test::restart("fault=" + prefix + failing + ":999:instead");
-        api_test::register_kernels();
-        auto context = api_test::Trial::context();
-        REQUIRE(context.has_value());
-        auto library = Library::load(api_test::device_code);
-        auto graph = create_graph(api, *context);
-        REQUIRE((library && graph));
-        auto idle = library->kernel<void()>("idle");
+        restart("fault=" + prefix + failing + ":999:instead");
+        register_kernels();
+        auto context = required(Trial::context());
+        auto library = required(Library::load(device_code));
+        auto graph = required(create_graph(api, context));
+        auto idle = library.kernel<void()>("idle");
         REQUIRE(idle.has_value());
-        auto node = graph->add_kernel_node(
-            {}, *idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1});
-        REQUIRE(node.has_value());
-        const auto changed = graph->set_kernel_node(*node, *idle, {.grid = 2, .priority = -2});
-        REQUIRE_FALSE(changed.has_value());
-        CHECK(changed.error().status() == 999);
-        const auto params = graph->kernel_node_params(*node);
-        const auto how = attribute(*node, cooperative), when = attribute(*node, priority);
+        auto node = required(graph.add_kernel_node(
+            {}, *idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1}));
+        const Error changed =
+            error_of(graph.set_kernel_node(node, *idle, {.grid = 2, .priority = -2}));
+        CHECK(changed.status() == 999);
+        const auto params = graph.kernel_node_params(node);
+        const auto how = attribute(node, cooperative), when = attribute(node, priority);
         REQUIRE((params && how && when));
         CHECK(params->grid == Dim3(4));
         CHECK(how->first() == 1);
@@ -481,10 +431,8 @@ GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][
 }
 
 #if CUDA_VERSION >= 12020
-GRAPH_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph][G19]") {
+GRAPH_STREAM_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph][G19]") {
     trial.needs_driver(12, 2);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
@@ -510,59 +458,48 @@ GRAPH_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph][G19]"
         added = graph.add_node_raw(first, &parameters);
     }
     CUSHIM_TRY(const GraphNode second, std::move(added));
-    CUSHIM_TRY(const GraphNodeType type, graph.node_type(second));
-    CHECK(type == GraphNodeType::memset);
-    CUSHIM_TRY(const auto before, graph.dependencies(second));
-    CHECK(before == std::vector{first});
+    CHECK_GIVES(graph.node_type(second), GraphNodeType::memset);
+    CHECK_GIVES(graph.dependencies(second), std::vector{first});
     CUSHIM_TRY_VOID(run_once(graph, stream));
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(8, 2));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
     return {};
 }
 #endif
 
 TEST_CASE("a closure that cannot be added is destroyed", "[graph][G13]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context);
-    REQUIRE(graph.has_value());
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
     const Counter counter;
-    CHECK_FALSE(graph->add_host_node(GraphNode(), counter.counting()).has_value());
+    CHECK_FALSE(graph.add_host_node(GraphNode(), counter.counting()).has_value());
     CHECK_FALSE(Graph().add_host_node({}, counter.counting()).has_value());
-    CHECK(api_test::soon([&] { return counter.is_alone(); }));
+    CHECK(soon([&] { return counter.is_alone(); }));
 }
 
 TEST_CASE("parameters that no node can have are refused", "[graph]") {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    auto graph = Graph::create(*context);
-    auto memory = DeviceBuffer<int>::allocate(*context, 8);
-    REQUIRE(graph.has_value());
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
+    auto memory = DeviceBuffer<int>::allocate(context, 8);
     REQUIRE(memory.has_value());
-    CHECK(api_test::refusal(graph->add_event_record_node({}, Event())) ==
+    CHECK(refusal(graph.add_event_record_node({}, Event())) ==
           "invalid argument: the event is empty");
-    CHECK(api_test::refusal(graph->add_kernel_node({}, Kernel<void()>(), {})) ==
+    CHECK(refusal(graph.add_kernel_node({}, Kernel<void()>(), {})) ==
           "invalid argument: the kernel is empty");
     const std::vector<int> four(4);
-    CHECK(api_test::refusal(graph->add_memcpy_node({}, *memory, std::span(four))) ==
+    CHECK(refusal(graph.add_memcpy_node({}, *memory, std::span(four))) ==
           "invalid argument: a copy of 4 x 1 x 1 elements into 8 x 1 x 1");
-    CHECK(api_test::refusal(graph->add_batch_mem_op_node({}, {})) ==
+    CHECK(refusal(graph.add_batch_mem_op_node({}, {})) ==
           "invalid argument: a node without memory operations");
-    CHECK(api_test::refusal(graph->add_semaphore_signal_node({}, {})) ==
+    CHECK(refusal(graph.add_semaphore_signal_node({}, {})) ==
           "invalid argument: a semaphore node without semaphores");
-    CHECK(api_test::refusal(graph->add_node_raw({}, nullptr)) ==
+    CHECK(refusal(graph.add_node_raw({}, nullptr)) ==
           "invalid argument: the node's parameters are null");
-    CHECK(api_test::refusal(graph->add_mem_free_node({}, GraphAllocation<int>())) ==
+    CHECK(refusal(graph.add_mem_free_node({}, GraphAllocation<int>())) ==
           "invalid argument: the allocation is none");
-    auto fill = graph->add_memset_node({}, *memory, 0);
-    REQUIRE(fill.has_value());
-    CHECK(api_test::refusal(graph->set_memset_node(*fill, DeviceBuffer<int>(), 0)) ==
+    auto fill = required(graph.add_memset_node({}, *memory, 0));
+    CHECK(refusal(graph.set_memset_node(fill, DeviceBuffer<int>(), 0)) ==
           "invalid argument: a node cannot be made one of nothing");
-    CHECK(api_test::refusal(graph->kernel_node_params(*fill)) ==
+    CHECK(refusal(graph.kernel_node_params(fill)) ==
           "invalid argument: the node is of type 2, not 0");
-    auto empty = graph->add_empty_node({});
-    REQUIRE(empty.has_value());
-    CHECK(graph->node_count().value() == 2);
+    CHECK(graph.add_empty_node({}).has_value());
+    CHECK(graph.node_count().value() == 2);
 }

@@ -1,8 +1,6 @@
 // What nodes tell of themselves: their types, and what they were given, by the API that made them and by the other.
-#include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
-#include "harness/simulator.hpp"
 
 #ifndef _WIN32
 #include "harness/their_semaphore.hpp"
@@ -14,14 +12,9 @@
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::borrow_graph;
-using api_test::create_graph;
-using api_test::make_graph;
-using api_test::node_in;
-using api_test::other;
 using support::ok;
 
 // CUDA's own numbers.
@@ -64,11 +57,9 @@ Result<void> check_types(Api api, const Context &context, const Graph &graph,
     CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
     for (const auto &[node, type] : expected) {
         INFO("of type " << static_cast<int>(type));
-        CUSHIM_TRY(const GraphNodeType here, graph.node_type(node));
-        CHECK(here == type);
+        CHECK_GIVES(graph.node_type(node), type);
         CUSHIM_TRY(const GraphNode same_node, node_in(same, node));
-        CUSHIM_TRY(const GraphNodeType there, same.node_type(same_node));
-        CHECK(there == type);
+        CHECK_GIVES(same.node_type(same_node), type);
     }
     return {};
 }
@@ -83,14 +74,13 @@ struct Calls {
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("each type of node is told", "[graph][G22]") {
+GRAPH_CONTEXT_SCENARIO_TEST("each type of node is told", "[graph][G22]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
-    CUSHIM_TRY(const auto idle, api_test::graph_kernel<void()>(trial, api, context, "idle"));
+    CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
     CUSHIM_TRY(const Graph inner, create_graph(api, context));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode launch, graph.add_kernel_node({}, idle, {}));
@@ -116,9 +106,8 @@ GRAPH_SCENARIO_TEST("each type of node is told", "[graph][G22]") {
                         {free, GraphNodeType::mem_free}});
 }
 
-GRAPH_SCENARIO_TEST("the function of a host node is told", "[graph][G13][G22]") {
+GRAPH_CONTEXT_SCENARIO_TEST("the function of a host node is told", "[graph][G13][G22]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const Calls first, second;
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, first.counting()));
@@ -168,8 +157,8 @@ StatusOf<Node> tell_flag(CUgraphNode, Node *node) {
 
 GRAPH_SCENARIO_TEST("signals and waits are told in their order", "[graph][X8][X9][G22]") {
     trial.needs_runtime();
-    api_test::need_simulator(trial);
-    const api_test::TheirSemaphore theirs(1), theirs_too(1);
+    need_simulator(trial);
+    const TheirSemaphore theirs(1), theirs_too(1);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto one, TimelineSemaphore::import_fd(context, theirs.exported()));
     CUSHIM_TRY(const auto two, TimelineSemaphore::import_fd(context, theirs_too.exported()));
@@ -219,11 +208,9 @@ GRAPH_SCENARIO_TEST("signals and waits are told in their order", "[graph][X8][X9
 // Which of a semaphore's values count is its kind's affair, which CUDA is not told by a node: so nodes of the
 // kinds that this system has none of can be made of any semaphore, as long as nobody launches them.
 GRAPH_TEST_CASE("keys, times and fences are told", "[graph][current][X8][X9][G22]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP(api_test::needs_vulkan);
-    }
+    need_simulator(needs_vulkan);
     const auto [context, graph] = make_graph(api);
-    const api_test::TheirSemaphore theirs(1);
+    const TheirSemaphore theirs(1);
     const auto semaphore = ok(TimelineSemaphore::import_fd(context, theirs.exported()));
     const KeyedMutex mutex = KeyedMutex::borrow(context, semaphore.native());
     const NvSciSemaphore sync = NvSciSemaphore::borrow(context, semaphore.native());
@@ -249,11 +236,9 @@ GRAPH_TEST_CASE("keys, times and fences are told", "[graph][current][X8][X9][G22
 
 // Flags only a semaphore of NvSciSync may have: what a node with one would tell.
 GRAPH_TEST_CASE("that memory is not made coherent is told", "[graph][current][X8][X9][G22]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP(api_test::needs_vulkan);
-    }
+    need_simulator(needs_vulkan);
     const auto [context, graph] = make_graph(api);
-    const api_test::TheirSemaphore theirs(1);
+    const TheirSemaphore theirs(1);
     const auto semaphore = ok(TimelineSemaphore::import_fd(context, theirs.exported()));
     const SemaphoreWait waits[] = {semaphore.waiting(1)};
     const SemaphoreSignal signals[] = {semaphore.signaling(2)};
@@ -299,9 +284,8 @@ struct WriteAndWait {
 
 } // namespace
 
-SCENARIO_TEST("memory operations are told in their order", "[graph][G22]") {
+CONTEXT_SCENARIO_TEST("memory operations are told in their order", "[graph][G22]") {
     trial.needs_cuda(11, 7);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto memory, DeviceBuffer<unsigned int>::allocate(context, 2));
     CUSHIM_TRY(const Graph graph, Graph::create(context));
     WriteAndWait wanted(memory.native());
@@ -327,9 +311,7 @@ SCENARIO_TEST("memory operations are told in their order", "[graph][G22]") {
 
 #if CUDA_VERSION >= 11070
 TEST_CASE("the runtime API tells no memory operations", "[graph][current][G22]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose runtime reports the types of all nodes");
-    }
+    need_simulator("needs the simulator, whose runtime reports the types of all nodes");
     const auto [context, graph] = make_graph(Api::driver);
     const auto memory = ok(DeviceBuffer<unsigned int>::allocate(context, 2));
     WriteAndWait wanted(memory.native());
@@ -337,10 +319,9 @@ TEST_CASE("the runtime API tells no memory operations", "[graph][current][G22]")
     const Graph same = ok(rt::borrow_graph(context, graph.native()));
     const GraphNode same_node = ok(node_in(same, node));
     CHECK(ok(same.node_type(same_node)) == GraphNodeType::batch_mem_op);
-    const auto told = same.batch_mem_op_node_params(same_node);
-    REQUIRE_FALSE(told.has_value());
-    CHECK(told.error().kind() == ErrorKind::unsupported_platform);
-    CHECK(std::string(told.error().message()).find("memory operations") != std::string::npos);
+    const Error told = error_of(same.batch_mem_op_node_params(same_node));
+    CHECK(told.kind() == ErrorKind::unsupported_platform);
+    CHECK(contains(told.message(), "memory operations"));
 }
 #endif
 
@@ -352,17 +333,15 @@ namespace {
 Result<void> check_body(const Graph &told, const Graph &body) {
     CHECK(told.native() == body.native());
     CUSHIM_TRY(const GraphNode added, body.add_empty_node({}));
-    CUSHIM_TRY(const auto nodes, told.nodes());
-    CHECK(nodes == std::vector{added});
+    CHECK_GIVES(told.nodes(), std::vector{added});
     return {};
 }
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("a conditional node tells its condition and its bodies",
-                    "[graph][conditional][G18][G22]") {
+GRAPH_CONTEXT_SCENARIO_TEST("a conditional node tells its condition and its bodies",
+                            "[graph][conditional][G18][G22]") {
     trial.needs_cuda(13, 2);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto may, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const auto more, graph.create_condition({}));
@@ -402,11 +381,10 @@ GRAPH_TEST_CASE("before CUDA 13.2 a conditional node tells what it would need",
                 "[graph][current][conditional][G22]") {
     const auto [context, graph] = make_graph(api);
     const GraphBody body = ok(graph.add_if_node({}, ok(graph.create_condition({}))));
-    const auto told = graph.conditional_node_params(body.node);
-    REQUIRE_FALSE(told.has_value());
-    CHECK(told.error().kind() == ErrorKind::requires_newer_headers);
-    CHECK(std::string(told.error().entry_point()) == "cuGraphNodeGetParams");
-    CHECK(told.error().required() == Version::of(13, 2));
+    const Error told = error_of(graph.conditional_node_params(body.node));
+    CHECK(told.kind() == ErrorKind::requires_newer_headers);
+    CHECK(std::string(told.entry_point()) == "cuGraphNodeGetParams");
+    CHECK(told.required() == Version::of(13, 2));
 }
 #endif
 
@@ -418,15 +396,15 @@ GRAPH_TEST_CASE("of another type than its own a node tells nothing", "[graph][G2
     const auto of_type = [](int type) {
         return "invalid argument: the node is of type 5, not " + std::to_string(type);
     };
-    CHECK(api_test::refusal(graph.kernel_node_params(empty)) == of_type(0));
-    CHECK(api_test::refusal(graph.memcpy_node_params(empty)) == of_type(1));
-    CHECK(api_test::refusal(graph.memset_node_params(empty)) == of_type(2));
-    CHECK(api_test::refusal(graph.host_node_params(empty)) == of_type(3));
-    CHECK(api_test::refusal(graph.child_graph(empty)) == of_type(4));
-    CHECK(api_test::refusal(graph.event_of(empty)) == of_type(7));
-    CHECK(api_test::refusal(graph.semaphore_node_params(empty)) == of_type(8));
-    CHECK(api_test::refusal(graph.mem_alloc_node_params(empty)) == of_type(10));
-    CHECK(api_test::refusal(graph.mem_free_ptr(empty)) == of_type(11));
-    CHECK(api_test::refusal(graph.batch_mem_op_node_params(empty)) == of_type(12));
-    CHECK(api_test::refusal(graph.conditional_node_params(empty)) == of_type(13));
+    CHECK(refusal(graph.kernel_node_params(empty)) == of_type(0));
+    CHECK(refusal(graph.memcpy_node_params(empty)) == of_type(1));
+    CHECK(refusal(graph.memset_node_params(empty)) == of_type(2));
+    CHECK(refusal(graph.host_node_params(empty)) == of_type(3));
+    CHECK(refusal(graph.child_graph(empty)) == of_type(4));
+    CHECK(refusal(graph.event_of(empty)) == of_type(7));
+    CHECK(refusal(graph.semaphore_node_params(empty)) == of_type(8));
+    CHECK(refusal(graph.mem_alloc_node_params(empty)) == of_type(10));
+    CHECK(refusal(graph.mem_free_ptr(empty)) == of_type(11));
+    CHECK(refusal(graph.batch_mem_op_node_params(empty)) == of_type(12));
+    CHECK(refusal(graph.conditional_node_params(empty)) == of_type(13));
 }

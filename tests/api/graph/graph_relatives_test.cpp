@@ -2,7 +2,6 @@
 // drivers do not lock what they note of such relatives (src/api/graph/relatives.hpp). On a GPU the tests with two
 // threads end the process where that does not hold.
 #include "harness/graph_inside.hpp"
-#include "harness/simulator.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,10 +9,8 @@
 #include <thread>
 #include <type_traits>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::make_parent;
-using api_test::Parent;
 using support::ok;
 
 namespace {
@@ -84,10 +81,8 @@ void check_one_at_a_time(Api api) {
 }
 
 void skip_on_gpu() {
-    if (api_test::simulator() == nullptr) {
-        SKIP("on a GPU the use of relatives by two threads shows it");
-    }
-    api_test::restart("");
+    need_simulator("on a GPU the use of relatives by two threads shows it");
+    restart("");
 }
 
 } // namespace
@@ -123,12 +118,12 @@ TEST_CASE("one thread at a time destroys, clones or instantiates a graph (runtim
 }
 
 TEST_CASE("two threads use graphs that were cloned from one another", "[graph]") {
-    api_test::restart("");
-    use_relatives(Api::driver, api_test::simulator() == nullptr ? 2000 : 50);
+    restart("");
+    use_relatives(Api::driver, simulator() == nullptr ? 2000 : 50);
 }
 
 TEST_CASE("two threads use graphs that were cloned from one another (runtime)",
           "[graph][runtime][current]") {
-    api_test::restart("");
-    use_relatives(Api::runtime, api_test::simulator() == nullptr ? 2000 : 50);
+    restart("");
+    use_relatives(Api::runtime, simulator() == nullptr ? 2000 : 50);
 }

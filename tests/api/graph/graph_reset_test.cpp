@@ -5,23 +5,20 @@
 #include "harness/reports.hpp"
 #include "harness/watched.hpp"
 
-#include <algorithm>
-
+using namespace api_test;
 using namespace cushim;
-using api_test::Watched;
 using support::ok;
 
 namespace {
 
 void reset_device() {
-    const auto reset = Context::reset_primary(Device::from_native(0));
-    REQUIRE(reset.has_value());
+    REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
 }
 
 // The calls of f() that destroy graphs.
 template <class F>
 std::vector<std::string> destroyed_in(const F &f) {
-    std::vector<std::string> calls = api_test::calls_in(f);
+    std::vector<std::string> calls = calls_in(f);
     std::erase_if(calls, [](const std::string &name) {
         return name.find("GraphDestroy") == std::string::npos &&
                name.find("GraphExecDestroy") == std::string::npos;
@@ -30,17 +27,17 @@ std::vector<std::string> destroyed_in(const F &f) {
 }
 
 bool is_soon_gone(const Watched &closure) {
-    return api_test::soon([&] { return closure.is_gone(); });
+    return soon([&] { return closure.is_gone(); });
 }
 
 } // namespace
 
 GRAPH_TEST_CASE("graphs are destroyed after a reset of their context, and release what they kept",
                 "[graph][reset]") {
-    auto made = api_test::make_graph(api);
-    const api_test::Reports reports;
+    auto made = make_graph(api);
+    const Reports reports;
     Watched in_graph, in_child;
-    auto child = ok(api_test::create_graph(api, made.context));
+    auto child = ok(create_graph(api, made.context));
     ok(child.add_host_node({}, in_child.closure()));
     ok(made.graph.add_child_graph_node({}, child));
     ok(made.graph.add_host_node({}, in_graph.closure()));
@@ -57,34 +54,34 @@ GRAPH_TEST_CASE("graphs are destroyed after a reset of their context, and releas
         CHECK_FALSE(in_child.is_gone());
         CHECK(clone.close().has_value());
     });
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         CHECK(calls == std::vector<std::string>(3, "cuGraphDestroy"));
     }
     CHECK(is_soon_gone(in_graph));
     CHECK(is_soon_gone(in_child));
     made.context.reset();
     CHECK(reports.lines().empty());
-    CHECK(api_test::leaks().empty());
-    CHECK(api_test::misuses().empty());
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
 }
 
 GRAPH_TEST_CASE("a graph is destroyed after a reset and the end of its context's last owner",
                 "[graph][reset]") {
-    auto made = api_test::make_graph(api);
+    auto made = make_graph(api);
     Watched kept;
     ok(made.graph.add_host_node({}, kept.closure()));
     reset_device();
     made.context.reset();
     CHECK(made.graph.close().has_value());
     CHECK(is_soon_gone(kept));
-    CHECK(api_test::leaks().empty());
-    CHECK(api_test::misuses().empty());
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
 }
 
 GRAPH_TEST_CASE("an executable graph is not destroyed after a reset, and what it kept is released",
                 "[graph][reset]") {
-    auto made = api_test::make_graph(api);
-    const api_test::Reports reports;
+    auto made = make_graph(api);
+    const Reports reports;
     Watched in_graph, in_exec;
     const auto node = ok(made.graph.add_host_node({}, in_graph.closure()));
     auto exec = ok(made.graph.instantiate());
@@ -100,19 +97,19 @@ GRAPH_TEST_CASE("an executable graph is not destroyed after a reset, and what it
     CHECK(is_soon_gone(in_exec));
     CHECK(made.graph.close().has_value());
     // Driver 580 keeps the executable graph's own reference until the process ends.
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         CHECK(is_soon_gone(in_graph));
     }
     stream.reset();
     made.context.reset();
     CHECK(reports.lines().empty());
-    CHECK(api_test::leaks().empty());
-    CHECK(api_test::misuses().empty());
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
 }
 
 GRAPH_TEST_CASE("what an executable graph stopped using before a reset is released after it",
                 "[graph][reset]") {
-    auto made = api_test::make_graph(api, "mode=adversarial");
+    auto made = make_graph(api, "mode=adversarial");
     Watched first, second;
     const auto node = ok(made.graph.add_host_node({}, [] {}));
     auto exec = ok(made.graph.instantiate());
@@ -124,5 +121,5 @@ GRAPH_TEST_CASE("what an executable graph stopped using before a reset is releas
     CHECK(is_soon_gone(first));
     exec.reset();
     CHECK(is_soon_gone(second));
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }

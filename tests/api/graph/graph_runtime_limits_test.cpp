@@ -1,16 +1,13 @@
 // What the runtime API's graphs lack or refuse, what their errors say, and what they are on drivers that are older
 // than the runtime.
-#include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/simulator.hpp"
 
 #include <string>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::make_graph;
-using api_test::read;
 using support::ok;
 
 namespace {
@@ -30,7 +27,7 @@ bool is_lacking(const Result<T> &result, const std::string &what) {
 
 TEST_CASE("a module's kernel is none for the runtime API", "[graph][current][G11]") {
     const auto [context, graph] = make_graph(Api::runtime);
-    const Module module = ok(api_test::load_device_code(context));
+    const Module module = ok(load_device_code(context));
     const auto kernel = ok(module.kernel<void()>("idle"));
     const LaunchConfig config = LaunchConfig::covering(1);
     const GraphNode empty = ok(graph.add_empty_node({}));
@@ -86,21 +83,17 @@ TEST_CASE("an executable graph of somebody else's is updated by a graph of the r
     CHECK(owned.launch(stream).has_value());
     CHECK(stream.synchronize().has_value());
     CHECK(ok(read(context, memory)) == std::vector<int>(8, 2));
-    CHECK(api_test::refusal(owned.set_enabled(set, false)) ==
+    CHECK(refusal(owned.set_enabled(set, false)) ==
           "invalid argument: the nodes of an executable graph that was adopted are not known");
-    CHECK(api_test::refusal(rt::adopt_exec(context, nullptr)) ==
-          "invalid argument: the handle is null");
-    CHECK(api_test::refusal(rt::borrow_exec(Context(), theirs)) ==
-          "invalid argument: the context is empty");
+    CHECK(refusal(rt::adopt_exec(context, nullptr)) == "invalid argument: the handle is null");
+    CHECK(refusal(rt::borrow_exec(Context(), theirs)) == "invalid argument: the context is empty");
 }
 
 // --- errors
 
 TEST_CASE("an instantiation that does not begin says no more than the error",
           "[graph][current][G8]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator("needs the simulator, whose calls can be made to fail");
 #if CUDART_VERSION >= 12000
     const auto [context, graph] =
         make_graph(Api::runtime, "fault=cudaGraphInstantiateWithParams:1:999:instead");
@@ -124,10 +117,8 @@ TEST_CASE("an update that is refused is not the thread's last error", "[graph][c
 }
 
 TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
-    const api_test::Reports reports;
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Reports reports;
     SECTION("a graph") {
         auto [context, graph] = make_graph(Api::runtime, "fault=cudaGraphDestroy:1:999:after");
         const auto closed = graph.close();
@@ -150,10 +141,8 @@ TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") 
 
 TEST_CASE("destructors tell the sink, but not of a runtime that is gone",
           "[graph][current][G6][G23]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
-    const api_test::Reports reports;
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Reports reports;
     SECTION("any failure") {
         (void)make_graph(Api::runtime, "fault=cudaGraphDestroy:1:999:after");
         REQUIRE(reports.failures.size() == 1);
@@ -205,8 +194,7 @@ void check_needs(const Result<T> &result, const char *entry_point, Feature featu
 } // namespace
 
 TEST_CASE("a driver of an older major version is too old for the runtime", "[graph]") {
-    api_test::restart("");
-    const Context context = ok(api_test::Trial::context());
+    const Context context = context_after_restart("");
     const auto graph = rt::create_graph(context);
     constexpr Version needed = Version::of(CUDART_VERSION / 1000, 0);
     if (driver_version() >= needed) {
@@ -217,8 +205,7 @@ TEST_CASE("a driver of an older major version is too old for the runtime", "[gra
 }
 
 TEST_CASE("what the runtime's headers or its driver have not says which it needs", "[graph][G18]") {
-    api_test::restart("");
-    const Context context = ok(api_test::Trial::context());
+    const Context context = context_after_restart("");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 16));
     const auto made = rt::create_graph(context);
     if (!made) {

@@ -1,8 +1,6 @@
 // Graphs of both APIs beside each other: what one makes the other reads, changes and launches. That graphs of
 // either API do what they are to do is shown by the other tests of graphs, which are run for both.
-#include "harness/device_code.hpp"
 #include "harness/graph_scenario.hpp"
-#include "harness/simulator.hpp"
 
 #ifndef _WIN32
 #include "harness/their_semaphore.hpp"
@@ -15,14 +13,8 @@
 #include <memory>
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::borrow_graph;
-using api_test::create_graph;
-using api_test::make_graph;
-using api_test::node_in;
-using api_test::other;
-using api_test::read;
-using api_test::run_once;
 using support::ok;
 
 namespace {
@@ -88,7 +80,7 @@ class Registered {
                                    void *, void *, int *)>("__cudaRegisterFunction")(
             handle_, &symbol_, &symbol_, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
         compiler_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
-        api_test::register_kernels();
+        register_kernels();
     }
     ~Registered() { compiler_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
     Registered(const Registered &) = delete;
@@ -100,7 +92,7 @@ class Registered {
     struct {
         int magic = 0x466243b1;
         int version = 1;
-        const void *data = api_test::device_code;
+        const void *data = device_code;
         void *more = nullptr;
     } wrapper_;
     char symbol_ = 0;
@@ -112,9 +104,8 @@ class Registered {
 
 // --- what one API makes the other reads
 
-GRAPH_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G12][G22]") {
+GRAPH_CONTEXT_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G12][G22]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
     CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 64));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
@@ -125,12 +116,9 @@ GRAPH_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G
     CHECK(same.api() == other(api));
     CUSHIM_TRY(const GraphNode same_in, node_in(same, in));
     CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
-    CUSHIM_TRY(const auto edges, same.edges());
-    CHECK(edges == std::vector{GraphEdge{same_in, same_set}});
-    CUSHIM_TRY(const auto before, same.dependencies(same_set));
-    CHECK(before == std::vector{same_in});
-    CUSHIM_TRY(const auto after, same.dependents(same_in));
-    CHECK(after == std::vector{same_set});
+    CHECK_GIVES(same.edges(), std::vector{GraphEdge{same_in, same_set}});
+    CHECK_GIVES(same.dependencies(same_set), std::vector{same_in});
+    CHECK_GIVES(same.dependents(same_in), std::vector{same_set});
     CUSHIM_TRY(const MemsetNodeParams fill, same.memset_node_params(same_set));
     CHECK(fill.to.address == memory.native());
     CHECK(fill.to.extent.width == 64);
@@ -143,9 +131,9 @@ GRAPH_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G
     return {};
 }
 
-GRAPH_SCENARIO_TEST("events and child graphs are read by the other API", "[graph][G14][G15][G22]") {
+GRAPH_CONTEXT_SCENARIO_TEST("events and child graphs are read by the other API",
+                            "[graph][G14][G15][G22]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Event event, Event::create(context));
     CUSHIM_TRY(const Graph inner, create_graph(api, context));
     CUSHIM_TRY(const GraphNode inside, inner.add_empty_node({}));
@@ -160,20 +148,18 @@ GRAPH_SCENARIO_TEST("events and child graphs are read by the other API", "[graph
     CUSHIM_TRY(const Event recorded, same.event_of(same_record));
     CHECK(recorded.native() == event.native());
     CUSHIM_TRY(const GraphNode same_wait, node_in(same, wait));
-    CUSHIM_TRY(const GraphNodeType type, same.node_type(same_wait));
-    CHECK(type == GraphNodeType::event_wait);
+    CHECK_GIVES(same.node_type(same_wait), GraphNodeType::event_wait);
     CUSHIM_TRY(const Event waited, same.event_of(same_wait));
     CHECK(waited.native() == event.native());
     CUSHIM_TRY(const GraphNode same_child, node_in(same, child));
     CUSHIM_TRY(const Graph nested, same.child_graph(same_child));
-    CUSHIM_TRY(const std::size_t count, nested.node_count());
-    CHECK(count == 1);
+    CHECK_GIVES(nested.node_count(), 1);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("memory of a graph is read by the other API", "[graph][memory][G16][G17]") {
+GRAPH_CONTEXT_SCENARIO_TEST("memory of a graph is read by the other API",
+                            "[graph][memory][G16][G17]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
@@ -186,17 +172,13 @@ GRAPH_SCENARIO_TEST("memory of a graph is read by the other API", "[graph][memor
     CHECK(params.bytes == 100 * sizeof(int));
     CHECK(params.device == 0);
     CUSHIM_TRY(const GraphNode same_free, node_in(same, free));
-    CUSHIM_TRY(const CUdeviceptr freed, same.mem_free_ptr(same_free));
-    CHECK(freed == memory.address());
+    CHECK_GIVES(same.mem_free_ptr(same_free), memory.address());
     return {};
 }
 
 GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][memory][G16]",
                     "devices=2") {
-    CUSHIM_TRY(const int count, Device::count());
-    if (count < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
@@ -217,11 +199,11 @@ GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][
 // --- kernels
 
 #if CUDART_VERSION >= 12000
-GRAPH_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[graph][G11][G22]") {
+GRAPH_CONTEXT_SCENARIO_TEST("a kernel and its attributes are read by the other API",
+                            "[graph][G11][G22]") {
     trial.needs_runtime();
-    api_test::register_kernels();
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const LaunchConfig config = {.grid = {2, 3, 4}, .block = {32, 2, 1}, .cooperative = true};
@@ -252,9 +234,7 @@ GRAPH_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[g
 #if CUDART_VERSION >= 12030 && !defined(_WIN32)
 TEST_CASE("a kernel that a compiler has registered is read as the driver has it",
           "[graph][current][G11][G22]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which accepts kernels that no compiler registered");
-    }
+    need_simulator("needs the simulator, which accepts kernels that no compiler registered");
     const auto [context, graph] = make_graph(Api::runtime);
     const Registered idle("idle");
     const Stream stream = ok(Stream::create(context));
@@ -280,8 +260,8 @@ TEST_CASE("a kernel that a compiler has registered is read as the driver has it"
 TEST_CASE("what libcudart does not tell of nodes is no thread's last error",
           "[graph][current][G22]") {
     const auto [context, graph] = make_graph(Api::runtime);
-    api_test::register_kernels();
-    const Library library = ok(Library::load(api_test::device_code));
+    register_kernels();
+    const Library library = ok(Library::load(device_code));
     const auto idle = ok(library.kernel<void()>("idle"));
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const auto host = ok(PinnedBuffer<int>::allocate(context, 8));
@@ -296,11 +276,9 @@ TEST_CASE("what libcudart does not tell of nodes is no thread's last error",
 #endif
 
 #if CUDART_VERSION >= 12080
-GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both APIs",
-                    "[graph][current][G11]") {
-    api_test::register_kernels();
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both APIs",
+                           "[graph][current][G11]") {
+    register_kernels();
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
     TheirObject<cudaLibrary_t> library(
         [](cudaLibrary_t loaded) { return runtime().cudaLibraryUnload(loaded); });
@@ -308,33 +286,31 @@ GRAPH_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both API
     {
         // libcudart would make a context current where there is none.
         CUSHIM_TRY(const ContextScope scope, context.enter());
-        CUSHIM_TRY_VOID(library.made(
-            answer(runtime().cudaLibraryLoadData(library.out(), api_test::device_code, nullptr,
-                                                 nullptr, 0, nullptr, nullptr, 0),
-                   "cudaLibraryLoadData")));
+        CUSHIM_TRY_VOID(
+            library.made(answer(runtime().cudaLibraryLoadData(library.out(), device_code, nullptr,
+                                                              nullptr, 0, nullptr, nullptr, 0),
+                                "cudaLibraryLoadData")));
         CUSHIM_TRY_VOID(answer(runtime().cudaLibraryGetKernel(&kernel, library.get(), "fill"),
                                "cudaLibraryGetKernel"));
     }
-    CUSHIM_TRY(const auto fill, AnyKernel::borrow(kernel).as<api_test::Fill>());
+    CUSHIM_TRY(const auto fill, AnyKernel::borrow(kernel).as<Fill>());
     {
         CUSHIM_TRY(const Graph graph, create_graph(api, context));
         CUSHIM_TRY(const GraphNode node,
                    graph.add_kernel_node({}, fill, LaunchConfig::covering(64), memory, 3, 64u));
         CHECK(node);
         CUSHIM_TRY_VOID(run_once(graph, stream));
-        CUSHIM_TRY(const auto values, read(context, memory));
-        CHECK(values == std::vector<int>(64, 3));
+        CHECK_GIVES(read(context, memory), std::vector<int>(64, 3));
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     return library.destroy();
 }
 #endif
 
-GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
+GRAPH_CONTEXT_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
     trial.needs_runtime();
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const auto idle, api_test::graph_kernel<void()>(trial, api, context, "idle"));
+    CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode a, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
     CUSHIM_TRY(const GraphNode b, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
@@ -342,12 +318,9 @@ GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
     const GraphEdgeData early = {.from_port = 1, .to_port = 0, .type = 1};
     const GraphEdge edge[] = {{a, b, early}};
     CUSHIM_TRY_VOID(graph.add_dependencies(edge));
-    CUSHIM_TRY(const auto edges, graph.edges());
-    CHECK(edges == std::vector{edge[0]});
-    CUSHIM_TRY(const auto before, graph.dependencies(b));
-    CHECK(before == std::vector{a});
-    CUSHIM_TRY(const auto after, graph.dependents(a));
-    CHECK(after == std::vector{b});
+    CHECK_GIVES(graph.edges(), std::vector{edge[0]});
+    CHECK_GIVES(graph.dependencies(b), std::vector{a});
+    CHECK_GIVES(graph.dependents(a), std::vector{b});
 
     CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
     CUSHIM_TRY(const auto same_edges, same.edges());
@@ -362,10 +335,8 @@ GRAPH_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
 
 // --- what one API makes the other changes and launches
 
-GRAPH_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
+GRAPH_STREAM_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 1));
@@ -373,20 +344,16 @@ GRAPH_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph]
     CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
     CUSHIM_TRY_VOID(same.set_memset_node(same_set, memory, 2));
     CUSHIM_TRY_VOID(run_once(graph, stream));
-    CUSHIM_TRY(const auto changed, read(context, memory));
-    CHECK(changed == std::vector<int>(16, 2));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 2));
 
     CUSHIM_TRY_VOID(graph.set_memset_node(set, memory, 3));
     CUSHIM_TRY_VOID(run_once(same, stream));
-    CUSHIM_TRY(const auto again, read(context, memory));
-    CHECK(again == std::vector<int>(16, 3));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 3));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("an executable graph of either API is launched by the driver API",
-                    "[graph][G23][G24]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("an executable graph of either API is launched by the driver API",
+                           "[graph][G23][G24]") {
     const auto calls = std::make_shared<std::atomic<int>>(0);
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode count, graph.add_host_node({}, [calls] { ++*calls; }));
@@ -395,15 +362,13 @@ GRAPH_SCENARIO_TEST("an executable graph of either API is launched by the driver
     CUSHIM_TRY(const GraphExec same, GraphExec::borrow(context, exec.native()));
     CHECK(same.api() == Api::driver);
     CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(same.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(same, stream));
     CHECK(*calls == 2);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both APIs",
-                    "[graph][current][G15][G24]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both APIs",
+                            "[graph][current][G15][G24]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     TheirObject<cudaStream_t> stream(
         [](cudaStream_t made) { return runtime().cudaStreamDestroy(made); });
@@ -429,8 +394,7 @@ GRAPH_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both
         CUSHIM_TRY_VOID(exec.upload(ours));
         CUSHIM_TRY_VOID(exec.launch(ours));
         CUSHIM_TRY_VOID(recorded.synchronize());
-        CUSHIM_TRY(const auto values, read(context, memory));
-        CHECK(values == std::vector<int>(16, 6));
+        CHECK_GIVES(read(context, memory), std::vector<int>(16, 6));
         CUSHIM_TRY_VOID(ours.synchronize());
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
@@ -438,9 +402,9 @@ GRAPH_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both
     return stream.destroy();
 }
 
-GRAPH_SCENARIO_TEST("a capture that one API begins the other ends", "[graph][capture][G2][G3]") {
+GRAPH_CONTEXT_SCENARIO_TEST("a capture that one API begins the other ends",
+                            "[graph][capture][G2][G3]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     const bool by_runtime = api == Api::runtime;
@@ -454,16 +418,15 @@ GRAPH_SCENARIO_TEST("a capture that one API begins the other ends", "[graph][cap
     CUSHIM_TRY_VOID(queued);
     CHECK(ended->api() == other(api));
     CUSHIM_TRY_VOID(run_once(*ended, stream));
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(16, 8));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 8));
     return {};
 }
 
 #ifndef _WIN32
 GRAPH_SCENARIO_TEST("semaphores of another API are waited for and signalled by nodes",
                     "[graph][X8][X9]") {
-    api_test::need_simulator(trial);
-    api_test::TheirSemaphore theirs(1);
+    need_simulator(trial);
+    TheirSemaphore theirs(1);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
@@ -473,16 +436,14 @@ GRAPH_SCENARIO_TEST("semaphores of another API are waited for and signalled by n
     CUSHIM_TRY(const GraphNode wait, graph.add_semaphore_wait_node({}, first));
     CUSHIM_TRY(const GraphNode signal, graph.add_semaphore_signal_node(wait, second));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(theirs.value() == 2);
 
     const SemaphoreWait third[] = {semaphore.waiting(2)};
     const SemaphoreSignal fourth[] = {semaphore.signaling(5)};
     CUSHIM_TRY_VOID(exec.set_semaphore_wait_node(wait, third));
     CUSHIM_TRY_VOID(exec.set_semaphore_signal_node(signal, fourth));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(theirs.value() == 5);
 
     const SemaphoreSignal last[] = {semaphore.signaling(9)};
@@ -495,9 +456,8 @@ GRAPH_SCENARIO_TEST("semaphores of another API are waited for and signalled by n
 #endif
 
 #if CUDART_VERSION >= 12020
-SCENARIO_TEST("a node of any kind by the runtime's own parameters", "[graph][current][G19]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("a node of any kind by the runtime's own parameters",
+                     "[graph][current][G19]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     CUSHIM_TRY(const Graph graph, rt::create_graph(context));
     CUSHIM_TRY(const GraphNode begin, graph.add_empty_node({}));
@@ -509,13 +469,10 @@ SCENARIO_TEST("a node of any kind by the runtime's own parameters", "[graph][cur
     parameters.memset.width = 16;
     parameters.memset.height = 1;
     CUSHIM_TRY(const GraphNode set, graph.add_node_raw(begin, &parameters));
-    CUSHIM_TRY(const GraphNodeType type, graph.node_type(set));
-    CHECK(type == GraphNodeType::memset);
-    CUSHIM_TRY(const auto before, graph.dependencies(set));
-    CHECK(before == std::vector{begin});
+    CHECK_GIVES(graph.node_type(set), GraphNodeType::memset);
+    CHECK_GIVES(graph.dependencies(set), std::vector{begin});
     CUSHIM_TRY_VOID(run_once(graph, stream));
-    CUSHIM_TRY(const auto values, read(context, memory));
-    CHECK(values == std::vector<int>(16, 5));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 5));
     return {};
 }
 #endif

@@ -1,17 +1,14 @@
 // Graphs as objects: making, cloning, ordering, reading, destroying; which nodes are there.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
-#include "harness/simulator.hpp"
 #include "harness/spied_call.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::make_graph;
-using api_test::SpiedCall;
 using support::ok;
 
 static_assert(!std::is_copy_constructible_v<Graph> && std::is_nothrow_move_constructible_v<Graph>);
@@ -79,22 +76,17 @@ bool is_primary_context_active() {
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G24]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G24]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CHECK(graph.api() == api);
-    CUSHIM_TRY(const std::size_t count, graph.node_count());
-    CHECK(count == 0);
+    CHECK_GIVES(graph.node_count(), 0);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CHECK(exec.api() == api);
     CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    return stream.synchronize();
+    return launch_and_wait(exec, stream);
 }
 
-GRAPH_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G21]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G21]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
@@ -102,14 +94,11 @@ GRAPH_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][
     const std::vector<GraphEdge> expected = {{a, b}, {a, c}, {b, c}};
     CUSHIM_TRY_VOID(check_edges(graph, expected));
 
-    CUSHIM_TRY(const auto roots, graph.root_nodes());
-    CHECK(roots == std::vector{a});
+    CHECK_GIVES(graph.root_nodes(), std::vector{a});
     CUSHIM_TRY(const auto nodes, graph.nodes());
     CHECK(nodes.size() == 3);
-    CUSHIM_TRY(const auto before_b, graph.dependencies(b));
-    CHECK(before_b == std::vector{a});
-    CUSHIM_TRY(const auto after_b, graph.dependents(b));
-    CHECK(after_b == std::vector{c});
+    CHECK_GIVES(graph.dependencies(b), std::vector{a});
+    CHECK_GIVES(graph.dependents(b), std::vector{c});
 
     const GraphNode from[] = {a}, to[] = {c};
     CUSHIM_TRY_VOID(graph.remove_dependencies(from, to));
@@ -130,8 +119,7 @@ GRAPH_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][
     return check_edges(graph, expected);
 }
 
-GRAPH_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     std::vector<GraphNode> many;
     for (int index = 0; index < 20; ++index) {
@@ -144,26 +132,21 @@ GRAPH_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a clone runs by itself", "[graph][G6]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+GRAPH_STREAM_SCENARIO_TEST("a clone runs by itself", "[graph][G6]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
     CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 7));
     CUSHIM_TRY(const Graph clone, graph.clone());
     CUSHIM_TRY(const GraphNode found, clone.find_in_clone(graph, fill));
     CHECK(found != fill);
-    CUSHIM_TRY(const GraphNodeType type, clone.node_type(found));
-    CHECK(type == GraphNodeType::memset);
+    CHECK_GIVES(clone.node_type(found), GraphNodeType::memset);
     graph.reset();
-    CUSHIM_TRY_VOID(api_test::run_once(clone, stream));
-    CUSHIM_TRY(const auto values, api_test::read(context, memory));
-    CHECK(values == std::vector<int>(64, 7));
+    CUSHIM_TRY_VOID(run_once(clone, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(64, 7));
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
-    CUSHIM_TRY(const Context context, trial.context());
+GRAPH_CONTEXT_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
@@ -171,7 +154,7 @@ GRAPH_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
     CUSHIM_TRY(const auto before, graph.dependencies(b));
     CHECK(before.empty());
     const auto again = graph.destroy_node(a);
-    CHECK(api_test::refusal(again) == "invalid argument: the node was destroyed");
+    CHECK(refusal(again) == "invalid argument: the node was destroyed");
     // CUDA may give its handle again: the old name stays a dead one.
     CUSHIM_TRY(const GraphNode c, graph.add_empty_node({}));
     CHECK(c != a);
@@ -194,20 +177,20 @@ GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[
 
     const char *const foreign = "invalid argument: the node is of another graph";
     const Graph clone = ok(moved.clone());
-    CHECK(api_test::refusal(clone.node_type(copy)) == foreign);
+    CHECK(refusal(clone.node_type(copy)) == foreign);
     const Graph around = ok(create_graph(api, context));
     const GraphNode child = ok(around.add_child_graph_node({}, moved));
-    CHECK(api_test::refusal(around.node_type(copy)) == foreign);
-    CHECK(api_test::refusal(ok(around.child_graph(child)).node_type(copy)) == foreign);
+    CHECK(refusal(around.node_type(copy)) == foreign);
+    CHECK(refusal(ok(around.child_graph(child)).node_type(copy)) == foreign);
 
     // It dies with the graph, whatever still knows of it.
     const GraphExec exec = ok(moved.instantiate());
     const Graph shared = moved.share();
     moved.reset();
     CHECK(ok(shared.node_type(copy)) == GraphNodeType::empty);
-    const Graph lent = ok(api_test::borrow_graph(api, context, shared.native()));
-    CHECK(api_test::refusal(lent.node_type(copy)) == foreign);
-    CHECK(api_test::refusal(Graph().node_type(copy)) == "invalid argument: the graph is empty");
+    const Graph lent = ok(borrow_graph(api, context, shared.native()));
+    CHECK(refusal(lent.node_type(copy)) == foreign);
+    CHECK(refusal(Graph().node_type(copy)) == "invalid argument: the graph is empty");
 }
 
 GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
@@ -217,14 +200,13 @@ GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
     const GraphExec exec = ok(graph.instantiate());
     graph.reset();
     const char *const gone = "invalid argument: the node was destroyed";
-    CHECK(api_test::refusal(exec.set_memset_node(set, memory, 2)) == gone);
-    CHECK(api_test::refusal(exec.set_enabled(set, false)) == gone);
+    CHECK(refusal(exec.set_memset_node(set, memory, 2)) == gone);
+    CHECK(refusal(exec.set_enabled(set, false)) == gone);
     // Where CUDA gives its place to another graph's node, the name stays a dead one.
     const Graph next = ok(create_graph(api, context));
     const GraphNode other = ok(next.add_memset_node({}, memory, 1));
     CHECK(other != set);
-    CHECK(api_test::refusal(next.node_type(set)) ==
-          "invalid argument: the node is of another graph");
+    CHECK(refusal(next.node_type(set)) == "invalid argument: the node is of another graph");
 }
 
 GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][G22]") {
@@ -234,14 +216,12 @@ GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][
     const Graph clone = ok(graph.clone());
     const GraphNode found = ok(clone.find_in_clone(graph, node));
     const char *const foreign = "invalid argument: the node is of another graph";
-    CHECK(api_test::refusal(clone.find_in_clone(graph, found)) == foreign);
-    CHECK(api_test::refusal(clone.find_in_clone(clone, node)) == foreign);
-    CHECK(api_test::refusal(clone.find_in_clone(graph, GraphNode())) ==
-          "invalid argument: the node is none");
+    CHECK(refusal(clone.find_in_clone(graph, found)) == foreign);
+    CHECK(refusal(clone.find_in_clone(clone, node)) == foreign);
+    CHECK(refusal(clone.find_in_clone(graph, GraphNode())) == "invalid argument: the node is none");
     CHECK_FALSE(graph.find_in_clone(graph, node).has_value());
     ok(graph.destroy_node(gone));
-    CHECK(api_test::refusal(clone.find_in_clone(graph, gone)) ==
-          "invalid argument: the node was destroyed");
+    CHECK(refusal(clone.find_in_clone(graph, gone)) == "invalid argument: the node was destroyed");
 }
 
 TEST_CASE("a node of another graph is refused", "[graph][G22]") {
@@ -250,15 +230,14 @@ TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     const GraphNode node = ok(graph.add_empty_node({}));
     const GraphNode foreign = ok(other.add_empty_node({}));
     const char *const message = "invalid argument: the node is of another graph";
-    CHECK(api_test::refusal(graph.add_empty_node(foreign)) == message);
-    CHECK(api_test::refusal(graph.node_type(foreign)) == message);
-    CHECK(api_test::refusal(graph.destroy_node(foreign)) == message);
-    CHECK(api_test::refusal(graph.dependencies(foreign)) == message);
-    CHECK(api_test::refusal(graph.dependents(foreign)) == message);
+    CHECK(refusal(graph.add_empty_node(foreign)) == message);
+    CHECK(refusal(graph.node_type(foreign)) == message);
+    CHECK(refusal(graph.destroy_node(foreign)) == message);
+    CHECK(refusal(graph.dependencies(foreign)) == message);
+    CHECK(refusal(graph.dependents(foreign)) == message);
     const GraphNode from[] = {node}, to[] = {foreign};
-    CHECK(api_test::refusal(graph.add_dependencies(from, to)) == message);
-    CHECK(api_test::refusal(graph.add_empty_node(GraphNode())) ==
-          "invalid argument: the node is none");
+    CHECK(refusal(graph.add_dependencies(from, to)) == message);
+    CHECK(refusal(graph.add_empty_node(GraphNode())) == "invalid argument: the node is none");
     CHECK(*graph.node_count() == 1);
 }
 
@@ -267,25 +246,21 @@ GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
     const GraphNode from[] = {a, b}, to[] = {b};
-    CHECK(api_test::refusal(graph.add_dependencies(from, to)) ==
+    CHECK(refusal(graph.add_dependencies(from, to)) == "invalid argument: edges from 2 nodes to 1");
+    CHECK(refusal(graph.remove_dependencies(from, to)) ==
           "invalid argument: edges from 2 nodes to 1");
-    CHECK(api_test::refusal(graph.remove_dependencies(from, to)) ==
-          "invalid argument: edges from 2 nodes to 1");
-    CHECK(api_test::refusal(graph.add_dependencies({}, to)) ==
-          "invalid argument: edges from 0 nodes to 1");
+    CHECK(refusal(graph.add_dependencies({}, to)) == "invalid argument: edges from 0 nodes to 1");
     CHECK(ok(graph.edges()).empty());
 }
 
 GRAPH_TEST_CASE("for no edges CUDA is not asked", "[graph][G20]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator("needs the simulator, whose calls can be made to fail");
     const auto [context, graph] = make_graph(api);
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
     const std::string prefix = api == Api::runtime ? "cudaGraph" : "cuGraph";
-    api_test::always_fail_instead((prefix + "AddDependencies").c_str());
-    api_test::always_fail_instead((prefix + "RemoveDependencies").c_str());
+    always_fail_instead((prefix + "AddDependencies").c_str());
+    always_fail_instead((prefix + "RemoveDependencies").c_str());
     const std::span<const GraphNode> no_nodes;
     const std::span<const GraphEdge> no_edges;
     CHECK(graph.add_dependencies(no_nodes, no_nodes).has_value());
@@ -335,7 +310,7 @@ GRAPH_TEST_CASE("a graph goes with the last of those that share it", "[graph][G6
     CHECK(*destructions == 1);
 
     Graph lent = ok(create_graph(api, context)), borrowed;
-    borrowed = ok(api_test::borrow_graph(api, context, lent.native()));
+    borrowed = ok(borrow_graph(api, context, lent.native()));
     borrowed.reset();
     CHECK(*destructions == 1);
     const CUgraph native = lent.release();
@@ -358,21 +333,21 @@ GRAPH_TEST_CASE("a graph and what is made of it hold their context", "[graph][G6
     clone.reset();
     CHECK(is_primary_context_active());
     exec.reset();
-    if (api_test::simulator() != nullptr && api == Api::driver) {
+    if (simulator() != nullptr && api == Api::driver) {
         CHECK_FALSE(is_primary_context_active()); // elsewhere others hold it, too
     }
 }
 
 TEST_CASE("an empty graph object is refused", "[graph][G6]") {
-    api_test::restart("");
+    restart("");
     const Graph none;
-    CHECK(api_test::refusal(none.add_empty_node({})) == "invalid argument: the graph is empty");
-    CHECK(api_test::refusal(none.instantiate()) == "invalid argument: the graph is empty");
-    CHECK(api_test::refusal(none.clone()) == "invalid argument: the graph is empty");
-    CHECK(api_test::refusal(none.nodes()) == "invalid argument: the graph is empty");
-    CHECK(api_test::refusal(Graph::create(Context())) == "invalid argument: the context is empty");
+    CHECK(refusal(none.add_empty_node({})) == "invalid argument: the graph is empty");
+    CHECK(refusal(none.instantiate()) == "invalid argument: the graph is empty");
+    CHECK(refusal(none.clone()) == "invalid argument: the graph is empty");
+    CHECK(refusal(none.nodes()) == "invalid argument: the graph is empty");
+    CHECK(refusal(Graph::create(Context())) == "invalid argument: the context is empty");
     const GraphExec nothing;
-    CHECK(api_test::refusal(nothing.launch(Stream::legacy())) ==
+    CHECK(refusal(nothing.launch(Stream::legacy())) ==
           "invalid argument: the executable graph is empty");
     CHECK(none.api() == Api::loader);
 }
@@ -387,10 +362,8 @@ TEST_CASE("graphs are adopted and borrowed", "[graph][G6]") {
     }
     const Graph owned = ok(Graph::adopt(context, native));
     CHECK(*owned.node_count() == 1);
-    CHECK(api_test::refusal(Graph::adopt(context, nullptr)) ==
-          "invalid argument: the handle is null");
-    CHECK(api_test::refusal(Graph::borrow(context, nullptr)) ==
-          "invalid argument: the handle is null");
+    CHECK(refusal(Graph::adopt(context, nullptr)) == "invalid argument: the handle is null");
+    CHECK(refusal(Graph::borrow(context, nullptr)) == "invalid argument: the handle is null");
 }
 
 GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]") {
@@ -400,16 +373,15 @@ GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]")
     const GraphNode from[] = {b}, to[] = {a};
     REQUIRE(graph.add_dependencies(from, to).has_value());
     InstantiateFailure failure;
-    const auto exec = graph.instantiate({}, &failure);
-    REQUIRE_FALSE(exec.has_value());
-    CHECK(exec.error().api() == api);
-    CHECK(exec.error().status() == 1); // either API's invalid value
+    const Error exec = error_of(graph.instantiate({}, &failure));
+    CHECK(exec.api() == api);
+    CHECK(exec.status() == 1); // either API's invalid value
     const Version oldest = std::min(driver_version(), headers_version());
     CHECK(failure.result == (supports(oldest, Feature::graph_instantiate_params)
                                  ? InstantiateResult::invalid_structure
                                  : InstantiateResult::error));
     // Older drivers tell the node by another call. Which node of the cycle it is, is up to the driver.
     if (api == Api::driver) {
-        CHECK((failure.node == a || (failure.node == b && api_test::simulator() == nullptr)));
+        CHECK((failure.node == a || (failure.node == b && simulator() == nullptr)));
     }
 }

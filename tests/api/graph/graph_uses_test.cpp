@@ -2,26 +2,19 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/simulator.hpp"
 #include "harness/watched.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include <catch2/generators/catch_generators.hpp>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::create_graph;
-using api_test::Gate;
-using api_test::let_go_of_what_can;
-using api_test::make_work_place;
-using api_test::soon;
-using api_test::Watched;
 using support::ok;
 
 GRAPH_SCENARIO_TEST("what a node of an executable graph used goes when it is set anew",
                     "[graph][G23]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -35,14 +28,13 @@ GRAPH_SCENARIO_TEST("what a node of an executable graph used goes when it is set
     CHECK(soon([&] { return second.is_gone(); }));
     CHECK(second.calls() == 1);
     CHECK_FALSE(third.is_gone());
-    CUSHIM_TRY_VOID(exec.launch(at.stream));
-    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(third.calls() == 1);
     return {};
 }
 
 GRAPH_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][G23]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -50,44 +42,39 @@ GRAPH_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][
     CUSHIM_TRY_VOID(exec.set_host_node(call, own.closure()));
     {
         CUSHIM_TRY(const Graph other, create_graph(api, at.context));
-        CUSHIM_TRY(const GraphNode same, other.add_host_node({}, updated.closure()));
-        (void)same;
+        CUSHIM_TRY_VOID(other.add_host_node({}, updated.closure()));
         CUSHIM_TRY(const GraphUpdate update, exec.update(other));
         CHECK(update.result == GraphUpdateResult::success);
     }
     CHECK(soon([&] { return own.is_gone(); }));
     CHECK_FALSE(updated.is_gone()); // the graph is gone, and the executable graph keeps it
-    CUSHIM_TRY_VOID(exec.launch(at.stream));
-    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(updated.calls() == 1);
     return {};
 }
 
 GRAPH_SCENARIO_TEST("an executable graph keeps the child graph that it is set to", "[graph][G14]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Graph inner, create_graph(api, at.context));
-    CUSHIM_TRY(const GraphNode nothing, inner.add_host_node({}, [] {}));
-    (void)nothing;
+    CUSHIM_TRY_VOID(inner.add_host_node({}, [] {}));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     Watched watched;
     {
         CUSHIM_TRY(const Graph other, create_graph(api, at.context));
-        CUSHIM_TRY(const GraphNode call, other.add_host_node({}, watched.closure()));
-        (void)call;
+        CUSHIM_TRY_VOID(other.add_host_node({}, watched.closure()));
         CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
     }
     wait_for_released_closures();
     CHECK_FALSE(watched.is_gone());
-    CUSHIM_TRY_VOID(exec.launch(at.stream));
-    CUSHIM_TRY_VOID(at.stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CHECK(watched.calls() == 1);
     return {};
 }
 
 GRAPH_SCENARIO_TEST("launches in streams of another context are waited for, too", "[graph][G23]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context other, Context::create(device));
     CUSHIM_TRY(const Stream stream, Stream::create(other, {.non_blocking = true}));
@@ -105,9 +92,9 @@ GRAPH_SCENARIO_TEST("launches in streams of another context are waited for, too"
 }
 
 TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
-    api_test::restart("mode=threaded");
+    restart("mode=threaded");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto context = api_test::Trial::context();
+    const auto context = Trial::context();
     REQUIRE(context.has_value());
     // An event tells of launches in streams of its own context only.
     const Context other = Context::create(Device::get(0).value()).value();
@@ -133,13 +120,11 @@ TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
 
 TEST_CASE("a launch whose end could not be learned is through when a later one is",
           "[graph][G23][current]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator("needs the simulator, whose calls can be made to fail");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto [context, graph] = api_test::make_graph(
+    const auto [context, graph] = make_graph(
         api, "mode=threaded;fault=cuEventRecord:1:999:instead;fault=cuStreamSynchronize:1:999");
-    const api_test::Reports reports;
+    const Reports reports;
     const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
     const Stream another = ok(Stream::create(context, {.non_blocking = true}));
     const GraphNode call = ok(graph.add_host_node({}, [] {}));
@@ -162,7 +147,7 @@ TEST_CASE("a launch whose end could not be learned is through when a later one i
 
 TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto [context, graph] = api_test::make_graph(api, "mode=threaded");
+    const auto [context, graph] = make_graph(api, "mode=threaded");
     const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
     const GraphNode call = ok(graph.add_host_node({}, [] {}));
     const GraphExec exec = ok(graph.instantiate());
@@ -184,30 +169,26 @@ TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23]
 }
 
 TEST_CASE("a refusal to set a node leaves launches as they were", "[graph][G23][current]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator("needs the simulator, whose calls can be made to fail");
     const Api api = GENERATE(Api::driver, Api::runtime);
     const std::string set =
         api == Api::driver ? "cuGraphExecHostNodeSetParams" : "cudaGraphExecHostNodeSetParams";
-    const auto [context, graph] = api_test::make_graph(api, "fault=" + set + ":1:1:instead");
+    const auto [context, graph] = make_graph(api, "fault=" + set + ":1:1:instead");
     const Stream stream = ok(Stream::create(context));
     const GraphNode call = ok(graph.add_host_node({}, [] {}));
     const GraphExec exec = ok(graph.instantiate());
     Watched watched;
     CHECK_FALSE(exec.set_host_node(call, watched.closure()).has_value());
     CHECK(watched.is_gone());
-    const auto calls = api_test::calls_in([&] { ok(exec.launch(stream)); });
+    const auto calls = calls_in([&] { ok(exec.launch(stream)); });
     CHECK(std::ranges::count(calls, "cuEventRecord") == 0);
     ok(stream.synchronize());
 }
 
 TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][current]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
+    need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    auto [context, graph] = api_test::make_graph(api, "");
+    auto [context, graph] = make_graph(api, "");
     std::vector<Event> events;
     for (int i = 0; i < 20; ++i) {
         events.push_back(ok(Event::create(context, {.timing = false})));
@@ -218,7 +199,7 @@ TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][
         }
     }
     const auto destroyed_in = [](const auto &work) {
-        const auto calls = api_test::calls_in([&] {
+        const auto calls = calls_in([&] {
             work();
             wait_for_released_closures();
         });
@@ -229,13 +210,11 @@ TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][
 }
 
 TEST_CASE("what was set in an executable graph that is released stays", "[graph][current]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const Stream stream = Stream::create(*context).value();
+    const auto context = context_after_restart("");
+    const Stream stream = Stream::create(context).value();
     // For ever: this test lets it go.
     static Watched watched;
-    Graph graph = Graph::create(*context).value();
+    Graph graph = Graph::create(context).value();
     const GraphNode call = graph.add_host_node({}, [] {}).value();
     GraphExec exec = graph.instantiate().value();
     REQUIRE(exec.set_host_node(call, watched.closure()).has_value());
@@ -250,12 +229,10 @@ TEST_CASE("what was set in an executable graph that is released stays", "[graph]
 }
 
 TEST_CASE("what an executable graph lets go ruins no capture", "[graph][capture]") {
-    api_test::restart("mode=threaded");
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const Stream stream = Stream::create(*context, {.non_blocking = true}).value();
-    const Stream captured = Stream::create(*context, {.non_blocking = true}).value();
-    const Graph graph = Graph::create(*context).value();
+    const auto context = context_after_restart("mode=threaded");
+    const Stream stream = Stream::create(context, {.non_blocking = true}).value();
+    const Stream captured = Stream::create(context, {.non_blocking = true}).value();
+    const Graph graph = Graph::create(context).value();
     const GraphNode call = graph.add_host_node({}, [] {}).value();
     GraphExec exec = graph.instantiate().value();
     Watched watched;
@@ -278,7 +255,7 @@ TEST_CASE("what an executable graph lets go ruins no capture", "[graph][capture]
 }
 
 GRAPH_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph][G12]") {
-    CUSHIM_TRY(const auto at, make_work_place(trial));
+    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
     for (const bool in_order : {false, true}) {
         CUSHIM_TRY(auto memory, in_order ? DeviceBuffer<int>::allocate_async(at.stream, 8)
                                          : DeviceBuffer<int>::allocate(at.context, 8));
@@ -286,13 +263,13 @@ GRAPH_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph
         CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
         CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
         CHECK(fill);
-        CUSHIM_TRY_VOID(api_test::refused(memory.free_async(Stream::per_thread()),
-                                          "invalid argument: a default stream is another one "
-                                          "wherever another context is current"));
+        CUSHIM_TRY_VOID(refused(memory.free_async(Stream::per_thread()),
+                                "invalid argument: a default stream is another one "
+                                "wherever another context is current"));
         CHECK(memory);
         CUSHIM_TRY_VOID(memory.free_async(at.stream));
         CHECK_FALSE(memory);
-        CUSHIM_TRY_VOID(api_test::run_once(graph, at.stream));
+        CUSHIM_TRY_VOID(run_once(graph, at.stream));
         std::vector<int> values(8);
         CUSHIM_TRY_VOID(copy(at.context, std::span(values), DeviceSpan<const int>(span)));
         CHECK(values == std::vector<int>(8, 3));
@@ -301,43 +278,39 @@ GRAPH_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph
 }
 
 GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
-    const char *const refusal = "invalid argument: a graph that keeps itself would never go";
+    const char *const why = "invalid argument: a graph that keeps itself would never go";
     {
-        const auto [context, graph] = api_test::make_graph(api);
+        const auto [context, graph] = make_graph(api);
         const Graph other = ok(create_graph(api, context));
         const GraphNode child = ok(graph.add_child_graph_node({}, other));
         const Graph inside = ok(graph.child_graph(child));
         const Graph same = graph.share();
-        CHECK(api_test::refusal(graph.keep_alive(graph)) == refusal);
-        CHECK(api_test::refusal(graph.keep_alive(same)) == refusal);
-        CHECK(api_test::refusal(graph.keep_alive(inside)) == refusal);
-        CHECK(api_test::refusal(inside.keep_alive(graph)) == refusal);
+        CHECK(refusal(graph.keep_alive(graph)) == why);
+        CHECK(refusal(graph.keep_alive(same)) == why);
+        CHECK(refusal(graph.keep_alive(inside)) == why);
+        CHECK(refusal(inside.keep_alive(graph)) == why);
         ok(graph.keep_alive(other));
         ok(inside.keep_alive(other));
     }
     wait_for_released_closures();
-    if (api_test::simulator() != nullptr && api == Api::driver) {
-        CHECK(api_test::leaks() == std::vector<std::string>());
+    if (simulator() != nullptr && api == Api::driver) {
+        CHECK(leaks() == std::vector<std::string>());
     }
 }
 
 TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][current]") {
-    api_test::restart("");
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
+    restart("");
+    need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const Graph graph = create_graph(api, *context).value();
-    const Event event = Event::create(*context, {.timing = false}).value();
+    const auto context = required(Trial::context());
+    const Graph graph = create_graph(api, context).value();
+    const Event event = Event::create(context, {.timing = false}).value();
     Watched watched;
-    const auto calls = api_test::calls_in([&] {
+    const auto calls = calls_in([&] {
         for (int i = 0; i < 100; ++i) {
             REQUIRE(graph.add_event_record_node({}, event).has_value());
-            const auto call = graph.add_host_node({}, watched.closure());
-            REQUIRE(call.has_value());
-            REQUIRE(graph.set_host_node(*call, watched.closure()).has_value());
+            const auto call = required(graph.add_host_node({}, watched.closure()));
+            REQUIRE(graph.set_host_node(call, watched.closure()).has_value());
         }
     });
     CHECK(std::ranges::count(calls, api == Api::driver ? "cuUserObjectCreate"
@@ -345,18 +318,15 @@ TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][curren
 }
 
 TEST_CASE("a graph that has nothing to keep has no user object", "[graph][current]") {
-    api_test::restart("");
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
+    restart("");
+    need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const Graph graph = create_graph(api, *context).value();
-    const Event event = Event::create(*context, {.timing = false}).value();
-    const auto memory = DeviceBuffer<int>::allocate(*context, 16).value();
+    const auto context = required(Trial::context());
+    const Graph graph = create_graph(api, context).value();
+    const Event event = Event::create(context, {.timing = false}).value();
+    const auto memory = DeviceBuffer<int>::allocate(context, 16).value();
     const auto kept_in = [&](const Event &recorded, const auto &filled) {
-        const auto calls = api_test::calls_in([&] {
+        const auto calls = calls_in([&] {
             REQUIRE(graph.add_event_record_node({}, recorded).has_value());
             REQUIRE(graph.add_memset_node({}, filled, 1).has_value());
         });

@@ -33,6 +33,11 @@ inline cushim::Result<ExportedMemory> export_memory(std::size_t size) {
                           static_cast<cushim::UniqueFd &&>(fd)};
 }
 
+inline cushim::Result<cushim::ExternalMemory> import_whole(const cushim::Context &context,
+                                                           ExportedMemory &exported) {
+    return cushim::ExternalMemory::import_from(context, exported.source(), exported.size());
+}
+
 // A descriptor that is no memory and no semaphore.
 inline cushim::UniqueFd null_device() {
     return cushim::UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC));

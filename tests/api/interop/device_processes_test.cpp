@@ -8,11 +8,10 @@
 
 #include <unistd.h>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::need_devices;
-using api_test::Worker;
-using sim_test::Channel;
-using sim_test::Child;
+using support::Channel;
+using support::Child;
 using support::ok;
 
 namespace {
@@ -55,7 +54,7 @@ std::vector<int> filled(int value) {
 
 TEST_CASE("a process on one device opens memory and events of a process on another",
           "[device_processes][ipc]") {
-    api_test::restart(three_devices);
+    restart(three_devices);
     for (const Task &task : pairs(need_devices(2))) {
         INFO("device " << task.here << " opens memory of device " << task.memory);
         const Worker worker = worker_on(task.memory);
@@ -139,7 +138,7 @@ PhysicalMemory receive_memory(Channel &parent) {
 
 TEST_CASE("a process on one device maps memory of a process on another",
           "[device_processes][virtual_memory]") {
-    api_test::restart(three_devices);
+    restart(three_devices);
     for (const Task &task : pairs(need_devices(2))) {
         INFO("device " << task.here << " maps memory of device " << task.memory);
         const Worker worker = worker_on(task.memory);
@@ -194,7 +193,7 @@ void check_stopped(const Attempt &attempt) {
 
 TEST_CASE("a kernel without access to memory is stopped, and the memory stays as it was",
           "[device_processes][virtual_memory]") {
-    api_test::restart(three_devices);
+    restart(three_devices);
     for (const Task &task : pairs(need_devices(2))) {
         INFO("device " << task.here << " writes to memory of device " << task.memory);
         check_stopped({task, AccessFlags::none});
@@ -203,10 +202,10 @@ TEST_CASE("a kernel without access to memory is stopped, and the memory stays as
 
 TEST_CASE("a kernel does not write to memory that its device may only read",
           "[device_processes][virtual_memory]") {
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         SKIP("kernels are functions of the host here, which a write like that would end");
     }
-    api_test::restart("");
+    restart("");
     for (const Task &task : pairs(need_devices(2))) {
         INFO("device " << task.here << " writes to memory of device " << task.memory);
         check_stopped({task, AccessFlags::read});
@@ -231,7 +230,7 @@ TEST_CASE("child: writes without access", "[.]") {
 
 TEST_CASE("a process on one device imports a pool of a process on another",
           "[device_processes][pool]") {
-    api_test::restart(three_devices);
+    restart(three_devices);
     for (const Task &task : pairs(need_devices(2))) {
         INFO("device " << task.here << " imports a pool of device " << task.memory);
         const Worker worker = worker_on(task.memory);

@@ -9,10 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::check_refused;
-using api_test::export_memory;
-using api_test::primary;
 
 namespace {
 
@@ -20,8 +18,7 @@ constexpr std::size_t page = 4096;
 
 } // namespace
 
-SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     const std::size_t size = exported.size();
     CUDA_ARRAY3D_DESCRIPTOR description{};
@@ -34,7 +31,7 @@ SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
         CUSHIM_TRY(const auto memory,
                    ExternalMemory::import_from(context, exported.source(), size));
         auto mapped = memory.map_mipmapped(page, description, 3);
-        if (!mapped && api_test::simulator() == nullptr) {
+        if (!mapped && simulator() == nullptr) {
             trial.skip(mapped.error().message());
         }
         CUSHIM_TRY(image, std::move(mapped));
@@ -44,23 +41,17 @@ SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
     CUSHIM_TRY(const CUarray smallest, image.level(2));
     CHECK(largest != nullptr);
     CHECK(smallest != largest);
-    const auto beyond = image.level(3);
-    REQUIRE_FALSE(beyond);
-    CHECK(beyond.error().kind() == ErrorKind::invalid_argument);
+    CHECK(error_of(image.level(3)).kind() == ErrorKind::invalid_argument);
     return {};
 }
 
 TEST_CASE("an image is described to the driver as it was to cushim", "[X12]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which accepts descriptions of images that do not exist");
-    }
-    api_test::restart("");
-    const Context context = primary();
+    need_simulator("needs the simulator, which accepts descriptions of images that do not exist");
+    const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
-    const std::size_t size = exported.size();
-    const auto memory = ExternalMemory::import_from(context, exported.source(), size).value();
+    const auto memory = import_whole(context, exported).value();
     static CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC passed;
-    const api_test::SpiedCall<entry::cuExternalMemoryGetMappedMipmappedArray> spied(
+    const SpiedCall<entry::cuExternalMemoryGetMappedMipmappedArray> spied(
         [](CUmipmappedArray *, CUexternalMemory,
            const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *image) { passed = *image; });
     CUDA_ARRAY3D_DESCRIPTOR description{};
@@ -77,14 +68,10 @@ TEST_CASE("an image is described to the driver as it was to cushim", "[X12]") {
 }
 
 TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
-    api_test::restart("");
-    const Context context = primary();
+    need_simulator("needs the simulator, which records the calls");
+    const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
-    const std::size_t size = exported.size();
-    const auto memory = ExternalMemory::import_from(context, exported.source(), size).value();
+    const auto memory = import_whole(context, exported).value();
     CUDA_ARRAY3D_DESCRIPTOR description{};
     description.Width = 16;
     description.Format = CU_AD_FORMAT_FLOAT;
@@ -93,21 +80,19 @@ TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
     CHECK(image.release_after(Stream::create(context).value()).has_value());
     check_refused(image.release_after(Stream::legacy()), ErrorKind::invalid_argument,
                   "default stream");
-    const auto calls = api_test::calls_in([&] { CHECK(image.close().has_value()); });
+    const auto calls = calls_in([&] { CHECK(image.close().has_value()); });
     const auto waited = std::find(calls.begin(), calls.end(), "cuStreamSynchronize");
     REQUIRE(waited != calls.end());
     CHECK(std::find(waited, calls.end(), "cuMipmappedArrayDestroy") != calls.end());
 }
 
-TEST_CASE("an image must have a size, and begin in its import", "[X12]") {
-    api_test::restart("");
-    const Context context = primary();
+TEST_CASE("an image must have a exported.size(), and begin in its import", "[X12]") {
+    const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
-    const std::size_t size = exported.size();
-    const auto memory = ExternalMemory::import_from(context, exported.source(), size).value();
+    const auto memory = import_whole(context, exported).value();
     check_refused(ExternalMemory().map_mipmapped(0, {}), ErrorKind::invalid_argument, "empty");
-    check_refused(memory.map_mipmapped(size, {}), ErrorKind::invalid_argument,
-                  std::to_string(size));
+    check_refused(memory.map_mipmapped(exported.size(), {}), ErrorKind::invalid_argument,
+                  std::to_string(exported.size()));
     check_refused(memory.map_mipmapped(0, {}), ErrorKind::invalid_argument, "0 wide");
     CUDA_ARRAY3D_DESCRIPTOR description{};
     description.Width = 16;

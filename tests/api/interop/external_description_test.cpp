@@ -6,11 +6,8 @@
 
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::check_refused;
-using api_test::handle_of;
-using api_test::primary;
-using api_test::word;
 
 // --- memory
 
@@ -68,8 +65,7 @@ TEST_CASE("every kind of memory is described as CUDA wants it", "[X11][X12]") {
 }
 
 TEST_CASE("what needs no driver to be refused does not reach it", "[X2][X12]") {
-    api_test::restart("");
-    const Context context = primary();
+    const Context context = context_after_restart("");
     int calls = 0;
     static int *counted = nullptr;
     counted = &calls;
@@ -108,7 +104,7 @@ TEST_CASE("what needs no driver to be refused does not reach it", "[X2][X12]") {
         check_refused(import_of(std::move(source)), ErrorKind::unsupported_platform, "Windows");
     }
     check_refused(import_of(Source::opaque_fd({})), ErrorKind::invalid_argument, "-1");
-    const int closed = api_test::null_device().get();
+    const int closed = null_device().get();
     Source stale = Source::opaque_fd(UniqueFd(closed));
     check_refused(import_of(std::move(stale)), ErrorKind::invalid_argument, std::to_string(closed));
     (void)stale.take_fd().release();
@@ -130,11 +126,11 @@ CUresult describe_memory(CUexternalMemory *, const CUDA_EXTERNAL_MEMORY_HANDLE_D
 } // namespace
 
 TEST_CASE("the number that the driver gets stands where CUDA looks for it", "[X11]") {
-    api_test::restart("");
+    restart("");
     const ScopedOverride<entry::cuImportExternalMemory> import(describe_memory);
     const Context context = primary();
-    CHECK_FALSE(ExternalMemory::import_from(
-        context, ExternalMemorySource::opaque_fd(api_test::null_device()), 1024));
+    CHECK_FALSE(
+        ExternalMemory::import_from(context, ExternalMemorySource::opaque_fd(null_device()), 1024));
     CHECK(described_memory.type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD);
     CHECK(described_memory.size == 1024);
     CHECK((word(described_memory.handle, 0) & 0xffffffff) ==
@@ -160,8 +156,7 @@ CUresult describe_semaphore(CUexternalSemaphore *,
 
 TEST_CASE("every kind of semaphore is imported as its own, where there is such a thing",
           "[X7][X11][X12]") {
-    api_test::restart("");
-    const Context context = primary();
+    const Context context = context_after_restart("");
     const ScopedOverride<entry::cuImportExternalSemaphore> import(describe_semaphore);
     const auto nt = Win32Handle::handle(handle_of(16));
     struct Attempt {
@@ -188,7 +183,7 @@ TEST_CASE("every kind of semaphore is imported as its own, where there is such a
 #ifdef _WIN32
     UniqueFd some_fd(0);
 #else
-    UniqueFd some_fd = api_test::null_device();
+    UniqueFd some_fd = null_device();
 #endif
     const Attempt of_linux[] = {
         attempt(BinarySemaphore::import_fd(context, std::move(some_fd))),

@@ -10,18 +10,16 @@
 #include <unistd.h>
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::check_refused;
-using api_test::export_memory;
-using api_test::primary;
-using sim_test::is_open;
+using support::is_open;
 
 namespace {
 
 constexpr std::size_t page = 4096;
 
 std::size_t open_descriptors() {
-    return api_test::simulator() != nullptr ? sim_test::open_descriptors() : 0;
+    return simulator() != nullptr ? support::open_descriptors() : 0;
 }
 
 } // namespace
@@ -29,14 +27,12 @@ std::size_t open_descriptors() {
 // --- memory
 
 TEST_CASE("a wrong descriptor comes back from the import", "[X2]") {
-    api_test::restart("");
-    const Context context = primary();
-    auto source = ExternalMemorySource::opaque_fd(api_test::null_device());
+    const Context context = context_after_restart("");
+    auto source = ExternalMemorySource::opaque_fd(null_device());
     const int number = source.fd().get();
     const std::size_t before = open_descriptors();
-    const auto refused = ExternalMemory::import_from(context, std::move(source), page);
-    REQUIRE_FALSE(refused);
-    CHECK(refused.error().status() == CUDA_ERROR_UNKNOWN);
+    const Error refused = error_of(ExternalMemory::import_from(context, std::move(source), page));
+    CHECK(refused.status() == CUDA_ERROR_UNKNOWN);
     CHECK(source.fd().get() == number);
     CHECK(is_open(number));
     CHECK(open_descriptors() == before);
@@ -47,15 +43,14 @@ TEST_CASE("a wrong descriptor comes back from the import", "[X2]") {
 
 // Descriptors of imports that CUDA made although the call failed: nothing closes these.
 static std::size_t descriptors_of_failed_imports() {
-    const auto left = api_test::leaks();
+    const auto left = leaks();
     return static_cast<std::size_t>(std::count_if(left.begin(), left.end(), [](const auto &line) {
         return line.find("external memory") != line.npos ||
                line.find("external semaphore") != line.npos;
     }));
 }
 
-SCENARIO_TEST("an import takes its descriptor, and opens no other", "[X2]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("an import takes its descriptor, and opens no other", "[X2]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     const std::size_t size = exported.size();
     auto source = exported.source();
@@ -102,7 +97,7 @@ void check_descriptors_after(ExternalMemorySource source) {
     const ScopedOverride<entry::cuImportExternalMemory> import(import_otherwise<closes, status>);
     const ScopedOverride<entry::cuDestroyExternalMemory> destroy(destroy_otherwise);
     const Context context = primary();
-    const std::size_t before = sim_test::open_descriptors();
+    const std::size_t before = support::open_descriptors();
     const int own = source.fd().get();
     const bool taken = status == CUDA_SUCCESS;
     {
@@ -113,25 +108,25 @@ void check_descriptors_after(ExternalMemorySource source) {
         // What it was given is a duplicate.
         CHECK(given.handle.fd != own);
     }
-    CHECK(sim_test::open_descriptors() == (taken ? before - 1 : before));
+    CHECK(support::open_descriptors() == (taken ? before - 1 : before));
 }
 
 } // namespace
 
 TEST_CASE("a descriptor is closed once, whatever the driver closes", "[X2]") {
-    api_test::restart("");
-    const auto opaque = [] { return ExternalMemorySource::opaque_fd(api_test::null_device()); };
+    restart("");
+    const auto opaque = [] { return ExternalMemorySource::opaque_fd(null_device()); };
     check_descriptors_after<true, CUDA_SUCCESS>(opaque());
     check_descriptors_after<true, CUDA_ERROR_UNKNOWN>(opaque());
     check_descriptors_after<false, CUDA_ERROR_INVALID_VALUE>(opaque());
 }
 
 TEST_CASE("a dma-buf is closed after its import, whether the driver takes it or not", "[X2][X12]") {
-    api_test::restart("");
+    restart("");
     if (driver_version() < Version::of(13, 0)) {
         SKIP("the driver has no dma-bufs");
     }
-    const auto dma_buf = [] { return ExternalMemorySource::dma_buf(api_test::null_device()); };
+    const auto dma_buf = [] { return ExternalMemorySource::dma_buf(null_device()); };
     check_descriptors_after<true, CUDA_SUCCESS>(dma_buf());
     check_descriptors_after<false, CUDA_SUCCESS>(dma_buf());
     check_descriptors_after<true, CUDA_ERROR_NOT_SUPPORTED>(dma_buf());
@@ -157,7 +152,7 @@ void check_left_open(const char *meanwhile) {
     INFO(meanwhile);
     opened_meanwhile = meanwhile;
     const ScopedOverride<entry::cuImportExternalMemory> import(close_and_reuse);
-    auto source = ExternalMemorySource::opaque_fd(api_test::null_device());
+    auto source = ExternalMemorySource::opaque_fd(null_device());
     CHECK_FALSE(ExternalMemory::import_from(primary(), std::move(source), page));
     CHECK(is_open(somebody_elses.get()));
     CHECK(source.fd());
@@ -166,14 +161,14 @@ void check_left_open(const char *meanwhile) {
 
 // Whether this system tells openings of one file apart; where it does not, that number is closed.
 bool tells_openings_apart() {
-    const UniqueFd file = api_test::null_device();
+    const UniqueFd file = null_device();
     return fcntl(file.get(), 1027, file.get()) == 1; // F_DUPFD_QUERY, since Linux 6.10
 }
 
 } // namespace
 
 TEST_CASE("a number that somebody else got in the meantime is left open", "[X2]") {
-    api_test::restart("");
+    restart("");
     check_left_open("/dev/zero");
     if (tells_openings_apart()) {
         check_left_open("/dev/null");
@@ -182,44 +177,41 @@ TEST_CASE("a number that somebody else got in the meantime is left open", "[X2]"
 
 // --- semaphores
 
-SCENARIO_TEST("a semaphore takes its descriptor, if it is imported", "[X7]") {
-    api_test::need_simulator(trial);
-    CUSHIM_TRY(const Context context, trial.context());
-    UniqueFd fd(api_test::simulator()->make_semaphore_fd(0));
+CONTEXT_SCENARIO_TEST("a semaphore takes its descriptor, if it is imported", "[X7]") {
+    need_simulator(trial);
+    UniqueFd fd(simulator()->make_semaphore_fd(0));
     const int number = fd.get();
-    const std::size_t before = sim_test::open_descriptors();
+    const std::size_t before = support::open_descriptors();
     auto semaphore = BinarySemaphore::import_fd(context, std::move(fd));
     CHECK(static_cast<bool>(fd) != semaphore.has_value());
-    CHECK(sim_test::is_open(number) != semaphore.has_value());
+    CHECK(support::is_open(number) != semaphore.has_value());
     if (!semaphore) {
-        CHECK(sim_test::open_descriptors() == before + descriptors_of_failed_imports());
+        CHECK(support::open_descriptors() == before + descriptors_of_failed_imports());
     }
     CUSHIM_TRY_VOID(semaphore);
     return semaphore->close();
 }
 
 TEST_CASE("a wrong descriptor is left as it is by semaphores", "[X7]") {
-    api_test::restart("");
-    const Context context = primary();
-    UniqueFd wrong = api_test::null_device();
+    const Context context = context_after_restart("");
+    UniqueFd wrong = null_device();
     const int number = wrong.get();
-    const std::size_t before = sim_test::open_descriptors();
+    const std::size_t before = support::open_descriptors();
     for (const auto &status :
          {BinarySemaphore::import_fd(context, std::move(wrong)).error().status(),
           TimelineSemaphore::import_fd(context, std::move(wrong)).error().status()}) {
         CHECK(status == CUDA_ERROR_UNKNOWN);
     }
     CHECK(wrong.get() == number);
-    CHECK(sim_test::is_open(number));
-    if (api_test::simulator() != nullptr) { // a real driver may keep some of its own
-        CHECK(sim_test::open_descriptors() == before);
+    CHECK(support::is_open(number));
+    if (simulator() != nullptr) { // a real driver may keep some of its own
+        CHECK(support::open_descriptors() == before);
     }
 }
 
 TEST_CASE("what is no descriptor is refused", "[X7]") {
-    api_test::restart("");
-    const Context context = primary();
-    const int closed = api_test::null_device().get();
+    const Context context = context_after_restart("");
+    const int closed = null_device().get();
     UniqueFd stale(closed);
     check_refused(BinarySemaphore::import_fd(context, UniqueFd()), ErrorKind::invalid_argument,
                   "-1");

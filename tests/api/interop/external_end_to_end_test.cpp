@@ -4,15 +4,13 @@
 
 #ifndef _WIN32
 
-#include "support/child_process.hpp"
 #include "harness/mapped_memory.hpp"
+#include "support/child_process.hpp"
 
 #include <algorithm>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::need_devices;
-using api_test::pattern;
-using api_test::Worker;
 using support::ok;
 
 namespace {
@@ -51,7 +49,7 @@ Words read(const Worker &worker, DeviceSpan<const std::uint32_t> from) {
 } // namespace
 
 TEST_CASE("what is written through one mapping is read through the other", "[X13]") {
-    api_test::restart("devices=2");
+    restart("devices=2");
     for (const Device device : need_devices(1)) {
         const Worker worker = ok(Worker::on(device));
         for (const std::size_t granules : {1, 2, 9}) {
@@ -69,7 +67,7 @@ TEST_CASE("what is written through one mapping is read through the other", "[X13
 }
 
 TEST_CASE("a buffer in a part of an import is just that part of the memory", "[X3][X13]") {
-    api_test::restart("");
+    restart("");
     const Worker worker = ok(Worker::on(need_devices(1)[0]));
     const Both both = export_and_import(worker, 3);
     const std::size_t third = both.mapped.size() / 3;
@@ -86,7 +84,7 @@ TEST_CASE("a buffer in a part of an import is just that part of the memory", "[X
 }
 
 TEST_CASE("an import keeps the memory when everything else of it is gone", "[X1][X13]") {
-    api_test::restart("");
+    restart("");
     const Worker worker = ok(Worker::on(need_devices(1)[0]));
     Both both = export_and_import(worker, 2);
     const std::size_t words = both.words();
@@ -99,7 +97,7 @@ TEST_CASE("an import keeps the memory when everything else of it is gone", "[X1]
 }
 
 TEST_CASE("neither descriptors nor memory are lost by it", "[X2][X13]") {
-    api_test::restart("");
+    restart("");
     const Worker worker = ok(Worker::on(need_devices(1)[0]));
     const auto round = [&] {
         const Both both = export_and_import(worker, 1);
@@ -107,11 +105,11 @@ TEST_CASE("neither descriptors nor memory are lost by it", "[X2][X13]") {
         ok(fill(worker.context, buffer.span(), std::byte{1}));
     };
     round(); // a driver may open something for good at the first
-    const std::size_t descriptors = sim_test::open_descriptors();
+    const std::size_t descriptors = support::open_descriptors();
     const MemoryInfo before = ok(worker.context.memory_info());
     for (int index = 0; index < 50; ++index) {
         round();
-        REQUIRE(sim_test::open_descriptors() == descriptors);
+        REQUIRE(support::open_descriptors() == descriptors);
     }
     CHECK(ok(worker.context.memory_info()).free == before.free);
 }

@@ -2,18 +2,16 @@
 #include "harness/external.hpp"
 
 #ifndef _WIN32
-#include "harness/exported_memory.hpp"
 #include "harness/exported_mapping.hpp"
+#include "harness/exported_memory.hpp"
 #include "harness/their_semaphore.hpp"
 
+using namespace api_test;
 using namespace cushim;
-using api_test::export_memory;
-using api_test::map_own;
-using api_test::primary;
 
 TEST_CASE("child writes to memory of its parent", "[.]") {
-    api_test::restart("");
-    auto parent = sim_test::Channel::of_parent();
+    restart("");
+    auto parent = support::Channel::of_parent();
     const auto size = parent.receive<std::size_t>();
     auto source = ExternalMemorySource::opaque_fd(UniqueFd(parent.receive_fd()));
     const Context context = primary();
@@ -33,14 +31,13 @@ TEST_CASE("child writes to memory of its parent", "[.]") {
 }
 
 TEST_CASE("memory is shared between two processes by a descriptor", "[X13][processes]") {
-    api_test::restart("");
-    const Context context = primary();
+    const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
     const std::size_t size = exported.size();
     auto own = map_own(exported.memory).value();
     const auto words = own.span<unsigned int>();
     fill(context, words, 41u).value();
-    sim_test::Child child("child writes to memory of its parent");
+    support::Child child("child writes to memory of its parent");
     child.channel().send(size);
     child.channel().send_fd(exported.fd.get());
     exported.fd.reset();
@@ -55,8 +52,8 @@ TEST_CASE("memory is shared between two processes by a descriptor", "[X13][proce
 }
 
 TEST_CASE("child takes turns with its parent", "[.]") {
-    api_test::restart("");
-    auto parent = sim_test::Channel::of_parent();
+    restart("");
+    auto parent = support::Channel::of_parent();
     const Context context = primary();
     const auto frame = TimelineSemaphore::import_fd(context, UniqueFd(parent.receive_fd())).value();
     const Stream stream = Stream::create(context).value();
@@ -68,13 +65,10 @@ TEST_CASE("child takes turns with its parent", "[.]") {
 }
 
 TEST_CASE("two processes take turns by a timeline", "[X13][processes]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP(api_test::needs_vulkan);
-    }
-    api_test::restart("");
-    const Context context = primary();
-    const api_test::TheirSemaphore theirs(0);
-    sim_test::Child child("child takes turns with its parent");
+    need_simulator(needs_vulkan);
+    const Context context = context_after_restart("");
+    const TheirSemaphore theirs(0);
+    support::Child child("child takes turns with its parent");
     const UniqueFd exported = theirs.exported();
     child.channel().send_fd(exported.get());
     const auto frame = TimelineSemaphore::import_fd(context, theirs.exported()).value();

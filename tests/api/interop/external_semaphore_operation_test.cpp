@@ -10,10 +10,8 @@
 #include "harness/their_semaphore.hpp"
 #endif
 
+using namespace api_test;
 using namespace cushim;
-using api_test::check_refused;
-using api_test::primary;
-using api_test::word;
 
 namespace {
 
@@ -161,11 +159,10 @@ TEST_CASE("a wait that takes too long says so", "[X9]") {
     const auto mutex = KeyedMutex::borrow(context, number(48));
     const Recorder recorder;
     seen.answer = CUDA_ERROR_TIMEOUT;
-    const auto waited = mutex.wait(Stream::legacy(), 1, 10);
-    REQUIRE_FALSE(waited);
-    CHECK(waited.error().kind() == ErrorKind::status);
-    CHECK(waited.error().status() == CUDA_ERROR_TIMEOUT);
-    CHECK(std::string(waited.error().entry_point()) == "cuWaitExternalSemaphoresAsync");
+    const Error waited = error_of(mutex.wait(Stream::legacy(), 1, 10));
+    CHECK(waited.kind() == ErrorKind::status);
+    CHECK(waited.status() == CUDA_ERROR_TIMEOUT);
+    CHECK(std::string(waited.entry_point()) == "cuWaitExternalSemaphoresAsync");
 }
 
 TEST_CASE("empty semaphores and streams do not reach the driver", "[X8][X9]") {
@@ -191,12 +188,9 @@ TEST_CASE("empty semaphores and streams do not reach the driver", "[X8][X9]") {
 #ifndef _WIN32
 
 TEST_CASE("a stream of another context is told apart from a wrong handle", "[X8][X9]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP(api_test::needs_vulkan);
-    }
-    api_test::restart("");
-    const Context context = primary();
-    const api_test::TheirSemaphore theirs(0);
+    need_simulator(needs_vulkan);
+    const Context context = context_after_restart("");
+    const TheirSemaphore theirs(0);
     const auto semaphore = TimelineSemaphore::import_fd(context, theirs.exported()).value();
     const auto check_status = [](const Result<void> &refused, CUresult status) {
         REQUIRE_FALSE(refused);

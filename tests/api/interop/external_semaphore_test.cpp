@@ -13,17 +13,18 @@
 #include "harness/their_semaphore.hpp"
 #endif
 
+using namespace api_test;
 using namespace cushim;
 
 #ifdef _WIN32
 
 SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the caller's",
               "[X7][X8][X9]") {
-    if (api_test::simulator() == nullptr) {
+    if (simulator() == nullptr) {
         trial.skip("needs a semaphore of another API");
     }
     CUSHIM_TRY(const Context context, trial.context());
-    const std::intptr_t number = api_test::simulator()->make_semaphore_fd(0);
+    const std::intptr_t number = simulator()->make_semaphore_fd(0);
     const std::unique_ptr<void, decltype(&CloseHandle)> handle(reinterpret_cast<HANDLE>(number),
                                                                CloseHandle);
     auto imported = TimelineSemaphore::import_win32(context, Win32Handle::handle(handle.get()));
@@ -38,32 +39,23 @@ SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the call
 }
 
 TEST_CASE("a device without timelines says so of a handle of Windows", "[X7][X12]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose devices can lack a feature");
-    }
-    api_test::restart(
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    const Context context = context_after_restart(
         "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
-    const Context context = api_test::primary();
-    const std::intptr_t number = api_test::simulator()->make_semaphore_fd(0);
+    const std::intptr_t number = simulator()->make_semaphore_fd(0);
     const std::unique_ptr<void, decltype(&CloseHandle)> handle(reinterpret_cast<HANDLE>(number),
                                                                CloseHandle);
     static int imports;
     imports = 0;
-    const api_test::SpiedCall<entry::cuImportExternalSemaphore> spied(
+    const SpiedCall<entry::cuImportExternalSemaphore> spied(
         [](CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *) { ++imports; });
-    const auto timeline =
-        TimelineSemaphore::import_win32(context, Win32Handle::handle(handle.get()));
-    REQUIRE_FALSE(timeline);
-    CHECK(timeline.error().kind() == ErrorKind::not_supported_by_device);
+    const Error timeline =
+        error_of(TimelineSemaphore::import_win32(context, Win32Handle::handle(handle.get())));
+    CHECK(timeline.kind() == ErrorKind::not_supported_by_device);
     CHECK(imports == 0);
 }
 
 #else
-
-using api_test::need_simulator;
-using api_test::needs_vulkan;
-using api_test::primary;
-using api_test::TheirSemaphore;
 
 namespace {
 
@@ -88,8 +80,7 @@ SCENARIO_TEST("a stream waits for what another one signals", "[X8][X9]") {
     CUSHIM_TRY_VOID(semaphore.wait(second, 5));
     CUSHIM_TRY_VOID(fill(second, buffer.span(), 8));
     CUSHIM_TRY_VOID(second.synchronize());
-    CUSHIM_TRY(const unsigned int value, first_of(context, buffer.span()));
-    CHECK(value == 8);
+    CHECK_GIVES(first_of(context, buffer.span()), 8);
     CHECK(theirs.value() == 5);
     return {};
 }
@@ -131,9 +122,8 @@ SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
     need_simulator(trial);
     TheirSemaphore theirs(0);
     CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(auto exported, api_test::export_memory(1));
-    const std::size_t size = exported.size();
-    CUSHIM_TRY(const auto memory, ExternalMemory::import_from(context, exported.source(), size));
+    CUSHIM_TRY(auto exported, export_memory(1));
+    CUSHIM_TRY(const auto memory, import_whole(context, exported));
     CUSHIM_TRY(const auto buffer, memory.map_buffer(0, 1024));
     CUSHIM_TRY(const auto words, buffer.as<unsigned int>());
     CUSHIM_TRY(const auto frame, TimelineSemaphore::import_fd(context, theirs.exported()));
@@ -146,8 +136,7 @@ SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
         CUSHIM_TRY_VOID(stream.synchronize());
         CHECK(theirs.value() == 2 * n);
     }
-    CUSHIM_TRY(const unsigned int last, first_of(context, words));
-    CHECK(last == 3);
+    CHECK_GIVES(first_of(context, words), 3);
     return {};
 }
 
@@ -163,52 +152,42 @@ SCENARIO_TEST("a semaphore is shared, given up and taken over", "[X6][X10]") {
     CHECK(first.native() == nullptr);
     const CUexternalSemaphore native = second.release();
     CHECK_FALSE(second);
-    auto adopted = TimelineSemaphore::adopt(context, native);
-    REQUIRE(adopted);
+    auto adopted = required(TimelineSemaphore::adopt(context, native));
     CHECK(TimelineSemaphore::borrow(context, native).native() == native);
-    return adopted->close();
+    return adopted.close();
 }
 
 TEST_CASE("a device without timelines says so", "[X12]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose devices can lack a feature");
-    }
-    api_test::restart(
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    const Context context = context_after_restart(
         "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
-    const Context context = primary();
-    UniqueFd fd(api_test::simulator()->make_semaphore_fd(0));
+    UniqueFd fd(simulator()->make_semaphore_fd(0));
     static int imports;
     imports = 0;
-    const api_test::SpiedCall<entry::cuImportExternalSemaphore> spied(
+    const SpiedCall<entry::cuImportExternalSemaphore> spied(
         [](CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *) { ++imports; });
     const auto timeline = TimelineSemaphore::import_fd(context, std::move(fd));
     REQUIRE_FALSE(timeline);
     CHECK(timeline.error().kind() == ErrorKind::not_supported_by_device);
-    CHECK(std::string(timeline.error().message()).find("timeline") != std::string::npos);
+    CHECK(contains(timeline.error().message(), "timeline"));
     CHECK(imports == 0);
     CHECK(fd);
     CHECK(BinarySemaphore::import_fd(context, std::move(fd)));
     int object = 0;
-    const auto nvsci = NvSciSemaphore::import_from(context, &object);
-    REQUIRE_FALSE(nvsci);
-    CHECK(nvsci.error().kind() == ErrorKind::not_supported_by_device);
+    CHECK(error_of(NvSciSemaphore::import_from(context, &object)).kind() ==
+          ErrorKind::not_supported_by_device);
 }
 
 TEST_CASE("closing a semaphore says what failed", "[X10]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP(needs_vulkan);
-    }
-    api_test::restart("");
-    const Context context = primary();
+    need_simulator(needs_vulkan);
+    const Context context = context_after_restart("");
     const TheirSemaphore theirs(0);
     auto semaphore = BinarySemaphore::import_fd(context, theirs.exported()).value();
     const CUexternalSemaphore native = semaphore.native();
     {
         const ScopedOverride<entry::cuDestroyExternalSemaphore> fails(
             [](CUexternalSemaphore) { return CUDA_ERROR_INVALID_HANDLE; });
-        const auto closed = semaphore.close();
-        REQUIRE_FALSE(closed);
-        CHECK(closed.error().status() == CUDA_ERROR_INVALID_HANDLE);
+        CHECK(error_of(semaphore.close()).status() == CUDA_ERROR_INVALID_HANDLE);
         CHECK_FALSE(semaphore);
     }
     CHECK(driver().cuDestroyExternalSemaphore(native) == CUDA_SUCCESS);

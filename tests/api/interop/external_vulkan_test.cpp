@@ -1,7 +1,6 @@
 // External memory and semaphores with the API that they are made for: Vulkan on the same GPU, without a window.
 // The simulator has no Vulkan; it shows the same in external_semaphore_test.cpp.
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 #ifndef _WIN32
 #include "support/vulkan_device.hpp"
 #endif
@@ -16,8 +15,9 @@ TEST_CASE("memory and semaphores of Vulkan's on Windows", "[vulkan]") {
 
 #else
 
+using namespace api_test;
 using namespace cushim;
-using api_test::VulkanDevice;
+using support::VulkanDevice;
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr std::size_t half = 1 << 20; // bytes: what Vulkan and CUDA write, and 
 // Both APIs on one device, and memory of Vulkan's that CUDA sees.
 struct Interop {
     Interop() {
-        if (api_test::simulator() != nullptr) {
+        if (simulator() != nullptr) {
             SKIP("the simulated device has no Vulkan");
         }
         const Device device = Device::get(0).value();

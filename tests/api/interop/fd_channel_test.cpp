@@ -20,6 +20,7 @@
 #include "support/child_process.hpp"
 #endif
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -29,7 +30,7 @@ void check_refused(const Result<T> &result, ErrorKind kind, const std::string &p
     REQUIRE_FALSE(result.has_value());
     CHECK(result.error().kind() == kind);
     INFO(result.error().message());
-    CHECK(std::string(result.error().message()).find(part) != std::string::npos);
+    CHECK(contains(result.error().message(), part));
 }
 
 } // namespace
@@ -115,13 +116,12 @@ TEST_CASE("a descriptor and its description arrive", "[fd_channel]") {
             const auto sent = bytes_of(size);
             REQUIRE(send_fd(ends.here.get(), file.get(), sent));
             std::vector<std::byte> received(size);
-            auto arrived = receive_fd(ends.there.get(), received);
-            REQUIRE(arrived);
+            auto arrived = required(receive_fd(ends.there.get(), received));
             CHECK(received == sent);
-            CHECK(arrived->get() != file.get());
-            CHECK(same_file(arrived->get(), file.get()));
-            CHECK((fcntl(arrived->get(), F_GETFD) & FD_CLOEXEC) != 0);
-            CHECK(sim_test::is_open(file.get())); // it stays the sender's
+            CHECK(arrived.get() != file.get());
+            CHECK(same_file(arrived.get(), file.get()));
+            CHECK((fcntl(arrived.get(), F_GETFD) & FD_CLOEXEC) != 0);
+            CHECK(support::is_open(file.get())); // it stays the sender's
         }
     }
 }
@@ -160,13 +160,13 @@ TEST_CASE("a message of another size than expected is refused, with both", "[fd_
         for (const std::size_t expected : {0, 7, 9, 1000}) {
             const Ends ends(kind);
             const UniqueFd file = some_file();
-            const std::size_t before = sim_test::open_descriptors();
+            const std::size_t before = support::open_descriptors();
             REQUIRE(send_fd(ends.here.get(), file.get(), bytes_of(8)));
             std::vector<std::byte> received(expected);
             const auto arrived = receive_fd(ends.there.get(), received);
             check_refused(arrived, ErrorKind::invalid_argument, "8 bytes");
             check_refused(arrived, ErrorKind::invalid_argument, std::to_string(expected));
-            CHECK(sim_test::open_descriptors() == before);
+            CHECK(support::open_descriptors() == before);
         }
     }
 }
@@ -178,13 +178,13 @@ TEST_CASE("a message that is cut off is refused", "[fd_channel]") {
             INFO("socket type " << kind << ", " << size << " bytes");
             Ends ends(kind);
             const UniqueFd file = some_file();
-            const std::size_t before = sim_test::open_descriptors();
+            const std::size_t before = support::open_descriptors();
             send_raw(ends.here.get(), whole.data(), size, {file.get()});
             ends.here.reset();
             std::vector<std::byte> received(32);
             check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
                           std::to_string(size) + " of 48");
-            CHECK(sim_test::open_descriptors() == before - 1);
+            CHECK(support::open_descriptors() == before - 1);
         }
     }
 }
@@ -205,14 +205,14 @@ TEST_CASE("what is no message of cushim's is refused", "[fd_channel]") {
     for (const int kind : kinds) {
         const Ends ends(kind);
         const UniqueFd file = some_file();
-        const std::size_t before = sim_test::open_descriptors();
+        const std::size_t before = support::open_descriptors();
         auto other = message_of(8, 8);
         other[0] = 'C';
         send_raw(ends.here.get(), other.data(), other.size(), {file.get()});
         std::vector<std::byte> received(8);
         check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
                       "no message");
-        CHECK(sim_test::open_descriptors() == before);
+        CHECK(support::open_descriptors() == before);
     }
 }
 
@@ -222,14 +222,14 @@ TEST_CASE("exactly one descriptor arrives, or none stays open", "[fd_channel]") 
             INFO("socket type " << kind << ", " << count << " descriptors");
             const Ends ends(kind);
             const UniqueFd file = some_file();
-            const std::size_t before = sim_test::open_descriptors();
+            const std::size_t before = support::open_descriptors();
             const auto bytes = message_of(8, 8);
             send_raw(ends.here.get(), bytes.data(), bytes.size(),
                      std::vector<int>(count, file.get()));
             std::vector<std::byte> received(8);
             check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
                           std::to_string(count) + " file descriptors");
-            CHECK(sim_test::open_descriptors() == before);
+            CHECK(support::open_descriptors() == before);
         }
     }
 }
@@ -270,26 +270,26 @@ TEST_CASE("more descriptors than there is room for are lost, and none stays open
         INFO("socket type " << kind);
         const Ends ends(kind);
         const UniqueFd file = some_file();
-        const std::size_t before = sim_test::open_descriptors();
+        const std::size_t before = support::open_descriptors();
         const auto bytes = message_of(8, 8);
         send_raw(ends.here.get(), bytes.data(), bytes.size(), std::vector<int>(100, file.get()));
         std::vector<std::byte> received(8);
         check_refused(receive_fd(ends.there.get(), received), ErrorKind::out_of_memory, "lost");
-        CHECK(sim_test::open_descriptors() == before);
+        CHECK(support::open_descriptors() == before);
     }
 }
 
 TEST_CASE("a descriptor in each half of a stream's message is one too many", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();
-    const std::size_t before = sim_test::open_descriptors();
+    const std::size_t before = support::open_descriptors();
     const auto bytes = message_of(8, 8);
     send_raw(ends.here.get(), bytes.data(), 10, {file.get()});
     send_raw(ends.here.get(), bytes.data() + 10, bytes.size() - 10, {file.get()});
     std::vector<std::byte> received(8);
     check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
                   "2 file descriptors");
-    CHECK(sim_test::open_descriptors() == before);
+    CHECK(support::open_descriptors() == before);
 }
 
 TEST_CASE("credentials that a socket brings along do not matter", "[fd_channel]") {
@@ -306,10 +306,9 @@ TEST_CASE("a closed socket is an error of the system's, and ends no process", "[
     Ends ends(SOCK_STREAM);
     ends.there.reset();
     const UniqueFd file = some_file();
-    const auto sent = send_fd(ends.here.get(), file.get());
-    REQUIRE_FALSE(sent);
-    CHECK(sent.error().status() == CUDA_ERROR_OPERATING_SYSTEM);
-    CHECK(std::string(sent.error().entry_point()) == "sendmsg");
+    const Error sent = error_of(send_fd(ends.here.get(), file.get()));
+    CHECK(sent.status() == CUDA_ERROR_OPERATING_SYSTEM);
+    CHECK(std::string(sent.entry_point()) == "sendmsg");
     check_refused(receive_fd(ends.here.get()), ErrorKind::status, "closed");
 }
 
@@ -318,9 +317,7 @@ TEST_CASE("a socket's time runs out", "[fd_channel]") {
         const Ends ends(kind);
         const timeval soon{0, 20'000};
         REQUIRE(setsockopt(ends.there.get(), SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon) == 0);
-        const auto arrived = receive_fd(ends.there.get());
-        REQUIRE_FALSE(arrived);
-        CHECK(arrived.error().status() == CUDA_ERROR_TIMEOUT);
+        CHECK(error_of(receive_fd(ends.there.get())).status() == CUDA_ERROR_TIMEOUT);
     }
 }
 

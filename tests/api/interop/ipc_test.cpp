@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::refusal;
 
 namespace {
 
 Context context_now() {
-    api_test::restart("");
-    return api_test::Trial::context().value();
+    restart("");
+    return Trial::context().value();
 }
 
 // Some bytes of what nobody exported.
@@ -33,8 +32,7 @@ concept can_be_shared = requires(const Owner &owner) {
 
 } // namespace
 
-SCENARIO_TEST("memory is exported, whole and in part", "[ipc][P2]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("memory is exported, whole and in part", "[ipc][P2]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY(const IpcExport whole, IpcExport::of(context, buffer.span()));
     CHECK(whole.offset() == 0);
@@ -47,8 +45,7 @@ SCENARIO_TEST("memory is exported, whole and in part", "[ipc][P2]") {
     return {};
 }
 
-SCENARIO_TEST("an event is exported", "[ipc]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("an event is exported", "[ipc]") {
     CUSHIM_TRY(const Event event, Event::interprocess(context));
     CUSHIM_TRY(const IpcEventHandle handle, export_event(context, event));
     CHECK(IpcEventHandle::from_bytes(handle.bytes()) == handle);
@@ -59,13 +56,13 @@ TEST_CASE("what is no event for several processes is refused", "[ipc]") {
     const Context context = context_now();
     const Event plain = Event::create(context).value();
     CHECK(export_event(context, plain).error().status() == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(refusal(export_event(context, Event())).find("empty") != std::string::npos);
-    CHECK(refusal(export_event(Context(), plain)).find("empty") != std::string::npos);
+    CHECK(contains(refusal(export_event(context, Event())), "empty"));
+    CHECK(contains(refusal(export_event(Context(), plain)), "empty"));
     CHECK(open_event(context, IpcEventHandle()).error().status() == CUDA_ERROR_MAP_FAILED);
-    CHECK(refusal(open_event(Context(), IpcEventHandle())).find("empty") != std::string::npos);
+    CHECK(contains(refusal(open_event(Context(), IpcEventHandle())), "empty"));
     const Event own = Event::interprocess(context).value();
     const IpcEventHandle handle = export_event(context, own).value();
-    CHECK(open_event(context, handle).error().kind() == ErrorKind::wrong_context);
+    CHECK(refused(open_event(context, handle), ErrorKind::wrong_context));
 }
 
 TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
@@ -85,23 +82,20 @@ TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
 
 TEST_CASE("a part of an allocation travels as bytes", "[ipc]") {
     std::array<std::byte, IpcExport::byte_count> sent{};
-    CHECK(IpcExport::from_bytes(sent).error().kind() == ErrorKind::invalid_argument); // no size
+    CHECK(refused(IpcExport::from_bytes(sent))); // no size
     sent[72] = std::byte{16};
-    const auto received = IpcExport::from_bytes(sent);
-    REQUIRE(received.has_value());
-    CHECK(received->size() == 16);
-    const auto again = IpcExport::from_bytes(received->bytes());
-    REQUIRE(again.has_value());
-    CHECK(again->size() == 16);
+    const auto received = required(IpcExport::from_bytes(sent));
+    CHECK(received.size() == 16);
+    const auto again = required(IpcExport::from_bytes(received.bytes()));
+    CHECK(again.size() == 16);
     // A byte too many.
     std::array<std::byte, IpcExport::byte_count + 1> longer{};
     std::copy(sent.begin(), sent.end(), longer.begin());
-    CHECK(IpcExport::from_bytes(longer).error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(IpcExport::from_bytes(longer)));
     // An offset so large that the sum overflows; bytes that are too few.
     std::fill_n(sent.begin() + 64, 8, std::byte{0xff});
-    CHECK(IpcExport::from_bytes(sent).error().kind() == ErrorKind::invalid_argument);
-    CHECK(IpcExport::from_bytes(std::span(sent).first(79)).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(IpcExport::from_bytes(sent)));
+    CHECK(refused(IpcExport::from_bytes(std::span(sent).first(79))));
 }
 
 TEST_CASE("a bare handle of a program without cushim is an export with its size", "[ipc]") {
@@ -118,15 +112,14 @@ TEST_CASE("a bare handle of a program without cushim is an export with its size"
     CHECK(IpcExport::from_bytes(part.bytes()).value().handle() == handle);
     CHECK(refusal(IpcExport::from_handle(handle, 0)) ==
           "invalid argument: 0 bytes from 0 on are no memory");
-    CHECK(refusal(IpcExport::from_handle(handle, SIZE_MAX, 1)).find("no memory") !=
-          std::string::npos);
+    CHECK(contains(refusal(IpcExport::from_handle(handle, SIZE_MAX, 1)), "no memory"));
 }
 
 TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]") {
     const Context context = context_now();
     const auto check_says = [&](DeviceSpan<int> memory, std::string_view instead) {
         INFO(instead);
-        CHECK(refusal(IpcExport::of(context, memory)).find(instead) != std::string::npos);
+        CHECK(contains(refusal(IpcExport::of(context, memory)), instead));
     };
     const auto stream = Stream::create(context).value();
     const auto pooled = DeviceBuffer<int>::allocate_async(stream, 100).value();
@@ -135,8 +128,8 @@ TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]"
     check_says(managed.device_span(), "DeviceBuffer::allocate");
     const auto host = HostMappedBuffer<int>::allocate(context, 100).value();
     check_says(host.device_span(), "HostRegistration");
-    const auto place = api_test::Place::make().value();
-    const auto mapped = api_test::map_new(place, place.unit).value();
+    const auto place = Place::make().value();
+    const auto mapped = map_new(place, place.unit).value();
     check_says(mapped.span<int>(), "PhysicalMemory::export_fd");
 }
 
@@ -146,7 +139,7 @@ TEST_CASE("of a part of an allocation the driver is given the beginning of all o
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     static CUdeviceptr asked;
     asked = 0;
-    const api_test::SpiedCall<entry::cuIpcGetMemHandle> spied(
+    const SpiedCall<entry::cuIpcGetMemHandle> spied(
         [](CUipcMemHandle *, CUdeviceptr address) { asked = address; });
     CHECK(IpcExport::of(context, buffer.span().subspan(10, 5).value()));
     CHECK(asked == buffer.native());
@@ -154,11 +147,10 @@ TEST_CASE("of a part of an allocation the driver is given the beginning of all o
 
 TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
     const Context context = context_now();
-    CHECK(refusal(IpcExport::of(context, DeviceSpan<int>())).find("0 bytes") != std::string::npos);
+    CHECK(contains(refusal(IpcExport::of(context, DeviceSpan<int>())), "0 bytes"));
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const DeviceSpan<int> beyond(buffer.native(), std::size_t(1) << 40);
-    CHECK(refusal(IpcExport::of(context, beyond)).find(std::to_string(beyond.size_bytes())) !=
-          std::string::npos);
+    CHECK(contains(refusal(IpcExport::of(context, beyond)), std::to_string(beyond.size_bytes())));
 }
 
 TEST_CASE("memory of another process has one owner", "[ipc][P4]") {
@@ -197,19 +189,18 @@ TEST_CASE("what the driver answers about shared memory is kept", "[ipc][P8]") {
     const Context context = context_now();
     const ScopedOverride<entry::cuIpcOpenMemHandle> open(
         [](CUdeviceptr *, CUipcMemHandle, unsigned int) { return CUDA_ERROR_ALREADY_MAPPED; });
-    const auto opened = IpcMemory::open(context, made_up_export());
-    REQUIRE_FALSE(opened);
-    CHECK(opened.error().kind() == ErrorKind::status);
-    CHECK(opened.error().api() == Api::driver);
-    CHECK(opened.error().status() == CUDA_ERROR_ALREADY_MAPPED);
-    CHECK(std::string(opened.error().entry_point()) == "cuIpcOpenMemHandle_v2");
+    const Error opened = error_of(IpcMemory::open(context, made_up_export()));
+    CHECK(opened.kind() == ErrorKind::status);
+    CHECK(opened.api() == Api::driver);
+    CHECK(opened.status() == CUDA_ERROR_ALREADY_MAPPED);
+    CHECK(std::string(opened.entry_point()) == "cuIpcOpenMemHandle_v2");
 }
 
 TEST_CASE("memory cannot be opened where it was exported", "[ipc]") {
     const Context context = context_now();
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const auto exported = IpcExport::of(context, buffer.span()).value();
-    CHECK(IpcMemory::open(context, exported).error().kind() == ErrorKind::wrong_context);
+    CHECK(refused(IpcMemory::open(context, exported), ErrorKind::wrong_context));
     CHECK_FALSE(IpcMemory::open(context, IpcExport()).has_value());
 }
 
@@ -221,8 +212,7 @@ TEST_CASE("where there is no memory, none is exported", "[ipc][P2]") {
         freed = buffer.span();
     }
     for (const DeviceSpan<int> nothing : {freed, DeviceSpan<int>(16, 100)}) {
-        CHECK(refusal(IpcExport::of(context, nothing)).find("no memory of CUDA's") !=
-              std::string::npos);
+        CHECK(contains(refusal(IpcExport::of(context, nothing)), "no memory of CUDA's"));
     }
 }
 
@@ -231,7 +221,7 @@ TEST_CASE("memory of more bytes than there are numbers is not exported", "[ipc][
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const DeviceSpan<int> wrapping(buffer.native(), SIZE_MAX / sizeof(int) + 2);
     REQUIRE(wrapping.size_bytes() == 4);
-    CHECK(refusal(IpcExport::of(context, wrapping)).find("address space") != std::string::npos);
+    CHECK(contains(refusal(IpcExport::of(context, wrapping)), "address space"));
 }
 
 namespace {
@@ -271,12 +261,11 @@ TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]")
         const Stream stream = Stream::create(context).value();
         REQUIRE(memory.release_after(stream).has_value()); // keeps it
     }
-    CHECK(refusal(memory.release_after(Stream())).find("stream is empty") != std::string::npos);
-    CHECK(refusal(memory.release_after(Stream::legacy())).find("default stream") !=
-          std::string::npos);
-    const auto calls = api_test::calls_in([&] { CHECK(memory.close().has_value()); });
+    CHECK(contains(refusal(memory.release_after(Stream())), "stream is empty"));
+    CHECK(contains(refusal(memory.release_after(Stream::legacy())), "default stream"));
+    const auto calls = calls_in([&] { CHECK(memory.close().has_value()); });
     CHECK(closed_count == 1);
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         CHECK(std::find(calls.begin(), calls.end(), "cuStreamSynchronize") != calls.end());
     }
     CHECK(IpcMemory().release_after(Stream::create(context).value()).has_value());
@@ -291,9 +280,7 @@ TEST_CASE("opened memory is not closed outside of its context", "[ipc][P5]") {
     const ContextScope scope = other.enter().value();
     const ScopedOverride<entry::cuCtxPushCurrent> fails(
         [](CUcontext) { return CUDA_ERROR_OUT_OF_MEMORY; });
-    const auto closed = memory.close();
-    REQUIRE_FALSE(closed);
-    CHECK(closed.error().status() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(error_of(memory.close()).status() == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(closed_count == 0);
     CHECK_FALSE(memory);
 }
@@ -303,11 +290,11 @@ TEST_CASE("opened memory has whole and aligned elements, whatever the other proc
     const StandIn other_process;
     const Context &context = other_process.context;
     const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();
-    CHECK(refusal(odd.as<int>()).find("aligned to 4") != std::string::npos);
+    CHECK(contains(refusal(odd.as<int>()), "aligned to 4"));
     CHECK(odd.as<char>().value().address() == opened_address + 3);
     CHECK(odd.span().size() == 16);
     const auto part = IpcMemory::open(context, made_up_export(8, 12)).value();
-    CHECK(refusal(part.as<double>()).find("12 bytes") != std::string::npos);
+    CHECK(contains(refusal(part.as<double>()), "12 bytes"));
     CHECK(part.as<int>().value().address() == opened_address + 8);
     CHECK(part.as<int>().value().size() == 3);
     CHECK(IpcMemory().as<int>().value().empty());

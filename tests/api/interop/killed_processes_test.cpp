@@ -15,8 +15,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -25,13 +23,10 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::IpcResources;
-using api_test::OpenedIpcResources;
-using api_test::ResourceMessage;
-using api_test::Worker;
-using sim_test::Channel;
-using sim_test::Child;
+using support::Channel;
+using support::Child;
 using support::ok;
 
 namespace {
@@ -74,7 +69,7 @@ struct Outcome {
         if (!result && !failed) {
             failed = true;
             clear = is_clear(result.error());
-            whole = !api_test::is_foreign(result.error());
+            whole = !is_foreign(result.error());
             in_time = result.error().status() != CUDA_ERROR_TIMEOUT;
             std::snprintf(message, sizeof message, "%s", result.error().message());
         }
@@ -244,7 +239,7 @@ struct Holdings {
     std::size_t free_memory = 0;
 
     static Holdings of(const Worker &worker) {
-        return {sim_test::open_descriptors(), ok(worker.context.memory_info()).free};
+        return {support::open_descriptors(), ok(worker.context.memory_info()).free};
     }
     friend bool operator==(const Holdings &, const Holdings &) = default;
 };
@@ -294,23 +289,21 @@ Clock::duration run_undisturbed(const Worker &worker) {
 } // namespace
 
 TEST_CASE("a word that nobody wrote is told from a call that fails", "[killed_processes]") {
-    api_test::restart("");
+    restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
-    const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, api_test::resource_words));
-    ok(worker.fill(memory.span(), api_test::resource_tag | 3));
-    CHECK(api_test::check_words(worker, memory.span()));
-    ok(worker.fill(ok(memory.span().subspan(api_test::resource_words - 1, 1)), 3));
-    const auto foreign = api_test::check_words(worker, memory.span());
-    REQUIRE_FALSE(foreign);
-    CHECK(api_test::is_foreign(foreign.error()));
-    const auto refused = DeviceBuffer<int>::allocate(worker.context, ~std::size_t{0} / 8);
-    REQUIRE_FALSE(refused);
-    CHECK_FALSE(api_test::is_foreign(refused.error()));
+    const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, resource_words));
+    ok(worker.fill(memory.span(), resource_tag | 3));
+    CHECK(check_words(worker, memory.span()));
+    ok(worker.fill(ok(memory.span().subspan(resource_words - 1, 1)), 3));
+    CHECK(is_foreign(error_of(check_words(worker, memory.span()))));
+    const Error refused =
+        error_of(DeviceBuffer<int>::allocate(worker.context, ~std::size_t{0} / 8));
+    CHECK_FALSE(is_foreign(refused));
 }
 
 TEST_CASE("what a process exported before it died is refused clearly, or there still",
           "[killed_processes][ipc][virtual_memory]") {
-    api_test::restart("");
+    restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
     const auto open_after_death = [&] {
         Child maker("child: makes what others open");
@@ -324,12 +317,11 @@ TEST_CASE("what a process exported before it died is refused clearly, or there s
         // A descriptor keeps its memory, whoever made it.
         const std::size_t size = message.handles.mapped_size;
         const auto memory = ok(PhysicalMemory::import_fd(message.mapped.get(), size));
-        const auto mapped = ok(api_test::map_own(memory));
-        const auto span = ok(mapped.span<int>().subspan(0, api_test::resource_words));
+        const auto mapped = ok(map_own(memory));
+        const auto span = ok(mapped.span<int>().subspan(0, resource_words));
         const auto words = ok(worker.read(span));
-        CHECK(std::all_of(words.begin(), words.end(), [](int word) {
-            return (word & api_test::resource_tag_mask) == api_test::resource_tag;
-        }));
+        CHECK(std::all_of(words.begin(), words.end(),
+                          [](int word) { return (word & resource_tag_mask) == resource_tag; }));
     };
     open_after_death();
     const Holdings before = Holdings::of(worker);
@@ -343,9 +335,8 @@ TEST_CASE("what a process exported before it died is refused clearly, or there s
 
 TEST_CASE("processes are killed while they share memory, and the others live on",
           "[killed_processes][ipc][pool][virtual_memory]") {
-    api_test::restart("");
-    const unsigned int rounds =
-        number_in("API_TEST_ROUNDS", api_test::simulator() != nullptr ? 8 : 200);
+    restart("");
+    const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 200);
     const unsigned int seed = number_in("API_TEST_SEED", std::random_device()());
     std::printf("%u rounds, API_TEST_SEED=%u\n", rounds, seed);
     const Worker worker = ok(Worker::on(ok(Device::get(0))));

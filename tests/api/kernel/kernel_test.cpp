@@ -1,13 +1,10 @@
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
-
-#include <string_view>
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::Line;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
@@ -67,19 +64,13 @@ bool driver_knows_parameters() {
 }
 
 Module any_module(Context &context) {
-    api_test::restart("");
-    auto made = api_test::Trial::context();
-    REQUIRE(made.has_value());
-    context = *std::move(made);
-    auto module = api_test::load_device_code(context);
-    REQUIRE(module.has_value());
-    return *std::move(module);
+    context = context_after_restart("");
+    return required(load_device_code(context));
 }
 
 // Of a module's kernel or a library's.
 Result<void> check_parameters_of(const AnyKernel &kernel) {
-    CUSHIM_TRY(const std::size_t count, kernel.parameter_count());
-    CHECK(count == 3);
+    CHECK_GIVES(kernel.parameter_count(), 3);
     CUSHIM_TRY(const KernelParameter values, kernel.parameter(0));
     CHECK(values.offset == 0);
     CHECK(values.size == sizeof(float *));
@@ -99,67 +90,56 @@ Result<void> check_attributes_of(const AnyKernel &kernel, const Context &context
     CHECK(attributes.binary_version >= 50);
     CUSHIM_TRY_VOID(kernel.set_max_dynamic_shared_bytes(context, 32 * 1024));
     CUSHIM_TRY_VOID(kernel.set_shared_memory_carveout(context, 50));
-    CUSHIM_TRY(const int most,
-               kernel.attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
-    CHECK(most == 32 * 1024);
-    CUSHIM_TRY(const int carveout,
-               kernel.attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT));
-    CHECK(carveout == 50);
+    CHECK_GIVES(kernel.attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
+                32 * 1024);
+    CHECK_GIVES(kernel.attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT), 50);
     return {};
 }
 
 } // namespace
 
-SCENARIO_TEST("the parameters of a module's kernel are known", "[kernel]") {
+CONTEXT_SCENARIO_TEST("the parameters of a module's kernel are known", "[kernel]") {
     trial.needs_cuda(12, 4);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+    CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("line"));
     return check_parameters_of(kernel);
 }
 
-SCENARIO_TEST("the parameters of a library's kernel are known", "[kernel]") {
+CONTEXT_SCENARIO_TEST("the parameters of a library's kernel are known", "[kernel]") {
     trial.needs_cuda(12, 4);
     // It is asked in the current context; where there is none, in one that is active.
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("line"));
     return check_parameters_of(kernel);
 }
 
-SCENARIO_TEST("a module's kernel has attributes", "[kernel]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+CONTEXT_SCENARIO_TEST("a module's kernel has attributes", "[kernel]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
     return check_attributes_of(kernel, context);
 }
 
-SCENARIO_TEST("a library's kernel has attributes", "[kernel]") {
+CONTEXT_SCENARIO_TEST("a library's kernel has attributes", "[kernel]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
     return check_attributes_of(kernel, context);
 }
 
-SCENARIO_TEST("a kernel knows its name", "[kernel]") {
+CONTEXT_SCENARIO_TEST("a kernel knows its name", "[kernel]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+    CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
-    CUSHIM_TRY(const std::string_view name, kernel.name());
-    CHECK(name == "add");
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CHECK_GIVES(kernel.name(), std::string_view("add"));
+    CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel of_library, library.kernel("line"));
-    CUSHIM_TRY(const std::string_view other, of_library.name());
-    CHECK(other == "line");
+    CHECK_GIVES(of_library.name(), std::string_view("line"));
     return {};
 }
 
-SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]") {
+CONTEXT_SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
     CUSHIM_TRY(const CUfunction function, kernel.function_in(context));
     CHECK(function != nullptr);
@@ -167,11 +147,9 @@ SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]") {
     return {};
 }
 
-SCENARIO_TEST("a module's kernels are borrowed", "[kernel]") {
-    api_test::register_kernels();
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+STREAM_SCENARIO_TEST("a module's kernels are borrowed", "[kernel]") {
+    register_kernels();
+    CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
     CUSHIM_TRY(const auto idle, AnyKernel::borrow(kernel.native()).as<void()>());
     CHECK_FALSE(idle.is_of_library());
@@ -179,12 +157,10 @@ SCENARIO_TEST("a module's kernels are borrowed", "[kernel]") {
     return stream.synchronize();
 }
 
-SCENARIO_TEST("a library's kernels are borrowed", "[kernel]") {
+STREAM_SCENARIO_TEST("a library's kernels are borrowed", "[kernel]") {
     trial.needs_cuda(12, 0);
-    api_test::register_kernels();
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
     auto *const raw = reinterpret_cast<CUkern_st *>(kernel.native());
     CUSHIM_TRY(const auto idle, AnyKernel::borrow(raw).as<void()>());
@@ -232,12 +208,9 @@ TEST_CASE("a signature with other sizes is refused with both", "[kernel][W10]") 
     CHECK(wider.error().kind() == ErrorKind::invalid_argument);
     CHECK_THAT(wider.error().message(),
                ContainsSubstring("parameter 1 of the kernel has 4 bytes, in its signature 8"));
-    CHECK(module.kernel<void(float *, float, unsigned int)>("line").error().kind() ==
-          ErrorKind::invalid_argument);
-    const auto library = Library::load(api_test::device_code);
-    REQUIRE(library.has_value());
-    CHECK(library->kernel<void(int *, short, unsigned int)>("fill").error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(module.kernel<void(float *, float, unsigned int)>("line")));
+    const auto library = required(Library::load(device_code));
+    CHECK(refused(library.kernel<void(int *, short, unsigned int)>("fill")));
 }
 
 TEST_CASE("a module's kernel is used only in its own context", "[kernel]") {
@@ -245,12 +218,10 @@ TEST_CASE("a module's kernel is used only in its own context", "[kernel]") {
     const Module module = any_module(context);
     const auto kernel = module.kernel("idle");
     REQUIRE(kernel.has_value());
-    const auto other = Context::create(Device::from_native(0));
-    REQUIRE(other.has_value());
-    CHECK(kernel->attributes(*other).error().kind() == ErrorKind::wrong_context);
-    CHECK(kernel->function_in(*other).error().kind() == ErrorKind::wrong_context);
-    CHECK(kernel->set_max_dynamic_shared_bytes(*other, 1).error().kind() ==
-          ErrorKind::wrong_context);
+    const auto other = required(Context::create(Device::from_native(0)));
+    CHECK(refused(kernel->attributes(other), ErrorKind::wrong_context));
+    CHECK(refused(kernel->function_in(other), ErrorKind::wrong_context));
+    CHECK(refused(kernel->set_max_dynamic_shared_bytes(other, 1), ErrorKind::wrong_context));
     CHECK(kernel->function_in(context).value() == kernel->native());
 }
 
@@ -263,40 +234,34 @@ TEST_CASE("numbers that no kernel can take are refused", "[kernel]") {
     CHECK_THAT(large.error().message(), ContainsSubstring("1099511627776"));
     CHECK_THAT(kernel->set_shared_memory_carveout(context, 101).error().message(),
                ContainsSubstring("101"));
-    CHECK(kernel->set_shared_memory_carveout(context, -2).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(kernel->set_shared_memory_carveout(context, -2)));
 }
 
 TEST_CASE("an empty kernel is refused", "[kernel]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
+    const auto context = context_after_restart("");
     const AnyKernel empty;
     CHECK_FALSE(empty);
-    CHECK(empty.attributes(*context).error().kind() == ErrorKind::invalid_argument);
-    CHECK(empty.function_in(*context).error().kind() == ErrorKind::invalid_argument);
-    CHECK(empty.as<void()>().error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(empty.attributes(context)));
+    CHECK(refused(empty.function_in(context)));
+    CHECK(refused(empty.as<void()>()));
     if (knows_parameters()) {
-        CHECK(empty.name().error().kind() == ErrorKind::invalid_argument);
-        CHECK(empty.parameter_count().error().kind() == ErrorKind::invalid_argument);
+        CHECK(refused(empty.name()));
+        CHECK(refused(empty.parameter_count()));
     }
-    CHECK(Kernel<void()>().launch(Stream::legacy(), {}).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(Kernel<void()>().launch(Stream::legacy(), {})));
 }
 
 TEST_CASE("kernels move and share as owners do", "[kernel]") {
     Context context;
     Module module = any_module(context);
-    auto first = module.kernel<void()>("idle");
-    REQUIRE(first.has_value());
+    auto first = required(module.kernel<void()>("idle"));
     module.reset();
-    Kernel<void()> second = first->share();
-    first->reset();
-    CHECK_FALSE(*first);
+    Kernel<void()> second = first.share();
+    first.reset();
+    CHECK_FALSE(first);
     const Kernel<void()> third = std::move(second);
     CHECK_FALSE(second);
-    const auto stream = Stream::create(context);
-    REQUIRE(stream.has_value());
-    CHECK(third.launch(*stream, {}).has_value());
-    CHECK(stream->synchronize().has_value());
+    const auto stream = required(Stream::create(context));
+    CHECK(third.launch(stream, {}).has_value());
+    CHECK(stream.synchronize().has_value());
 }

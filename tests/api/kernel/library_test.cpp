@@ -1,14 +1,14 @@
-#include "support/failing_allocation.hpp"
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 #include "harness/temporary_file.hpp"
+#include "support/failing_allocation.hpp"
 
 #include <algorithm>
 #include <string_view>
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+using namespace api_test;
 using namespace cushim;
 using Catch::Matchers::ContainsSubstring;
 
@@ -17,19 +17,17 @@ namespace {
 constexpr unsigned int count = 1000;
 
 Result<Library> load_library() {
-    api_test::register_kernels();
-    return Library::load(api_test::device_code);
+    register_kernels();
+    return Library::load(device_code);
 }
 
 // Launches it in a context, and checks what it left.
-Result<void> fill_in(const Context &context, const Kernel<api_test::Fill> &kernel, int value) {
+Result<void> fill_in(const Context &context, const Kernel<Fill> &kernel, int value) {
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY_VOID(kernel.launch(stream, LaunchConfig::covering(count), buffer, value, count));
     CUSHIM_TRY_VOID(stream.synchronize());
-    std::vector<int> values(count);
-    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
-    CHECK(values == std::vector<int>(count, value));
+    CHECK_GIVES(read(context, buffer), std::vector<int>(count, value));
     return {};
 }
 
@@ -46,34 +44,32 @@ SCENARIO_TEST("a kernel of a library runs in every context", "[library]") {
     CUSHIM_TRY(const Context first, Context::primary(device));
     CUSHIM_TRY(const Context second, Context::create(device));
     CUSHIM_TRY(const Library library, load_library());
-    CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+    CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
     CHECK(kernel.is_of_library());
     CUSHIM_TRY_VOID(fill_in(first, kernel, 1));
     return fill_in(second, kernel, 2);
 }
 
-SCENARIO_TEST("a kernel keeps its library loaded", "[library]") {
+CONTEXT_SCENARIO_TEST("a kernel keeps its library loaded", "[library]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    Kernel<api_test::Fill> kept;
+    Kernel<Fill> kept;
     {
         CUSHIM_TRY(const Library library, load_library());
-        CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+        CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
         kept = kernel.share();
     }
     return fill_in(context, kept, 3);
 }
 
-SCENARIO_TEST("a library is loaded from a file, which may go", "[library]") {
+CONTEXT_SCENARIO_TEST("a library is loaded from a file, which may go", "[library]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    api_test::register_kernels();
+    register_kernels();
     Library library;
     {
-        const api_test::TemporaryFile file(api_test::device_code);
+        const TemporaryFile file(device_code);
         CUSHIM_TRY(library, Library::load_file(file.path()));
     }
-    CUSHIM_TRY(const auto kernel, library.kernel<api_test::Fill>("fill"));
+    CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
     return fill_in(context, kernel, 6);
 }
 
@@ -89,7 +85,7 @@ SCENARIO_TEST("the kernels of a library are counted and listed", "[library]") {
     trial.needs_cuda(12, 4);
     CUSHIM_TRY(const Library library, load_library());
     CUSHIM_TRY(const std::size_t all, library.kernel_count());
-    CHECK(all == api_test::device_code_kernels);
+    CHECK(all == device_code_kernels);
     std::vector<AnyKernel> kernels(all + 1);
     CUSHIM_TRY(const std::size_t found, library.kernels(kernels.data(), kernels.size()));
     REQUIRE(found == all);
@@ -101,10 +97,8 @@ SCENARIO_TEST("the kernels of a library are counted and listed", "[library]") {
     std::sort(names.begin(), names.end());
     CHECK(names == std::vector<std::string>{"add", "fill", "idle", "line"});
     CHECK_FALSE(kernels[found]);
-    CUSHIM_TRY(const std::size_t none, library.kernels(nullptr, 0));
-    CHECK(none == 0);
-    CUSHIM_TRY(const std::size_t one, library.kernels(kernels.data(), 1));
-    CHECK(one == 1);
+    CHECK_GIVES(library.kernels(nullptr, 0), 0);
+    CHECK_GIVES(library.kernels(kernels.data(), 1), 1);
     return {};
 }
 
@@ -124,25 +118,23 @@ SCENARIO_TEST("each context has its own variables of a library", "[library]") {
     return {};
 }
 
-SCENARIO_TEST("a managed variable of a library is one for all", "[library]") {
+CONTEXT_SCENARIO_TEST("a managed variable of a library is one for all", "[library]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Library library, Library::load(api_test::managed_code));
+    CUSHIM_TRY(const Library library, Library::load(managed_code));
     CUSHIM_TRY(const auto shared, library.managed<int>(context, "shared_value"));
     REQUIRE(shared.size() == 1);
     CHECK(*shared.data() == 5);
     return {};
 }
 
-SCENARIO_TEST("what a library is in a context is a module", "[library]") {
+CONTEXT_SCENARIO_TEST("what a library is in a context is a module", "[library]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
     Module module;
     {
         CUSHIM_TRY(const Library library, load_library());
         CUSHIM_TRY(module, library.module(context));
     }
-    CUSHIM_TRY(const auto kernel, module.kernel<api_test::Fill>("fill"));
+    CUSHIM_TRY(const auto kernel, module.kernel<Fill>("fill"));
     CHECK_FALSE(kernel.is_of_library());
     CUSHIM_TRY_VOID(fill_in(context, kernel, 4));
     return module.close();
@@ -160,21 +152,18 @@ SCENARIO_TEST("a library is adopted and borrowed", "[library]") {
 }
 
 TEST_CASE("what is wrong with a library's code shows, with the compiler's words", "[library]") {
-    api_test::restart("");
+    restart("");
     if (!has_libraries()) {
         SKIP("needs CUDA 12.0");
     }
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
+    const auto context = required(Trial::context());
     JitLog log;
-    const auto library = Library::load(api_test::broken_code, {}, &log);
-    if (api_test::simulator() != nullptr) {
+    const auto library = Library::load(broken_code, {}, &log);
+    if (simulator() != nullptr) {
         REQUIRE_FALSE(library.has_value());
     }
     if (library.has_value()) { // a real driver may look at it only now
-        const auto module = library->module(*context);
-        REQUIRE_FALSE(module.has_value());
-        CHECK(module.error().status() == CUDA_ERROR_INVALID_PTX);
+        CHECK(error_of(library->module(context)).status() == CUDA_ERROR_INVALID_PTX);
         return;
     }
     CHECK(library.error().status() == CUDA_ERROR_INVALID_PTX);
@@ -190,7 +179,7 @@ struct LateCompiler {
     static inline char *log = nullptr;
 
     LateCompiler() {
-        api_test::restart("");
+        restart("");
         log = nullptr;
     }
 
@@ -218,24 +207,22 @@ TEST_CASE("what the compiler says late goes into memory that is still there", "[
             std::copy_n("late words\n", 12, LateCompiler::log);
             return CUDA_ERROR_INVALID_PTX;
         });
-    const auto library = Library::load(api_test::device_code);
-    REQUIRE(library.has_value());
+    const auto library = required(Library::load(device_code));
     REQUIRE(LateCompiler::log != nullptr);
-    const auto kernel = library->kernel("idle");
+    const auto kernel = library.kernel("idle");
     CHECK(kernel.error().status() == CUDA_ERROR_INVALID_PTX);
     CHECK_THAT(kernel.error().message(), ContainsSubstring("late words"));
-    CHECK(std::string_view(library->jit_log().error()) == "late words\n");
+    CHECK(std::string_view(library.jit_log().error()) == "late words\n");
 }
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
 TEST_CASE("words that come while a log is copied do not spoil the copy", "[library]") {
     const LateCompiler compiler;
-    const auto library = Library::load(api_test::device_code);
-    REQUIRE(library.has_value());
+    const auto library = required(Library::load(device_code));
     REQUIRE(LateCompiler::log != nullptr);
     // The copy's memory is got once it is known how long the texts are.
-    const api_test::AtAllocation late([] { std::copy_n("late words\n", 12, LateCompiler::log); });
-    const JitLog log = library->jit_log();
+    const AtAllocation late([] { std::copy_n("late words\n", 12, LateCompiler::log); });
+    const JitLog log = library.jit_log();
     REQUIRE(std::string_view(LateCompiler::log) == "late words\n");
     CHECK(log.error()[0] == '\0'); // as long as it was then
 }
@@ -243,56 +230,50 @@ TEST_CASE("words that come while a log is copied do not spoil the copy", "[libra
 #endif
 
 TEST_CASE("a name that is not in the library is in the message", "[library]") {
-    api_test::restart("");
+    restart("");
     if (!has_libraries()) {
         SKIP("needs CUDA 12.0");
     }
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const auto library = load_library();
-    REQUIRE(library.has_value());
-    for (const Error &error : {library->kernel("nothing_of_it").error(),
-                               library->global<int>(*context, "nothing_of_it").error(),
-                               library->managed<int>(*context, "nothing_of_it").error()}) {
+    const auto context = required(Trial::context());
+    const auto library = required(load_library());
+    for (const Error &error : {library.kernel("nothing_of_it").error(),
+                               library.global<int>(context, "nothing_of_it").error(),
+                               library.managed<int>(context, "nothing_of_it").error()}) {
         CHECK(error.status() == CUDA_ERROR_NOT_FOUND);
         CHECK_THAT(error.message(), ContainsSubstring("nothing_of_it"));
     }
     // CUDA 13.0 has another status for this.
-    const auto function = library->unified_function("nothing_of_it");
-    REQUIRE_FALSE(function.has_value());
-    CHECK_THAT(function.error().message(), ContainsSubstring("nothing_of_it"));
-    CHECK(library->kernel("").error().kind() == ErrorKind::invalid_argument);
-    CHECK(library->global<int>(*context, "odd").error().kind() == ErrorKind::invalid_argument);
-    CHECK(library->global<int>(Context(), "odd").error().kind() == ErrorKind::invalid_argument);
-    CHECK(library->module(Context()).error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(error_of(library.unified_function("nothing_of_it")).message(),
+               ContainsSubstring("nothing_of_it"));
+    CHECK(refused(library.kernel("")));
+    CHECK(refused(library.global<int>(context, "odd")));
+    CHECK(refused(library.global<int>(Context(), "odd")));
+    CHECK(refused(library.module(Context())));
 }
 
 TEST_CASE("kernels are not put into an array at address 0", "[library]") {
-    api_test::restart("");
+    restart("");
     if (headers_version() < Version::of(12, 4) || driver_version() < Version::of(12, 4)) {
         SKIP("needs CUDA 12.4");
     }
-    const auto library = load_library();
-    REQUIRE(library.has_value());
-    const auto nowhere = library->kernels(nullptr, 3);
-    REQUIRE_FALSE(nowhere.has_value());
-    CHECK(nowhere.error().kind() == ErrorKind::invalid_argument);
-    CHECK_THAT(nowhere.error().message(), ContainsSubstring("address 0"));
+    const auto library = required(load_library());
+    const Error nowhere = error_of(library.kernels(nullptr, 3));
+    CHECK(nowhere.kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(nowhere.message(), ContainsSubstring("address 0"));
 }
 
 TEST_CASE("an empty library and an empty image are refused", "[library]") {
-    api_test::restart("");
+    restart("");
     if (!has_libraries()) {
         SKIP("needs CUDA 12.0");
     }
-    CHECK(Library().kernel("idle").error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(Library().kernel("idle")));
     CHECK(Library().kernel_count().error().kind() == (headers_version() < Version::of(12, 4)
                                                           ? ErrorKind::requires_newer_headers
                                                           : ErrorKind::invalid_argument));
-    CHECK(Library::load(nullptr).error().kind() == ErrorKind::invalid_argument);
-    CHECK(Library::load({"\177ELF", 4}).error().kind() == ErrorKind::invalid_argument);
-    CHECK(Library::load(api_test::device_code, {.optimization_level = 9}).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(Library::load(nullptr)));
+    CHECK(refused(Library::load({"\177ELF", 4})));
+    CHECK(refused(Library::load(device_code, {.optimization_level = 9})));
     CHECK(Library::load_file("/nonexistent/kernels.ptx").error().status() ==
           CUDA_ERROR_FILE_NOT_FOUND);
 }

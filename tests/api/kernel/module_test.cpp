@@ -1,9 +1,7 @@
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 #include "harness/temporary_file.hpp"
 
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -11,6 +9,7 @@
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+using namespace api_test;
 using namespace cushim;
 using Catch::Matchers::ContainsSubstring;
 
@@ -18,54 +17,37 @@ namespace {
 
 constexpr unsigned int count = 1000;
 
-Result<std::vector<int>> contents(const Context &context, const DeviceBuffer<int> &buffer) {
-    std::vector<int> values(buffer.size());
-    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
-    return values;
-}
-
-Context any_context() {
-    api_test::restart("");
-    auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    return *std::move(context);
-}
-
 } // namespace
 
-SCENARIO_TEST("a kernel of a module fills memory", "[module]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
-    CUSHIM_TRY(const auto fill_kernel, module.kernel<api_test::Fill>("fill"));
+CONTEXT_SCENARIO_TEST("a kernel of a module fills memory", "[module]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
+    CUSHIM_TRY(const auto fill_kernel, module.kernel<Fill>("fill"));
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY_VOID(fill_kernel.launch(stream, LaunchConfig::covering(count), buffer, 7, count));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const std::vector<int> values, contents(context, buffer));
-    CHECK(values == std::vector<int>(count, 7));
+    CHECK_GIVES(read(context, buffer), std::vector<int>(count, 7));
     return {};
 }
 
 SCENARIO_TEST("a kernel keeps its module loaded, and that its context", "[module]") {
-    Kernel<api_test::Fill> kept;
+    Kernel<Fill> kept;
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context context, Context::create(device));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
     {
-        CUSHIM_TRY(const Module module, api_test::load_device_code(context));
-        CUSHIM_TRY(kept, module.kernel<api_test::Fill>("fill"));
+        CUSHIM_TRY(const Module module, load_device_code(context));
+        CUSHIM_TRY(kept, module.kernel<Fill>("fill"));
     }
     CUSHIM_TRY_VOID(kept.launch(stream, LaunchConfig::covering(count), buffer, 9, count));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const std::vector<int> values, contents(context, buffer));
-    CHECK(values == std::vector<int>(count, 9));
+    CHECK_GIVES(read(context, buffer), std::vector<int>(count, 9));
     return {};
 }
 
-SCENARIO_TEST("variables of a module are read and written", "[module]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+CONTEXT_SCENARIO_TEST("variables of a module are read and written", "[module]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const auto counter, module.global<unsigned int>("counter"));
     CHECK(counter.size() == 1);
     unsigned int value[1] = {};
@@ -84,7 +66,7 @@ SCENARIO_TEST("variables of a module are read and written", "[module]") {
 }
 
 SCENARIO_TEST("a module is loaded from a file", "[module]") {
-    const api_test::TemporaryFile file(api_test::device_code);
+    const TemporaryFile file(device_code);
     CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Module module, Module::load_file(context, file.path()));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
@@ -93,7 +75,7 @@ SCENARIO_TEST("a module is loaded from a file", "[module]") {
 }
 
 SCENARIO_TEST("PTX needs no NUL where its size is told", "[module]") {
-    const std::string_view text = api_test::device_code;
+    const std::string_view text = device_code;
     std::vector<char> bytes(text.begin(), text.end());
     bytes.insert(bytes.end(), {'/', '/'}); // and what is behind it is not read
     CUSHIM_TRY(const Context context, trial.context());
@@ -102,9 +84,8 @@ SCENARIO_TEST("PTX needs no NUL where its size is told", "[module]") {
     return {};
 }
 
-SCENARIO_TEST("a module is adopted and borrowed", "[module]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(Module module, api_test::load_device_code(context));
+CONTEXT_SCENARIO_TEST("a module is adopted and borrowed", "[module]") {
+    CUSHIM_TRY(Module module, load_device_code(context));
     CUSHIM_TRY(Module adopted, Module::adopt(context, module.release()));
     CHECK_FALSE(module);
     const Module borrowed = Module::borrow(adopted.native());
@@ -120,63 +101,60 @@ SCENARIO_TEST("whether modules are loaded lazily is known", "[module]") {
     return Module::loads_lazily().transform([](bool) {});
 }
 
-SCENARIO_TEST("options reach the compiler", "[module]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("options reach the compiler", "[module]") {
     JitLog log;
     const JitOptions options{
         .max_registers = 24, .optimization_level = 2, .line_info = true, .verbose = true};
-    CUSHIM_TRY(const Module module, Module::load(context, api_test::device_code, options, &log));
+    CUSHIM_TRY(const Module module, Module::load(context, device_code, options, &log));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
     CUSHIM_TRY(const KernelAttributes attributes, kernel.attributes(context));
     CHECK(attributes.registers <= 24);
     CHECK(std::string_view(log.error()).empty());
-    if (api_test::simulator() != nullptr) { // a real compiler is not asked where its cache knows
+    if (simulator() != nullptr) { // a real compiler is not asked where its cache knows
         CHECK_THAT(log.info(), ContainsSubstring("Compiling entry function 'add'"));
     }
     return {};
 }
 
 TEST_CASE("what the compiler says of broken PTX is in the message and in the log", "[module]") {
-    const Context context = any_context();
+    const Context context = context_after_restart("");
     JitLog log;
-    const auto module = Module::load(context, api_test::broken_code, {}, &log);
-    REQUIRE_FALSE(module.has_value());
-    CHECK(module.error().status() == CUDA_ERROR_INVALID_PTX);
+    const Error module = error_of(Module::load(context, broken_code, {}, &log));
+    CHECK(module.status() == CUDA_ERROR_INVALID_PTX);
     REQUIRE_FALSE(std::string_view(log.error()).empty());
     const std::string_view first_line =
         std::string_view(log.error()).substr(0, std::strcspn(log.error(), "\n"));
-    CHECK_THAT(module.error().message(), ContainsSubstring(std::string(first_line)));
+    CHECK_THAT(module.message(), ContainsSubstring(std::string(first_line)));
     // Without one, too.
-    CHECK_THAT(Module::load(context, api_test::broken_code).error().message(),
+    CHECK_THAT(Module::load(context, broken_code).error().message(),
                ContainsSubstring(std::string(first_line)));
     // A later load that says nothing leaves nothing behind.
-    CHECK(Module::load(context, api_test::device_code, {}, &log).has_value());
+    CHECK(Module::load(context, device_code, {}, &log).has_value());
     CHECK(std::string_view(log.error()).empty());
 }
 
 TEST_CASE("a log that is too short is cut", "[module]") {
-    const Context context = any_context();
+    const Context context = context_after_restart("");
     JitLog log;
-    const auto module = Module::load(context, api_test::broken_code, {.error_log_size = 16}, &log);
+    const auto module = Module::load(context, broken_code, {.error_log_size = 16}, &log);
     CHECK(module.error().status() == CUDA_ERROR_INVALID_PTX);
     CHECK(std::string_view(log.error()).size() <= 16);
-    const auto silent = Module::load(context, api_test::broken_code, {.error_log_size = 0}, &log);
+    const auto silent = Module::load(context, broken_code, {.error_log_size = 0}, &log);
     CHECK(silent.error().status() == CUDA_ERROR_INVALID_PTX);
     CHECK(std::string_view(log.error()).empty());
 }
 
 TEST_CASE("bytes that are no image are refused", "[module]") {
-    const Context context = any_context();
+    const Context context = context_after_restart("");
     CHECK(Module::load(context, "garbage").error().status() == CUDA_ERROR_INVALID_IMAGE);
     CHECK(Module::load(context, "").error().status() == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(Module::load(context, nullptr).error().kind() == ErrorKind::invalid_argument);
-    CHECK(Module::load(context, {"x", 0}).error().kind() == ErrorKind::invalid_argument);
-    CHECK(Module::load(context, CodeImage::unsized(nullptr)).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(Module::load(context, nullptr)));
+    CHECK(refused(Module::load(context, {"x", 0})));
+    CHECK(refused(Module::load(context, CodeImage::unsized(nullptr))));
 }
 
 TEST_CASE("an image that is cut short never reaches CUDA", "[module]") {
-    const Context context = any_context();
+    const Context context = context_after_restart("");
     unsigned char cubin[128] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
     cubin[40] = 100; // its sections are at 100: two of them, of 64 bytes
     cubin[58] = 64;
@@ -191,62 +169,56 @@ TEST_CASE("an image that is cut short never reaches CUDA", "[module]") {
     CHECK(fat.error().kind() == ErrorKind::invalid_argument);
     CHECK_THAT(fat.error().message(), ContainsSubstring("116"));
     std::memset(fatbin + 8, 0xff, 8); // more than an address space holds
-    CHECK(Module::load(context, {fatbin, sizeof fatbin}).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(Module::load(context, {fatbin, sizeof fatbin})));
 
-    const api_test::TemporaryFile file(
-        std::string_view(reinterpret_cast<const char *>(cubin), sizeof cubin));
+    const TemporaryFile file(std::string_view(reinterpret_cast<const char *>(cubin), sizeof cubin));
     CHECK_THAT(Module::load_file(context, file.path()).error().message(), ContainsSubstring("228"));
 }
 
 TEST_CASE("a file that is not there is named", "[module]") {
-    const Context context = any_context();
+    const Context context = context_after_restart("");
     const auto missing = Module::load_file(context, "/nonexistent/kernels.ptx");
     CHECK(missing.error().status() == CUDA_ERROR_FILE_NOT_FOUND);
     CHECK_THAT(missing.error().message(), ContainsSubstring("/nonexistent/kernels.ptx"));
-    CHECK(Module::load_file(context, nullptr).error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(Module::load_file(context, nullptr)));
     const std::string folder = std::filesystem::temp_directory_path().string();
     CHECK(Module::load_file(context, folder.c_str()).error().status() == CUDA_ERROR_FILE_NOT_FOUND);
 }
 
 TEST_CASE("a long file is read to its end", "[module]") {
-    const Context context = any_context();
-    const api_test::TemporaryFile file(api_test::device_code +
-                                       ("// " + std::string(200000, 'x') + "\n") +
-                                       ".visible .entry last() { ret; }\n");
-    const auto module = Module::load_file(context, file.path());
-    REQUIRE(module.has_value());
-    CHECK(module->kernel("last").has_value());
+    const Context context = context_after_restart("");
+    const TemporaryFile file(device_code + ("// " + std::string(200000, 'x') + "\n") +
+                             ".visible .entry last() { ret; }\n");
+    const auto module = required(Module::load_file(context, file.path()));
+    CHECK(module.kernel("last").has_value());
 }
 
 TEST_CASE("a name that is not in the module is in the message", "[module]") {
-    const Context context = any_context();
-    const auto module = api_test::load_device_code(context);
-    REQUIRE(module.has_value());
-    const auto kernel = module->kernel("nothing_of_it");
+    const Context context = context_after_restart("");
+    const auto module = required(load_device_code(context));
+    const auto kernel = module.kernel("nothing_of_it");
     CHECK(kernel.error().status() == CUDA_ERROR_NOT_FOUND);
     CHECK_THAT(kernel.error().message(), ContainsSubstring("nothing_of_it"));
-    const auto global = module->global<int>("nothing_either");
+    const auto global = module.global<int>("nothing_either");
     CHECK(global.error().status() == CUDA_ERROR_NOT_FOUND);
     CHECK_THAT(global.error().message(), ContainsSubstring("nothing_either"));
-    CHECK(module->kernel(nullptr).error().kind() == ErrorKind::invalid_argument);
-    CHECK(module->global<int>("").error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(module.kernel(nullptr)));
+    CHECK(refused(module.global<int>("")));
 }
 
 TEST_CASE("a variable of other elements is refused with the numbers", "[module]") {
-    const Context context = any_context();
-    const auto module = api_test::load_device_code(context);
-    REQUIRE(module.has_value());
-    const auto odd = module->global<int>("odd");
+    const Context context = context_after_restart("");
+    const auto module = required(load_device_code(context));
+    const auto odd = module.global<int>("odd");
     CHECK(odd.error().kind() == ErrorKind::invalid_argument);
     CHECK_THAT(odd.error().message(), ContainsSubstring("10") && ContainsSubstring("4"));
-    CHECK(module->global<char>("odd").value().size() == 10);
+    CHECK(module.global<char>("odd").value().size() == 10);
 }
 
 TEST_CASE("options out of their range are refused", "[module]") {
-    const Context context = any_context();
+    const Context context = context_after_restart("");
     const auto refused = [&](const JitOptions &options) {
-        return Module::load(context, api_test::device_code, options).error();
+        return Module::load(context, device_code, options).error();
     };
     CHECK_THAT(refused({.optimization_level = 5}).message(), ContainsSubstring("5"));
     CHECK(refused({.error_log_size = std::size_t(1) << 40}).kind() == ErrorKind::invalid_argument);
@@ -258,9 +230,8 @@ TEST_CASE("options out of their range are refused", "[module]") {
 }
 
 TEST_CASE("an empty module and an empty context are refused", "[module]") {
-    api_test::restart("");
-    CHECK(Module().kernel("idle").error().kind() == ErrorKind::invalid_argument);
-    CHECK(Module().global<int>("counter").error().kind() == ErrorKind::invalid_argument);
-    CHECK(Module::load(Context(), api_test::device_code).error().kind() ==
-          ErrorKind::invalid_argument);
+    restart("");
+    CHECK(refused(Module().kernel("idle")));
+    CHECK(refused(Module().global<int>("counter")));
+    CHECK(refused(Module::load(Context(), device_code)));
 }

@@ -1,11 +1,9 @@
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
-
-#include <string_view>
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+using namespace api_test;
 using namespace cushim;
 using Catch::Matchers::ContainsSubstring;
 
@@ -20,8 +18,7 @@ Result<void> check_occupancy(const Context &context, const AnyKernel &kernel) {
     CUSHIM_TRY(const int large, max_active_blocks(context, kernel, 1024));
     CHECK(large >= 1);
     CHECK(small > large);
-    CUSHIM_TRY(const int none, max_active_blocks(context, kernel, 32, std::size_t(1) << 30));
-    CHECK(none == 0);
+    CHECK_GIVES(max_active_blocks(context, kernel, 32, std::size_t(1) << 30), 0);
     CUSHIM_TRY(const BlockSuggestion best, suggest_block(context, kernel));
     CHECK(best.block_size >= 32);
     CHECK(best.min_grid_size >= 1);
@@ -37,24 +34,21 @@ Result<void> check_occupancy(const Context &context, const AnyKernel &kernel) {
 
 } // namespace
 
-SCENARIO_TEST("a module's kernel has an occupancy", "[occupancy]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
+CONTEXT_SCENARIO_TEST("a module's kernel has an occupancy", "[occupancy]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
     return check_occupancy(context, kernel);
 }
 
-SCENARIO_TEST("a library's kernel has an occupancy", "[occupancy]") {
+CONTEXT_SCENARIO_TEST("a library's kernel has an occupancy", "[occupancy]") {
     trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Library library, Library::load(api_test::device_code));
+    CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
     return check_occupancy(context, kernel);
 }
 
-SCENARIO_TEST("clusters are counted", "[occupancy]") {
+CONTEXT_SCENARIO_TEST("clusters are counted", "[occupancy]") {
     trial.needs_driver(11, 7);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
     if (capability < ComputeCapability{9, 0}) {
@@ -63,8 +57,7 @@ SCENARIO_TEST("clusters are counted", "[occupancy]") {
     }
     // What older drivers say, they say of any kernel.
     const bool knows = driver_version() >= Version::of(11, 8);
-    CUSHIM_TRY(const Module module,
-               Module::load(context, knows ? api_test::cluster_code : api_test::device_code));
+    CUSHIM_TRY(const Module module, Module::load(context, knows ? cluster_code : device_code));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
     const LaunchConfig config{.grid = 4, .block = 64};
     CUSHIM_TRY(const int largest, max_cluster_size(context, kernel, config));
@@ -77,26 +70,19 @@ SCENARIO_TEST("clusters are counted", "[occupancy]") {
 }
 
 TEST_CASE("what makes no sense for an occupancy is refused", "[occupancy]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    REQUIRE(context.has_value());
-    const auto module = api_test::load_device_code(*context);
-    REQUIRE(module.has_value());
-    const auto kernel = module->kernel("idle");
+    const auto context = context_after_restart("");
+    const auto module = required(load_device_code(context));
+    const auto kernel = module.kernel("idle");
     REQUIRE(kernel.has_value());
-    CHECK_THAT(max_active_blocks(*context, *kernel, 0).error().message(),
+    CHECK_THAT(max_active_blocks(context, *kernel, 0).error().message(),
                ContainsSubstring("a block of 0 threads"));
-    CHECK_THAT(suggest_block(*context, *kernel, 0, -1).error().message(), ContainsSubstring("-1"));
-    CHECK(suggest_block_by(*context, *kernel, nullptr).error().kind() ==
-          ErrorKind::invalid_argument);
-    CHECK_THAT(available_shared_bytes(*context, *kernel, 0, 32).error().message(),
+    CHECK_THAT(suggest_block(context, *kernel, 0, -1).error().message(), ContainsSubstring("-1"));
+    CHECK(refused(suggest_block_by(context, *kernel, nullptr)));
+    CHECK_THAT(available_shared_bytes(context, *kernel, 0, 32).error().message(),
                ContainsSubstring("0 blocks"));
-    CHECK(available_shared_bytes(*context, *kernel, 1, -1).error().kind() ==
-          ErrorKind::invalid_argument);
-    CHECK(max_active_blocks(*context, AnyKernel(), 32).error().kind() ==
-          ErrorKind::invalid_argument);
-    CHECK(max_active_blocks(Context(), *kernel, 32).error().kind() == ErrorKind::invalid_argument);
-    const auto other = Context::create(Device::from_native(0));
-    REQUIRE(other.has_value());
-    CHECK(max_active_blocks(*other, *kernel, 32).error().kind() == ErrorKind::wrong_context);
+    CHECK(refused(available_shared_bytes(context, *kernel, 1, -1)));
+    CHECK(refused(max_active_blocks(context, AnyKernel(), 32)));
+    CHECK(refused(max_active_blocks(Context(), *kernel, 32)));
+    const auto other = required(Context::create(Device::from_native(0)));
+    CHECK(refused(max_active_blocks(other, *kernel, 32), ErrorKind::wrong_context));
 }

@@ -4,9 +4,8 @@
 #include <limits>
 #include <numeric>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::numbers;
-using api_test::refusal;
 
 namespace {
 
@@ -65,8 +64,7 @@ Result<void> go_round(const Context &context, const Extent &extent) {
     CUSHIM_TRY_VOID(copy(context, first.span(), from));
     CUSHIM_TRY_VOID(copy(context, second.span(), first));
     CUSHIM_TRY_VOID(copy(context, to, second));
-    CUSHIM_TRY(const bool same, is_numbered(to));
-    CHECK(same);
+    CHECK_GIVES(is_numbered(to), true);
     CHECK(std::count(received.values.begin(), received.values.end(), -2) ==
           static_cast<std::ptrdiff_t>(5 * extent.height * extent.depth));
     return {};
@@ -84,18 +82,15 @@ Result<bool> is_numbered_aside(const Context &context, const DevicePitchedSpan<c
 
 } // namespace
 
-SCENARIO_TEST("rows go to the device and back", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("rows go to the device and back", "[copy_2d]") {
     return go_round(context, {100, 20});
 }
 
-SCENARIO_TEST("layers go to the device and back", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("layers go to the device and back", "[copy_2d]") {
     return go_round(context, {33, 7, 5});
 }
 
-SCENARIO_TEST("a pitched buffer knows how it lies", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a pitched buffer knows how it lies", "[copy_2d]") {
     CUSHIM_TRY(const auto buffer, PitchedBuffer<int>::allocate(context, {100, 20, 3}));
     CHECK(buffer.extent() == Extent{100, 20, 3});
     CHECK(buffer.pitch().row >= 400);
@@ -109,8 +104,7 @@ SCENARIO_TEST("a pitched buffer knows how it lies", "[copy_2d]") {
     return {};
 }
 
-SCENARIO_TEST("copies of rows and layers are done when they return", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("copies of rows and layers are done when they return", "[copy_2d]") {
     for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
         CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
         CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
@@ -118,17 +112,14 @@ SCENARIO_TEST("copies of rows and layers are done when they return", "[copy_2d]"
         CUSHIM_TRY(const auto from, sent.view());
         CUSHIM_TRY_VOID(number(from));
         CUSHIM_TRY_VOID(copy(context, first.span(), from));
-        CUSHIM_TRY(const bool sent_up, is_numbered_aside(context, first));
-        CHECK(sent_up);
+        CHECK_GIVES(is_numbered_aside(context, first), true);
         CUSHIM_TRY_VOID(copy(context, second.span(), first));
-        CUSHIM_TRY(const bool passed_on, is_numbered_aside(context, second));
-        CHECK(passed_on);
+        CHECK_GIVES(is_numbered_aside(context, second), true);
     }
     return {};
 }
 
-SCENARIO_TEST("copies of rows and layers are queued in a stream", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("copies of rows and layers are queued in a stream", "[copy_2d]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
         CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(400)));
@@ -148,9 +139,7 @@ SCENARIO_TEST("copies of rows and layers are queued in a stream", "[copy_2d]") {
     return {};
 }
 
-SCENARIO_TEST("rows and layers of a pool's memory are queued, too", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("rows and layers of a pool's memory are queued, too", "[copy_2d]") {
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(400)));
     CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 400));
     CUSHIM_TRY(const auto pooled, DeviceBuffer<int>::allocate_async(stream, 400));
@@ -168,8 +157,7 @@ SCENARIO_TEST("rows and layers of a pool's memory are queued, too", "[copy_2d]")
     return {};
 }
 
-SCENARIO_TEST("a part of an image is copied", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a part of an image is copied", "[copy_2d]") {
     CUSHIM_TRY(const auto linear, DeviceBuffer<int>::copy_of(context, numbers(10 * 6)));
     CUSHIM_TRY(const auto image, DevicePitchedSpan<const int>::of(linear, {10, 6}));
     CUSHIM_TRY(const auto part, image.part({4, 2}, {3, 2}));
@@ -181,8 +169,7 @@ SCENARIO_TEST("a part of an image is copied", "[copy_2d]") {
     return {};
 }
 
-SCENARIO_TEST("a part of layers is copied", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a part of layers is copied", "[copy_2d]") {
     CUSHIM_TRY(const auto linear, DeviceBuffer<int>::copy_of(context, numbers(4 * 3 * 3)));
     CUSHIM_TRY(const auto block, DevicePitchedSpan<const int>::of(linear, {4, 3, 3}));
     CUSHIM_TRY(const auto part, block.part({1, 0, 1}, {2, 2, 2}));
@@ -193,8 +180,7 @@ SCENARIO_TEST("a part of layers is copied", "[copy_2d]") {
     return {};
 }
 
-SCENARIO_TEST("rows are filled, and nothing between them", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("rows are filled, and nothing between them", "[copy_2d]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto linear, DeviceBuffer<short>::allocate(context, 4 * 6 * 3));
     CUSHIM_TRY_VOID(fill(context, linear.span(), 1));
@@ -215,8 +201,7 @@ SCENARIO_TEST("rows are filled, and nothing between them", "[copy_2d]") {
     return {};
 }
 
-SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") {
     const auto check = [&context]<class T>(const T &value) -> Result<void> {
         CUSHIM_TRY(const auto buffer, PitchedBuffer<T>::allocate(context, {5, 4, 2}));
         CUSHIM_TRY_VOID(fill(context, buffer.span(), value));
@@ -232,10 +217,7 @@ SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") {
 }
 
 SCENARIO_TEST("images go from device to device", "[copy_2d]", "devices=2") {
-    CUSHIM_TRY(const int count, Device::count());
-    if (count < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
     CUSHIM_TRY(const Context there, Context::primary(second));
@@ -247,15 +229,13 @@ SCENARIO_TEST("images go from device to device", "[copy_2d]", "devices=2") {
         CUSHIM_TRY_VOID(number(from));
         CUSHIM_TRY_VOID(copy(here, source.span(), from));
         CUSHIM_TRY_VOID(copy(there, target.span(), source));
-        CUSHIM_TRY(const bool same, is_numbered_aside(there, target));
-        CHECK(same);
+        CHECK_GIVES(is_numbered_aside(there, target), true);
     }
     return {};
 }
 
 // Without release_after() the simulator would tell of memory that was freed under queued work.
-SCENARIO_TEST("a pitched buffer waits for its stream before it goes", "[copy_2d]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a pitched buffer waits for its stream before it goes", "[copy_2d]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(auto buffer, PitchedBuffer<int>::allocate(context, {100, 20}));
     CUSHIM_TRY_VOID(buffer.release_after(stream));
@@ -264,27 +244,23 @@ SCENARIO_TEST("a pitched buffer waits for its stream before it goes", "[copy_2d]
 }
 
 TEST_CASE("rows and layers of nothing", "[copy_2d]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
-    const auto calls = api_test::calls_in([&] {
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto calls = calls_in([&] {
         for (const Extent &extent : {Extent{0, 3}, Extent{3, 0}, Extent{3, 3, 0}}) {
-            const auto buffer = PitchedBuffer<int>::allocate(*context, extent);
-            REQUIRE(buffer.has_value());
-            CHECK(buffer->empty());
-            CHECK(buffer->native() == 0);
-            const auto device = DevicePitchedSpan<int>::of({}, extent);
-            const auto host = HostPitchedSpan<int>::of({}, extent);
-            REQUIRE(device.has_value());
-            REQUIRE(host.has_value());
-            CHECK(copy(*context, *device, *host).has_value());
-            CHECK(copy(*context, buffer->span(), *host).has_value());
-            CHECK(copy(*stream, *host, *device).has_value());
-            CHECK(copy(*context, *device, *device).has_value());
-            CHECK(fill(*context, *device, 1).has_value());
-            CHECK(fill(*stream, *device, 1).has_value());
+            const auto buffer = required(PitchedBuffer<int>::allocate(context, extent));
+            CHECK(buffer.empty());
+            CHECK(buffer.native() == 0);
+            const auto device = required(DevicePitchedSpan<int>::of({}, extent));
+            const auto host = required(HostPitchedSpan<int>::of({}, extent));
+            CHECK(copy(context, device, host).has_value());
+            CHECK(copy(context, buffer.span(), host).has_value());
+            CHECK(copy(stream, host, device).has_value());
+            CHECK(copy(context, device, device).has_value());
+            CHECK(fill(context, device, 1).has_value());
+            CHECK(fill(stream, device, 1).has_value());
         }
-        CHECK(fill(*stream, PitchedBuffer<int>().span(), 1).has_value());
+        CHECK(fill(stream, PitchedBuffer<int>().span(), 1).has_value());
     });
     CHECK(calls.empty());
 }
@@ -297,15 +273,15 @@ TEST_CASE("views that do not fit", "[copy_2d]") {
     REQUIRE(view({10, 6}).has_value());
     CHECK(view({10, 6})->pitch().row == 40);
     CHECK(view({10, 2, 3})->pitch().layer == 2);
-    CHECK(refusal(view({10, 7})).find("280 bytes, of 240") != std::string::npos);
-    CHECK(refusal(view({10, 4}, {80})).find("280 bytes, of 240") != std::string::npos);
-    CHECK(refusal(view({10, 2}, {36})).find("40 bytes, 36 bytes apart") != std::string::npos);
-    CHECK(refusal(view({10, 2}, {42})).find("42 bytes apart") != std::string::npos);
-    CHECK(refusal(view({10, 3, 1}, {40, 2})).find("3 rows, 2 rows apart") != std::string::npos);
-    CHECK(refusal(view({all / 2, 1})).find(std::to_string(all / 2)) != std::string::npos);
-    CHECK(refusal(view({1, all})).find(std::to_string(all)) != std::string::npos);
-    CHECK(refusal(view({1, 2, all})).find(std::to_string(all)) != std::string::npos);
-    CHECK(refusal(view({1, 2, 3}, {40, all})).find(std::to_string(all)) != std::string::npos);
+    CHECK(contains(refusal(view({10, 7})), "280 bytes, of 240"));
+    CHECK(contains(refusal(view({10, 4}, {80})), "280 bytes, of 240"));
+    CHECK(contains(refusal(view({10, 2}, {36})), "40 bytes, 36 bytes apart"));
+    CHECK(contains(refusal(view({10, 2}, {42})), "42 bytes apart"));
+    CHECK(contains(refusal(view({10, 3, 1}, {40, 2})), "3 rows, 2 rows apart"));
+    CHECK(contains(refusal(view({all / 2, 1})), std::to_string(all / 2)));
+    CHECK(contains(refusal(view({1, all})), std::to_string(all)));
+    CHECK(contains(refusal(view({1, 2, all})), std::to_string(all)));
+    CHECK(contains(refusal(view({1, 2, 3}, {40, all})), std::to_string(all)));
     // The last row needs no room behind it.
     CHECK(view({4, 6}, {44}).has_value());
     CHECK_FALSE(view({6, 6}, {44}).has_value());
@@ -313,96 +289,83 @@ TEST_CASE("views that do not fit", "[copy_2d]") {
 
 // Also where a span is made as its maker says, and two of them begin near each other.
 TEST_CASE("a pitch of 0 leaves no room", "[copy_2d]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto buffer = DeviceBuffer<int>::allocate(*context, 60);
-    REQUIRE(buffer.has_value());
+    const auto context = context_after_restart("");
+    const auto buffer = required(DeviceBuffer<int>::allocate(context, 60));
     const Extent extent = {5, 4, 3};
-    const DevicePitchedSpan<int> memory(buffer->native(), extent, {});
+    const DevicePitchedSpan<int> memory(buffer.native(), extent, {});
     CHECK(memory.pitch().row == 20);
     CHECK(memory.pitch().layer == 4);
-    const DevicePitchedSpan<const int> later(buffer->native() + 8, extent, {});
-    CHECK(refusal(copy(*context, memory, later)).find("overlap") != std::string::npos);
+    const DevicePitchedSpan<const int> later(buffer.native() + 8, extent, {});
+    CHECK(contains(refusal(copy(context, memory, later)), "overlap"));
 
     std::vector<int> values(60), back(60);
     std::iota(values.begin(), values.end(), 0);
-    CHECK(copy(*context, memory, HostPitchedSpan<int>(values.data(), extent, {})).has_value());
-    CHECK(copy(*context, std::span(back), buffer->span()).has_value());
+    CHECK(copy(context, memory, HostPitchedSpan<int>(values.data(), extent, {})).has_value());
+    CHECK(copy(context, std::span(back), buffer.span()).has_value());
     CHECK(back == values);
-    CHECK(fill(*context, memory, 7).has_value());
-    CHECK(copy(*context, std::span(back), buffer->span()).has_value());
+    CHECK(fill(context, memory, 7).has_value());
+    CHECK(copy(context, std::span(back), buffer.span()).has_value());
     CHECK(back == std::vector<int>(60, 7));
     // Of more bytes than there are numbers.
-    const DevicePitchedSpan<int> wrapping(buffer->native(), {all / 4 + 1, 2}, {});
-    CHECK(refusal(fill(*context, wrapping, 1)).find("address space") != std::string::npos);
+    const DevicePitchedSpan<int> wrapping(buffer.native(), {all / 4 + 1, 2}, {});
+    CHECK(contains(refusal(fill(context, wrapping, 1)), "address space"));
 }
 
 TEST_CASE("parts that are not in a view", "[copy_2d]") {
     std::vector<int> values(60);
-    const auto view = HostPitchedSpan<int>::of(values, {5, 4, 3});
-    REQUIRE(view.has_value());
-    CHECK(view->part({}, view->extent()).has_value());
-    CHECK(view->part({5, 4, 3}, {0, 0, 0}).has_value());
-    CHECK(refusal(view->part({1}, {5, 1})).find("5 from 1 on") != std::string::npos);
-    CHECK(refusal(view->part({0, 4}, {5, 1})).find("1 from 4 on") != std::string::npos);
-    CHECK(refusal(view->part({0, 0, 2}, {1, 1, 2})).find("2 from 2 on") != std::string::npos);
-    CHECK(refusal(view->part({1, 1, 1}, {all, 1, 1})).find(std::to_string(all)) !=
-          std::string::npos);
-    const auto row = view->row(3, 2);
+    const auto view = required(HostPitchedSpan<int>::of(values, {5, 4, 3}));
+    CHECK(view.part({}, view.extent()).has_value());
+    CHECK(view.part({5, 4, 3}, {0, 0, 0}).has_value());
+    CHECK(contains(refusal(view.part({1}, {5, 1})), "5 from 1 on"));
+    CHECK(contains(refusal(view.part({0, 4}, {5, 1})), "1 from 4 on"));
+    CHECK(contains(refusal(view.part({0, 0, 2}, {1, 1, 2})), "2 from 2 on"));
+    CHECK(contains(refusal(view.part({1, 1, 1}, {all, 1, 1})), std::to_string(all)));
+    const auto row = view.row(3, 2);
     REQUIRE(row.has_value());
     CHECK(row->data() == values.data() + 55);
     CHECK(row->size() == 5);
-    CHECK(refusal(view->row(4)).find("row 4") != std::string::npos);
-    CHECK(refusal(view->row(0, 3)).find("layer 3") != std::string::npos);
+    CHECK(contains(refusal(view.row(4)), "row 4"));
+    CHECK(contains(refusal(view.row(0, 3)), "layer 3"));
 }
 
 TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
-    const auto buffer = PitchedBuffer<int>::allocate(*context, {5, 4, 3});
-    REQUIRE(buffer.has_value());
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(PitchedBuffer<int>::allocate(context, {5, 4, 3}));
     std::vector<int> values(60);
     const auto other = HostPitchedSpan<int>::of(values, {5, 3, 4});
-    const auto calls = api_test::calls_in([&] {
-        const std::string said = refusal(copy(*context, buffer->span(), *other));
-        CHECK(said.find("5 x 3 x 4 elements into 5 x 4 x 3") != std::string::npos);
-        CHECK(refusal(copy(*stream, *other, *buffer)).find("5 x 4 x 3") != std::string::npos);
-        CHECK(refusal(copy(Context(), buffer->span(), *other)).find("context") !=
-              std::string::npos);
-        CHECK(refusal(copy(Stream(), *other, *buffer)).find("stream") != std::string::npos);
-        CHECK(refusal(fill(Context(), buffer->span(), 1)).find("context") != std::string::npos);
-        CHECK(refusal(fill(Stream(), buffer->span(), 1)).find("stream") != std::string::npos);
+    const auto calls = calls_in([&] {
+        const std::string said = refusal(copy(context, buffer.span(), *other));
+        CHECK(contains(said, "5 x 3 x 4 elements into 5 x 4 x 3"));
+        CHECK(contains(refusal(copy(stream, *other, buffer)), "5 x 4 x 3"));
+        CHECK(contains(refusal(copy(Context(), buffer.span(), *other)), "context"));
+        CHECK(contains(refusal(copy(Stream(), *other, buffer)), "stream"));
+        CHECK(contains(refusal(fill(Context(), buffer.span(), 1)), "context"));
+        CHECK(contains(refusal(fill(Stream(), buffer.span(), 1)), "stream"));
         // Whose maker was wrong.
-        const DevicePitchedSpan<int> narrow(buffer->native(), {5, 4}, {16, 4});
-        CHECK(refusal(fill(*stream, narrow, 1)).find("16 bytes apart") != std::string::npos);
-        CHECK(refusal(copy(*context, narrow, narrow)).find("16 bytes apart") != std::string::npos);
-        const DevicePitchedSpan<int> huge(buffer->native(), {5, all, all}, {20, all});
-        CHECK(refusal(fill(*context, huge, 1)).find("address space") != std::string::npos);
-        const DevicePitchedSpan<int> askew(buffer->native() + 2, {5, 4}, {20, 4});
-        CHECK(refusal(fill(*context, askew, 1)).find("multiple") != std::string::npos);
+        const DevicePitchedSpan<int> narrow(buffer.native(), {5, 4}, {16, 4});
+        CHECK(contains(refusal(fill(stream, narrow, 1)), "16 bytes apart"));
+        CHECK(contains(refusal(copy(context, narrow, narrow)), "16 bytes apart"));
+        const DevicePitchedSpan<int> huge(buffer.native(), {5, all, all}, {20, all});
+        CHECK(contains(refusal(fill(context, huge, 1)), "address space"));
+        const DevicePitchedSpan<int> askew(buffer.native() + 2, {5, 4}, {20, 4});
+        CHECK(contains(refusal(fill(context, askew, 1)), "multiple"));
     });
     CHECK(calls.empty());
 }
 
 TEST_CASE("what no pitched buffer can be", "[copy_2d]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    CHECK(refusal(PitchedBuffer<int>::allocate(Context(), {1})).find("context") !=
-          std::string::npos);
-    CHECK(refusal(PitchedBuffer<int>::allocate(*context, {all / 2})).find("4 bytes") !=
-          std::string::npos);
-    CHECK(refusal(PitchedBuffer<int>::allocate(*context, {1, all, 2})).find("2 layers") !=
-          std::string::npos);
-    CHECK(refusal(PitchedBuffer<int>::allocate(*context, {8, all / 8})).find("32 bytes") !=
-          std::string::npos);
-    const auto large = PitchedBuffer<int>::allocate(*context, {std::size_t{1} << 38, 1 << 10});
+    const auto context = context_after_restart("");
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(Context(), {1})), "context"));
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(context, {all / 2})), "4 bytes"));
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(context, {1, all, 2})), "2 layers"));
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(context, {8, all / 8})), "32 bytes"));
+    const auto large = PitchedBuffer<int>::allocate(context, {std::size_t{1} << 38, 1 << 10});
     REQUIRE_FALSE(large.has_value());
 }
 
 TEST_CASE("rows that overlap are not copied, and rows between others are", "[copy_2d]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context().value();
+    const Context context = context_after_restart("");
     const auto stream = Stream::create(context).value();
     const auto buffer = PitchedBuffer<int>::allocate(context, {8, 6}).value();
     REQUIRE(fill(context, buffer.span(), 1).has_value());
@@ -440,9 +403,8 @@ TEST_CASE("views of more bytes than there are numbers", "[copy_2d]") {
     // Their sizes in bytes are 4, as far as a size can tell.
     const DeviceSpan<int> device(16, all / sizeof(int) + 2);
     REQUIRE(device.size_bytes() == 4);
-    CHECK(refusal(DevicePitchedSpan<int>::of(device, {1})).find("address space") !=
-          std::string::npos);
+    CHECK(contains(refusal(DevicePitchedSpan<int>::of(device, {1})), "address space"));
     int value = 0;
     const std::span<int> host(&value, all / sizeof(int) + 2);
-    CHECK(refusal(HostPitchedSpan<int>::of(host, {1})).find("address space") != std::string::npos);
+    CHECK(contains(refusal(HostPitchedSpan<int>::of(host, {1})), "address space"));
 }

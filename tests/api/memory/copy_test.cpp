@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::numbers;
-using api_test::refusal;
 
 namespace {
 
@@ -43,47 +42,36 @@ Result<void> check_fill(const Context &context, const Stream &stream, const T &o
 } // namespace
 
 // CUDA itself returns when it has read pageable memory, and not when that has arrived.
-SCENARIO_TEST("a copy to the device is done when it returns", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a copy to the device is done when it returns", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(copy(context, buffer.span(), numbers(1000)));
-    CUSHIM_TRY(const auto values, seen_aside(context, buffer));
-    CHECK(values == numbers(1000));
+    CHECK_GIVES(seen_aside(context, buffer), numbers(1000));
     return {};
 }
 
-SCENARIO_TEST("a copy within the device is done when it returns", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a copy within the device is done when it returns", "[copy]") {
     CUSHIM_TRY(const auto from, DeviceBuffer<int>::copy_of(context, numbers(1000)));
     CUSHIM_TRY(const auto to, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(copy(context, to.span(), from));
-    CUSHIM_TRY(const auto values, seen_aside(context, to));
-    CHECK(values == numbers(1000));
+    CHECK_GIVES(seen_aside(context, to), numbers(1000));
     return {};
 }
 
-SCENARIO_TEST("a fill is done when it returns", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a fill is done when it returns", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(fill(context, buffer.span(), 9));
-    CUSHIM_TRY(const auto values, seen_aside(context, buffer));
-    CHECK(values == std::vector<int>(1000, 9));
+    CHECK_GIVES(seen_aside(context, buffer), std::vector<int>(1000, 9));
     return {};
 }
 
-SCENARIO_TEST("what a context copies comes after its blocking streams", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("what a context copies comes after its blocking streams", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 100));
     CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
-    std::vector<int> values(100);
-    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
-    CHECK(values == std::vector<int>(100, 3));
+    CHECK_GIVES(read(context, buffer), std::vector<int>(100, 3));
     return {};
 }
 
-SCENARIO_TEST("copies are queued in a stream", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("copies are queued in a stream", "[copy]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
     CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
@@ -99,8 +87,7 @@ SCENARIO_TEST("copies are queued in a stream", "[copy]") {
 }
 
 // CUDA itself looks at what is current, and refuses a pool's memory where that is another device's context.
-SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
     CUSHIM_TRY(const Stream owner, Stream::create(context));
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
     CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
@@ -115,22 +102,21 @@ SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
     return {};
 }
 
-SCENARIO_TEST("parts of memory are copied", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("parts of memory are copied", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(100)));
     CUSHIM_TRY(const auto middle, buffer.span().subspan(40, 3));
     std::array<int, 3> values{};
     CUSHIM_TRY_VOID(copy(context, std::span(values), middle)); // of a size that the compiler knows
     CHECK(values == std::array{40, 41, 42});
     CUSHIM_TRY(const auto elsewhere, buffer.span().subspan(43, 3));
-    CUSHIM_TRY_VOID(copy(context, elsewhere, middle)); // next to each other
+    CUSHIM_TRY_VOID(copy(context, elsewhere, middle)); // next to each other,
+    CUSHIM_TRY_VOID(copy(context, middle, elsewhere)); // and the other way round
     CUSHIM_TRY_VOID(copy(context, std::span(values), elsewhere));
     CHECK(values == std::array{40, 41, 42});
     return {};
 }
 
-SCENARIO_TEST("elements of every size are filled", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("elements of every size are filled", "[copy]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY_VOID(check_fill<signed char>(context, stream, -1, 2));
     CUSHIM_TRY_VOID(check_fill<bool>(context, stream, false, true));
@@ -140,10 +126,7 @@ SCENARIO_TEST("elements of every size are filled", "[copy]") {
 }
 
 SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
-    CUSHIM_TRY(const int count, Device::count());
-    if (count < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
     CUSHIM_TRY(const Context there, Context::primary(second));
@@ -151,13 +134,11 @@ SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
     CUSHIM_TRY(const auto middle, DeviceBuffer<int>::allocate(there, 1000));
     CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(here, 1000));
     CUSHIM_TRY_VOID(copy(here, middle.span(), source));
-    CUSHIM_TRY(const auto values, seen_aside(there, middle));
-    CHECK(values == numbers(1000));
+    CHECK_GIVES(seen_aside(there, middle), numbers(1000));
     CUSHIM_TRY(const Stream stream, Stream::create(there, {.non_blocking = true}));
     CUSHIM_TRY_VOID(copy(stream, target.span(), middle));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto back, seen_aside(here, target));
-    CHECK(back == numbers(1000));
+    CHECK_GIVES(seen_aside(here, target), numbers(1000));
     return {};
 }
 
@@ -168,94 +149,80 @@ SCENARIO_TEST("copies go from context to context", "[copy]") {
     CUSHIM_TRY(const auto source, DeviceBuffer<int>::copy_of(first, numbers(100)));
     CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(second, 100));
     CUSHIM_TRY_VOID(copy(second, target.span(), source));
-    CUSHIM_TRY(const auto values, seen_aside(second, target));
-    CHECK(values == numbers(100));
+    CHECK_GIVES(seen_aside(second, target), numbers(100));
     return {};
 }
 
 TEST_CASE("a stream's copy waits for its turn", "[copy]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which decides when enqueued work runs");
-    }
-    api_test::restart("mode=adversarial");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
-    const auto buffer = DeviceBuffer<int>::copy_of(*context, numbers(10));
-    const auto pinned = PinnedBuffer<int>::allocate(*context, 10);
-    REQUIRE(pinned.has_value());
-    REQUIRE(copy(*stream, pinned->span(), buffer->span()).has_value());
-    CHECK(pinned->span()[9] == 0);
-    REQUIRE(stream->synchronize().has_value());
-    CHECK(pinned->span()[9] == 9);
+    need_simulator("needs the simulator, which decides when enqueued work runs");
+    const auto context = context_after_restart("mode=adversarial");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(DeviceBuffer<int>::copy_of(context, numbers(10)));
+    const auto pinned = required(PinnedBuffer<int>::allocate(context, 10));
+    REQUIRE(copy(stream, pinned.span(), buffer.span()).has_value());
+    CHECK(pinned.span()[9] == 0);
+    REQUIRE(stream.synchronize().has_value());
+    CHECK(pinned.span()[9] == 9);
 }
 
 TEST_CASE("copies of nothing never reach CUDA", "[copy]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
     const std::vector<int> none;
-    const auto calls = api_test::calls_in([&] {
-        CHECK(copy(*context, DeviceSpan<int>(), none).has_value());
-        CHECK(copy(*stream, DeviceSpan<int>(), none).has_value());
-        CHECK(copy(*context, std::span<int>(), DeviceSpan<int>()).has_value());
-        CHECK(copy(*stream, std::span<int>(), DeviceSpan<int>()).has_value());
-        CHECK(copy(*context, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
-        CHECK(copy(*stream, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
-        CHECK(fill(*context, DeviceSpan<int>(), 1).has_value());
-        CHECK(fill(*stream, DeviceSpan<int>(), 1).has_value());
+    const auto calls = calls_in([&] {
+        CHECK(copy(context, DeviceSpan<int>(), none).has_value());
+        CHECK(copy(stream, DeviceSpan<int>(), none).has_value());
+        CHECK(copy(context, std::span<int>(), DeviceSpan<int>()).has_value());
+        CHECK(copy(stream, std::span<int>(), DeviceSpan<int>()).has_value());
+        CHECK(copy(context, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
+        CHECK(copy(stream, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
+        CHECK(fill(context, DeviceSpan<int>(), 1).has_value());
+        CHECK(fill(stream, DeviceSpan<int>(), 1).has_value());
     });
     CHECK(calls.empty());
-    CHECK(refusal(copy(Context(), DeviceSpan<int>(), none)).find("context") != std::string::npos);
-    CHECK(refusal(copy(Stream(), DeviceSpan<int>(), none)).find("stream") != std::string::npos);
-    CHECK(refusal(fill(Context(), DeviceSpan<int>(), 1)).find("context") != std::string::npos);
-    CHECK(refusal(fill(Stream(), DeviceSpan<int>(), 1)).find("stream") != std::string::npos);
+    CHECK(contains(refusal(copy(Context(), DeviceSpan<int>(), none)), "context"));
+    CHECK(contains(refusal(copy(Stream(), DeviceSpan<int>(), none)), "stream"));
+    CHECK(contains(refusal(fill(Context(), DeviceSpan<int>(), 1)), "context"));
+    CHECK(contains(refusal(fill(Stream(), DeviceSpan<int>(), 1)), "stream"));
 }
 
 TEST_CASE("copies that cannot be", "[copy]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
-    const auto buffer = DeviceBuffer<int>::copy_of(*context, numbers(10));
-    REQUIRE(buffer.has_value());
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(DeviceBuffer<int>::copy_of(context, numbers(10)));
     std::vector<int> values(9);
-    const auto calls = api_test::calls_in([&] {
-        CHECK(
-            refusal(copy(*context, std::span(values), buffer->span())).find("10 elements into 9") !=
-            std::string::npos);
-        CHECK(refusal(copy(*stream, buffer->span(), values)).find("9 elements into 10") !=
-              std::string::npos);
-        const auto first = *buffer->span().subspan(0, 6);
-        const auto second = *buffer->span().subspan(4, 6);
+    const auto calls = calls_in([&] {
+        CHECK(contains(refusal(copy(context, std::span(values), buffer.span())),
+                       "10 elements into 9"));
+        CHECK(contains(refusal(copy(stream, buffer.span(), values)), "9 elements into 10"));
+        const auto first = *buffer.span().subspan(0, 6);
+        const auto second = *buffer.span().subspan(4, 6);
         for (const auto &[to, from] : {std::pair(first, second), {second, first}, {first, first}}) {
-            CHECK(refusal(copy(*context, to, from)).find("24 bytes") != std::string::npos);
-            CHECK(refusal(copy(*stream, to, from)).find("overlap") != std::string::npos);
+            CHECK(contains(refusal(copy(context, to, from)), "24 bytes"));
+            CHECK(contains(refusal(copy(stream, to, from)), "overlap"));
         }
         // Whose maker was wrong.
         constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 2;
-        const DeviceSpan<int> large(buffer->native(), many), other(buffer->native() + 4, many);
-        CHECK(refusal(copy(*stream, large, other)).find(std::to_string(many)) != std::string::npos);
-        CHECK(refusal(fill(*context, large, 1)).find(std::to_string(many)) != std::string::npos);
+        const DeviceSpan<int> large(buffer.native(), many), other(buffer.native() + 4, many);
+        CHECK(contains(refusal(copy(stream, large, other)), std::to_string(many)));
+        CHECK(contains(refusal(fill(context, large, 1)), std::to_string(many)));
     });
     CHECK(calls.empty());
 }
 
 TEST_CASE("fills begin at multiples of their elements", "[copy]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto buffer = DeviceBuffer<char>::allocate(*context, 16);
-    REQUIRE(buffer.has_value());
+    const auto context = context_after_restart("");
+    const auto buffer = required(DeviceBuffer<char>::allocate(context, 16));
     struct Bytes {
         char bytes[4];
     };
-    const DeviceSpan<Bytes> askew(buffer->native() + 2, 1);
-    CHECK(refusal(fill(*context, askew, Bytes{})).find("4-byte") != std::string::npos);
-    const DeviceSpan<Bytes> straight(buffer->native() + 4, 1);
-    CHECK(fill(*context, straight, Bytes{}).has_value());
+    const DeviceSpan<Bytes> askew(buffer.native() + 2, 1);
+    CHECK(contains(refusal(fill(context, askew, Bytes{})), "4-byte"));
+    const DeviceSpan<Bytes> straight(buffer.native() + 4, 1);
+    CHECK(fill(context, straight, Bytes{}).has_value());
 }
 
-SCENARIO_TEST("copies and fills take buffers and ranges in place of their spans", "[copy]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("copies and fills take buffers and ranges in place of their spans", "[copy]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
     const std::vector<int> values = numbers(100);

@@ -4,17 +4,10 @@
 #include <limits>
 #include <thread>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::numbers;
-using api_test::refusal;
 
 namespace {
-
-Result<std::vector<int>> contents(const Context &context, const DeviceBuffer<int> &buffer) {
-    std::vector<int> values(buffer.size());
-    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
-    return values;
-}
 
 // The end of a stream that is full of work.
 Result<void> keep_busy(const Stream &stream, const DeviceBuffer<int> &buffer) {
@@ -26,26 +19,22 @@ Result<void> keep_busy(const Stream &stream, const DeviceBuffer<int> &buffer) {
 
 } // namespace
 
-SCENARIO_TEST("device memory holds what it is given", "[device_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("device memory holds what it is given", "[device_buffer]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(1000)));
     CHECK(buffer.size() == 1000);
     CHECK(buffer.size_bytes() == 4000);
     CHECK(static_cast<bool>(buffer));
     CHECK(buffer.native() == reinterpret_cast<CUdeviceptr>(buffer.data()));
-    CUSHIM_TRY(const auto values, contents(context, buffer));
-    CHECK(values == numbers(1000));
+    CHECK_GIVES(read(context, buffer), numbers(1000));
     return {};
 }
 
-SCENARIO_TEST("device memory that is given up is the caller's", "[device_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("device memory that is given up is the caller's", "[device_buffer]") {
     CUSHIM_TRY(auto buffer, DeviceBuffer<int>::copy_of(context, numbers(10)));
     const CUdeviceptr address = buffer.release();
     CHECK(buffer.empty());
     CUSHIM_TRY(const auto adopted, DeviceBuffer<int>::adopt(context, address, 10));
-    CUSHIM_TRY(const auto values, contents(context, adopted));
-    CHECK(values == numbers(10));
+    CHECK_GIVES(read(context, adopted), numbers(10));
     return {};
 }
 
@@ -60,8 +49,7 @@ SCENARIO_TEST("device memory keeps its context", "[device_buffer]") {
 }
 
 // Freed any earlier, it would be used after that.
-SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[device_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[device_buffer]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto result, DeviceBuffer<int>::allocate_async(stream, 1000));
     {
@@ -70,8 +58,7 @@ SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[device_buff
         CUSHIM_TRY_VOID(copy(stream, result.span(), scratch));
     }
     CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const auto values, contents(context, result));
-    CHECK(values == std::vector<int>(1000, 5));
+    CHECK_GIVES(read(context, result), std::vector<int>(1000, 5));
     return {};
 }
 
@@ -86,8 +73,7 @@ SCENARIO_TEST("stream-ordered memory keeps its stream", "[device_buffer]") {
     return buffer.close();
 }
 
-SCENARIO_TEST("memory is freed in order of another stream", "[device_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("memory is freed in order of another stream", "[device_buffer]") {
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Event between, Event::create(context, {.timing = false}));
@@ -106,14 +92,13 @@ SCENARIO_TEST("memory is freed in order of another stream", "[device_buffer]") {
     CUSHIM_TRY_VOID(now.free_async(second)); // nothing is left to free
     CUSHIM_TRY_VOID(later.close());
     CUSHIM_TRY_VOID(second.synchronize());
-    CUSHIM_TRY(const auto values, contents(context, result));
+    CUSHIM_TRY(const auto values, read(context, result));
     CHECK(std::count(values.begin(), values.end(), 5) == 50);
     CHECK(std::count(values.begin(), values.end(), 6) == 50);
     return {};
 }
 
-SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buffer]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(keep_busy(stream, buffer));
@@ -123,8 +108,7 @@ SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buffer]") {
 }
 
 // Without release_after() the simulator would tell of memory that was freed under queued work.
-SCENARIO_TEST("plain memory waits for its stream before it goes", "[device_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("plain memory waits for its stream before it goes", "[device_buffer]") {
     CUSHIM_TRY(const Stream idle, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(buffer.release_after(idle));
@@ -137,8 +121,8 @@ SCENARIO_TEST("plain memory waits for its stream before it goes", "[device_buffe
 }
 
 // The legacy stream is that of whatever context is current: when it is freed, another one is.
-SCENARIO_TEST("memory of a default stream goes in the context that it is of", "[device_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("memory of a default stream goes in the context that it is of",
+                      "[device_buffer]") {
     for (const bool legacy : {true, false}) {
         const Stream stream = legacy ? Stream::legacy() : Stream::per_thread();
         DeviceBuffer<int> buffer;
@@ -155,11 +139,11 @@ SCENARIO_TEST("memory of a default stream goes in the context that it is of", "[
 }
 
 TEST_CASE("device memory goes in its own context, on any thread", "[device_buffer]") {
-    api_test::restart("");
-    const auto context = Context::create(Device::from_native(0));
-    auto buffer = DeviceBuffer<int>::allocate(*context, 10);
+    restart("");
+    const auto context = required(Context::create(Device::from_native(0)));
+    auto buffer = DeviceBuffer<int>::allocate(context, 10);
     REQUIRE(buffer.has_value());
-    CUcontext left = context->native();
+    CUcontext left = context.native();
     bool freed = false;
     std::thread([&, buffer = std::move(*buffer)]() mutable {
         freed = buffer.close().has_value();
@@ -170,60 +154,47 @@ TEST_CASE("device memory goes in its own context, on any thread", "[device_buffe
 }
 
 TEST_CASE("a device buffer of nothing", "[device_buffer]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
-    const auto calls = api_test::calls_in([&] {
-        auto plain = DeviceBuffer<int>::allocate(*context, 0);
-        auto ordered = DeviceBuffer<int>::allocate_async(*stream, 0);
-        REQUIRE(plain.has_value());
-        REQUIRE(ordered.has_value());
-        CHECK(plain->empty());
-        CHECK(plain->native() == 0);
-        CHECK(plain->span().empty());
-        CHECK(DeviceBuffer<int>::copy_of(*context, {}).has_value());
-        CHECK(DeviceBuffer<int>::adopt(*context, 0, 0).has_value());
-        CHECK(plain->release_after(*stream).has_value());
-        CHECK(ordered->free_async(*stream).has_value());
-        CHECK(plain->close().has_value());
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto calls = calls_in([&] {
+        auto plain = required(DeviceBuffer<int>::allocate(context, 0));
+        auto ordered = required(DeviceBuffer<int>::allocate_async(stream, 0));
+        CHECK(plain.empty());
+        CHECK(plain.native() == 0);
+        CHECK(plain.span().empty());
+        CHECK(DeviceBuffer<int>::copy_of(context, {}).has_value());
+        CHECK(DeviceBuffer<int>::adopt(context, 0, 0).has_value());
+        CHECK(plain.release_after(stream).has_value());
+        CHECK(ordered.free_async(stream).has_value());
+        CHECK(plain.close().has_value());
     });
     CHECK(calls.empty());
 }
 
 TEST_CASE("what no device buffer can be", "[device_buffer]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
     constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 4 + 1;
     const std::string numbers_in = std::to_string(many) + " elements of 4 bytes";
-    CHECK(refusal(DeviceBuffer<int>::allocate(*context, many)).find(numbers_in) !=
-          std::string::npos);
-    CHECK(refusal(DeviceBuffer<int>::allocate_async(*stream, many)).find(numbers_in) !=
-          std::string::npos);
-    CHECK(refusal(DeviceBuffer<int>::allocate_async(Stream(), 1)).find("stream") !=
-          std::string::npos);
-    CHECK(refusal(DeviceBuffer<int>::adopt(*context, 0, 2)).find("8 bytes at address 0") !=
-          std::string::npos);
-    CHECK(refusal(DeviceBuffer<int>::adopt(Context(), 16, 2)).find("context") != std::string::npos);
-    auto buffer = DeviceBuffer<int>::allocate(*context, 10);
-    REQUIRE(buffer.has_value());
-    CHECK(refusal(buffer->free_async(Stream())).find("stream") != std::string::npos);
-    CHECK(refusal(buffer->release_after(Stream::per_thread())).find("default") !=
-          std::string::npos);
-    CHECK(static_cast<bool>(*buffer));
-    CHECK(refusal(buffer->span().subspan(8, 3))
-              .find("3 from 8 on reach past the end, which is at "
-                    "10") != std::string::npos);
-    CHECK(refusal(buffer->span().subspan(11, 0)).find("11") != std::string::npos);
-    CHECK(buffer->span().subspan(10, 0).has_value());
+    CHECK(contains(refusal(DeviceBuffer<int>::allocate(context, many)), numbers_in));
+    CHECK(contains(refusal(DeviceBuffer<int>::allocate_async(stream, many)), numbers_in));
+    CHECK(contains(refusal(DeviceBuffer<int>::allocate_async(Stream(), 1)), "stream"));
+    CHECK(contains(refusal(DeviceBuffer<int>::adopt(context, 0, 2)), "8 bytes at address 0"));
+    CHECK(contains(refusal(DeviceBuffer<int>::adopt(Context(), 16, 2)), "context"));
+    auto buffer = required(DeviceBuffer<int>::allocate(context, 10));
+    CHECK(contains(refusal(buffer.free_async(Stream())), "stream"));
+    CHECK(contains(refusal(buffer.release_after(Stream::per_thread())), "default"));
+    CHECK(static_cast<bool>(buffer));
+    CHECK(contains(refusal(buffer.span().subspan(8, 3)),
+                   "3 from 8 on reach past the end, which is at 10"));
+    CHECK(contains(refusal(buffer.span().subspan(11, 0)), "11"));
+    CHECK(buffer.span().subspan(10, 0).has_value());
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-    CHECK(refusal(buffer->span().subspan(1, all)).find("1") != std::string::npos);
+    CHECK(contains(refusal(buffer.span().subspan(1, all)), "1"));
 }
 
 TEST_CASE("more memory than there is", "[device_buffer]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto buffer = DeviceBuffer<char>::allocate(*context, std::size_t{1} << 50);
-    REQUIRE_FALSE(buffer.has_value());
-    CHECK(buffer.error().kind() == ErrorKind::out_of_memory);
+    const auto context = context_after_restart("");
+    CHECK(error_of(DeviceBuffer<char>::allocate(context, std::size_t{1} << 50)).kind() ==
+          ErrorKind::out_of_memory);
 }

@@ -1,20 +1,14 @@
 // Buffers that grow in place.
 #include "harness/mapped_memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/simulator.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::pattern;
-using api_test::Place;
-using api_test::read;
-using api_test::refused;
-using api_test::tells;
-using api_test::write;
 
 namespace {
 
@@ -39,11 +33,9 @@ std::size_t words_of(const Place &place) {
 Result<void> all_may_write(const Words &buffer, std::size_t part, std::span<const Device> devices) {
     const auto range = AddressRange::borrow(buffer.native(), buffer.size_bytes());
     for (const Device device : devices) {
-        CUSHIM_TRY(const auto said, buffer.get_access(device));
-        CHECK(said == AccessFlags::read_write);
+        CHECK_GIVES(buffer.get_access(device), AccessFlags::read_write);
         for (std::size_t offset = 0; offset != buffer.size_bytes(); offset += part) {
-            CUSHIM_TRY(const auto access, range.get_access(offset, device));
-            CHECK(access == AccessFlags::read_write);
+            CHECK_GIVES(range.get_access(offset, device), AccessFlags::read_write);
         }
     }
     return {};
@@ -57,16 +49,14 @@ Result<void> grants_nothing(Words &buffer, Device nowhere) {
 }
 
 Place place_now(const std::string &settings = "") {
-    api_test::restart(settings);
-    auto place = Place::make();
-    REQUIRE(place);
-    return std::move(*place);
+    restart(settings);
+    return required(Place::make());
 }
 
 } // namespace
 
-SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[growable_buffer]", small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[growable_buffer]",
+                    small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(auto buffer, Words::create(place.device, 8 * unit));
     CHECK(buffer.empty());
@@ -84,14 +74,14 @@ SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[growable_
         CUSHIM_TRY_VOID(write(place, address + grown * place.unit, pattern(unit, seed)));
     }
     for (std::size_t part = 0; part != 4; ++part) {
-        CUSHIM_TRY(const auto values, read(place, address + part * place.unit, unit));
-        CHECK(values == pattern(unit, static_cast<std::uint32_t>(part)));
+        CHECK_GIVES(read(place, address + part * place.unit, unit),
+                    pattern(unit, static_cast<std::uint32_t>(part)));
     }
     return buffer.close();
 }
 
-SCENARIO_TEST("a buffer grows by what is needed, or by its step", "[growable_buffer]", small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a buffer grows by what is needed, or by its step", "[growable_buffer]",
+                    small) {
     GrowableBufferOptions options;
     options.step = 2 * place.unit + 1; // rounded up to three units
     CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * words_of(place), options));
@@ -107,9 +97,8 @@ SCENARIO_TEST("a buffer grows by what is needed, or by its step", "[growable_buf
     return {};
 }
 
-SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it was", "[growable_buffer]",
-              small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it was",
+                    "[growable_buffer]", small) {
     CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
     CUSHIM_TRY_VOID(buffer.resize(100));
     CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(100)));
@@ -120,14 +109,12 @@ SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it was", "[
     CHECK(refused(buffer.resize(most)));
     CHECK(buffer.native() == address);
     CHECK(buffer.size() == 100);
-    CUSHIM_TRY(const auto values, read(place, buffer.native(), 100));
-    CHECK(values == pattern(100));
+    CHECK_GIVES(read(place, buffer.native(), 100), pattern(100));
     return {};
 }
 
-SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[growable_buffer]",
-              small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[growable_buffer]",
+                    small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
     CUSHIM_TRY_VOID(buffer.resize(unit));
@@ -141,13 +128,11 @@ SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[growab
     CHECK(buffer.capacity() == 5 * unit);
     CHECK(buffer.size() == 2 * unit);
     CUSHIM_TRY_VOID(buffer.resize(5 * unit));
-    CUSHIM_TRY(const auto values, read(place, buffer.native(), 2 * unit));
-    CHECK(values == pattern(2 * unit));
+    CHECK_GIVES(read(place, buffer.native(), 2 * unit), pattern(2 * unit));
     return write(place, buffer.native(), pattern(5 * unit));
 }
 
-SCENARIO_TEST("a buffer without room gets some later", "[growable_buffer]", small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a buffer without room gets some later", "[growable_buffer]", small) {
     CUSHIM_TRY(auto buffer, Words::create(place.device, 0));
     CHECK(buffer);
     CHECK(buffer.native() == 0);
@@ -159,8 +144,7 @@ SCENARIO_TEST("a buffer without room gets some later", "[growable_buffer]", smal
     return write(place, buffer.native(), pattern(1));
 }
 
-SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_buffer]", small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * unit));
     for (const std::size_t size : {unit, 3 * unit, 4 * unit}) {
@@ -171,8 +155,7 @@ SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_buffer]"
     CHECK(buffer.mapped_bytes() == 4 * place.unit); // shrinking alone gives nothing back
     CUSHIM_TRY_VOID(buffer.shrink_to_fit());
     CHECK(buffer.mapped_bytes() == 3 * place.unit); // of which the second piece is in use
-    CUSHIM_TRY(const auto values, read(place, buffer.native(), unit));
-    CHECK(values == pattern(unit));
+    CHECK_GIVES(read(place, buffer.native(), unit), pattern(unit));
     CUSHIM_TRY_VOID(buffer.resize(4 * unit));
     CHECK(buffer.mapped_bytes() == 4 * place.unit);
     CUSHIM_TRY_VOID(buffer.resize(0));
@@ -184,10 +167,7 @@ SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_buffer]"
 
 SCENARIO_TEST("several devices have access to a buffer, however it grows", "[growable_buffer]",
               "devices=3;granularity=192KiB") {
-    CUSHIM_TRY(const int devices, Device::count());
-    if (devices < 3) {
-        trial.skip("needs 3 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(3));
     CUSHIM_TRY(const Place place, Place::make());
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Device third, Device::get(2));
@@ -206,20 +186,17 @@ SCENARIO_TEST("several devices have access to a buffer, however it grows", "[gro
     CUSHIM_TRY_VOID(buffer.reserve(4 * unit));
     CUSHIM_TRY_VOID(buffer.resize(3 * unit));
     CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all));
-    CUSHIM_TRY(const auto nobody, buffer.get_access(Device::from_native(9)));
-    CHECK(nobody == AccessFlags::none);
+    CHECK_GIVES(buffer.get_access(Device::from_native(9)), AccessFlags::none);
     return {};
 }
 
-SCENARIO_TEST("access that cannot be given is refused before there is memory, too",
-              "[growable_buffer]", small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("access that cannot be given is refused before there is memory, too",
+                    "[growable_buffer]", small) {
     const Device nowhere = Device::from_native(99);
     CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
     CUSHIM_TRY_VOID(buffer.set_access(place.access()));
     CUSHIM_TRY_VOID(grants_nothing(buffer, nowhere));
-    CUSHIM_TRY(const auto nothing, buffer.get_access(nowhere));
-    CHECK(nothing == AccessFlags::none);
+    CHECK_GIVES(buffer.get_access(nowhere), AccessFlags::none);
     CHECK(buffer.mapped_bytes() == 0);
     CUSHIM_TRY_VOID(buffer.set_access(std::span<const AccessGrant>()));
     CUSHIM_TRY_VOID(buffer.resize(1));
@@ -228,9 +205,8 @@ SCENARIO_TEST("access that cannot be given is refused before there is memory, to
     return write(place, buffer.native(), pattern(words_of(place)));
 }
 
-SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes", "[growable_buffer]",
-              small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes",
+                    "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto target, DeviceBuffer<std::uint32_t>::allocate(place.context, 2 * unit));
@@ -247,13 +223,11 @@ SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes", "[g
     CUSHIM_TRY_VOID(buffer.close());
     std::vector<std::uint32_t> expected(unit, 1u);
     expected.resize(2 * unit, 2u);
-    CUSHIM_TRY(const auto values, read(place, target.native(), 2 * unit));
-    CHECK(values == expected);
+    CHECK_GIVES(read(place, target.native(), 2 * unit), expected);
     return {};
 }
 
-SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffer]", small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
@@ -265,8 +239,7 @@ SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffer]", s
     return buffer.shrink_to_fit();
 }
 
-SCENARIO_TEST("elements that do not divide the granularity", "[growable_buffer]", small) {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("elements that do not divide the granularity", "[growable_buffer]", small) {
     const std::size_t count = place.unit / sizeof(Triple) + 1;
     CUSHIM_TRY(auto buffer, GrowableBuffer<Triple>::create(place.device, count));
     CHECK(buffer.capacity() >= count);
@@ -279,58 +252,52 @@ SCENARIO_TEST("elements that do not divide the granularity", "[growable_buffer]"
 }
 
 TEST_CASE("a buffer that memory does not suffice for stays as it is", "[growable_buffer]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("would use all memory of the device");
-    }
+    need_simulator("would use all memory of the device");
     const Place place = place_now("memory=64MiB");
     const std::size_t unit = words_of(place);
-    auto buffer = Words::create(place.device, 64 * unit);
-    REQUIRE(buffer);
-    REQUIRE(buffer->resize(unit));
-    REQUIRE(write(place, buffer->native(), pattern(unit)));
-    CHECK(refused(buffer->resize(64 * unit), ErrorKind::out_of_memory));
-    CHECK(buffer->size() == unit);
-    CHECK(buffer->mapped_bytes() == place.unit);
-    CHECK(*read(place, buffer->native(), unit) == pattern(unit));
-    REQUIRE(buffer->resize(2 * unit));
-    CHECK(buffer->close());
+    auto buffer = required(Words::create(place.device, 64 * unit));
+    REQUIRE(buffer.resize(unit));
+    REQUIRE(write(place, buffer.native(), pattern(unit)));
+    CHECK(refused(buffer.resize(64 * unit), ErrorKind::out_of_memory));
+    CHECK(buffer.size() == unit);
+    CHECK(buffer.mapped_bytes() == place.unit);
+    CHECK(*read(place, buffer.native(), unit) == pattern(unit));
+    REQUIRE(buffer.resize(2 * unit));
+    CHECK(buffer.close());
 }
 
 TEST_CASE("a buffer that was moved from is empty", "[growable_buffer]") {
     const Place place = place_now();
-    auto made = Words::create(place.device, words_of(place));
-    REQUIRE(made);
-    REQUIRE(made->resize(10));
-    Words buffer = std::move(*made);
+    auto made = required(Words::create(place.device, words_of(place)));
+    REQUIRE(made.resize(10));
+    Words buffer = std::move(made);
     CHECK(buffer.size() == 10);
-    const Words &empty = *made;
+    const Words &empty = made;
     CHECK_FALSE(empty);
     CHECK(empty.native() == 0);
     CHECK(empty.size() == 0);
     CHECK(empty.capacity() == 0);
     CHECK(empty.mapped_bytes() == 0);
-    CHECK(refused(made->resize(0)));
-    CHECK(refused(made->reserve(1)));
-    CHECK(refused(made->shrink_to_fit()));
-    CHECK(refused(made->set_access(place.access())));
-    CHECK(refused(made->get_access(place.device)));
-    CHECK(refused(made->release_after(*Stream::create(place.context))));
-    CHECK(made->close());
+    CHECK(refused(made.resize(0)));
+    CHECK(refused(made.reserve(1)));
+    CHECK(refused(made.shrink_to_fit()));
+    CHECK(refused(made.set_access(place.access())));
+    CHECK(refused(made.get_access(place.device)));
+    CHECK(refused(made.release_after(*Stream::create(place.context))));
+    CHECK(made.close());
 }
 
 TEST_CASE("every failure of a buffer's end shows", "[growable_buffer]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator("needs the simulator, whose calls can be made to fail");
     const Place place = place_now(small);
-    auto buffer = Words::create(place.device, 3 * words_of(place));
+    auto buffer = required(Words::create(place.device, 3 * words_of(place)));
     for (std::size_t parts = 1; parts <= 3; ++parts) {
-        REQUIRE(buffer->resize(parts * words_of(place)));
+        REQUIRE(buffer.resize(parts * words_of(place)));
     }
-    const api_test::Reports reports;
-    api_test::always_fail_after("cuMemUnmap");
-    const auto closed = buffer->close();
-    api_test::simulator()->clear_faults();
+    const Reports reports;
+    always_fail_after("cuMemUnmap");
+    const auto closed = buffer.close();
+    simulator()->clear_faults();
     REQUIRE_FALSE(closed);
     CHECK(std::string(closed.error().entry_point()) == "cuMemUnmap");
     CHECK(reports.names() == std::vector<std::string>(2, "cuMemUnmap"));
@@ -340,20 +307,16 @@ TEST_CASE("what cannot be asked of a buffer is refused", "[growable_buffer]") {
     const Place place = place_now();
     CHECK(refused(Words::create(place.device, most)));
     CHECK(refused(Words::create(place.device, most / 4)));
-    auto buffer = Words::create(place.device, 1);
-    REQUIRE(buffer);
-    CHECK(refused(buffer->reserve(most)));
-    CHECK(refused(buffer->release_after(Stream::legacy())));
-    CHECK(buffer->close());
+    auto buffer = required(Words::create(place.device, 1));
+    CHECK(refused(buffer.reserve(most)));
+    CHECK(refused(buffer.release_after(Stream::legacy())));
+    CHECK(buffer.close());
 }
 
 TEST_CASE("a device without virtual memory management has no such buffer",
           "[growable_buffer][V13]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose devices can lack a feature");
-    }
-    api_test::restart("attribute.102=0");
-    const auto device = Device::get(0);
-    REQUIRE(device);
-    CHECK(refused(Words::create(*device, 1), ErrorKind::not_supported_by_device));
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    restart("attribute.102=0");
+    const auto device = required(Device::get(0));
+    CHECK(refused(Words::create(device, 1), ErrorKind::not_supported_by_device));
 }

@@ -6,8 +6,8 @@
 #include <thread>
 #include <type_traits>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::refusal;
 
 namespace {
 
@@ -48,8 +48,7 @@ TEST_CASE("mapped memory holds what can be copied byte by byte", "[host_mapped_b
     STATIC_REQUIRE_FALSE(HasMappedBuffer<int &>);
 }
 
-SCENARIO_TEST("host and device use the same memory", "[host_mapped_buffer][Z4]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("host and device use the same memory", "[host_mapped_buffer][Z4]") {
     CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 1000));
     CHECK(buffer.host_data() != nullptr);
     CHECK(buffer.device_data() != nullptr);
@@ -64,10 +63,10 @@ SCENARIO_TEST("host and device use the same memory", "[host_mapped_buffer][Z4]")
     return {};
 }
 
-SCENARIO_TEST("a kernel works on mapped memory in its place", "[host_mapped_buffer][Z4][Z5]") {
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Module module, api_test::load_device_code(context));
-    CUSHIM_TRY(const auto add, module.kernel<api_test::Add>("add"));
+CONTEXT_SCENARIO_TEST("a kernel works on mapped memory in its place",
+                      "[host_mapped_buffer][Z4][Z5]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
+    CUSHIM_TRY(const auto add, module.kernel<Add>("add"));
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto a, HostMappedBuffer<float>::allocate(context, 1000));
     CUSHIM_TRY(const auto b, HostMappedBuffer<float>::allocate(context, 1000));
@@ -80,8 +79,7 @@ SCENARIO_TEST("a kernel works on mapped memory in its place", "[host_mapped_buff
     return {};
 }
 
-SCENARIO_TEST("a mapped buffer knows its size", "[host_mapped_buffer][Z3]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a mapped buffer knows its size", "[host_mapped_buffer][Z3]") {
     CUSHIM_TRY(const auto buffer, HostMappedBuffer<double>::allocate(context, 12));
     CHECK(buffer.size() == 12);
     CHECK(buffer.size_bytes() == 96);
@@ -92,8 +90,7 @@ SCENARIO_TEST("a mapped buffer knows its size", "[host_mapped_buffer][Z3]") {
     return {};
 }
 
-SCENARIO_TEST("the elements have their default", "[host_mapped_buffer][Z2]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("the elements have their default", "[host_mapped_buffer][Z2]") {
     CUSHIM_TRY(const auto particles, HostMappedBuffer<Particle>::allocate(context, 100));
     for (const Particle &particle : particles.host_span()) {
         CHECK((particle.mass == 1 && particle.charge == -2));
@@ -103,8 +100,7 @@ SCENARIO_TEST("the elements have their default", "[host_mapped_buffer][Z2]") {
     return {};
 }
 
-SCENARIO_TEST("a mapped buffer as its options say", "[host_mapped_buffer][Z2]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a mapped buffer as its options say", "[host_mapped_buffer][Z2]") {
     const auto flags_of = [&](const PinnedOptions &options) -> Result<unsigned int> {
         CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 10, options));
         return buffer.flags();
@@ -121,8 +117,7 @@ SCENARIO_TEST("a mapped buffer as its options say", "[host_mapped_buffer][Z2]") 
     return {};
 }
 
-SCENARIO_TEST("what a stream writes is there after it", "[host_mapped_buffer][Z5]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("what a stream writes is there after it", "[host_mapped_buffer][Z5]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(fill(stream, buffer.device_span(), 7));
@@ -137,8 +132,7 @@ SCENARIO_TEST("what a stream writes is there after it", "[host_mapped_buffer][Z5
     return {};
 }
 
-SCENARIO_TEST("what was before an event is there after it", "[host_mapped_buffer][Z5]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("what was before an event is there after it", "[host_mapped_buffer][Z5]") {
     CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Event written, Event::create(context, {.timing = false}));
     CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 1000));
@@ -153,65 +147,55 @@ SCENARIO_TEST("what was before an event is there after it", "[host_mapped_buffer
 }
 
 TEST_CASE("host_span() waits for nobody", "[host_mapped_buffer][Z5]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which decides when enqueued work runs");
-    }
-    api_test::restart("mode=adversarial");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
-    const auto buffer = HostMappedBuffer<int>::allocate(*context, 10);
-    REQUIRE(buffer.has_value());
-    REQUIRE(fill(*stream, buffer->device_span(), 7).has_value());
-    CHECK(all_are(buffer->host_span(), 0));
-    REQUIRE(buffer->host_span_after(*stream).has_value());
-    CHECK(all_are(buffer->host_span(), 7));
+    need_simulator("needs the simulator, which decides when enqueued work runs");
+    const auto context = context_after_restart("mode=adversarial");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
+    REQUIRE(fill(stream, buffer.device_span(), 7).has_value());
+    CHECK(all_are(buffer.host_span(), 0));
+    REQUIRE(buffer.host_span_after(stream).has_value());
+    CHECK(all_are(buffer.host_span(), 7));
 }
 
 TEST_CASE("waiting for nothing is refused", "[host_mapped_buffer][Z5]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto buffer = HostMappedBuffer<int>::allocate(*context, 10);
-    REQUIRE(buffer.has_value());
-    CHECK(refusal(buffer->host_span_after(Stream())) == "invalid argument: the stream is empty");
-    CHECK(refusal(buffer->host_span_after(Event())) == "invalid argument: the event is empty");
+    const auto context = context_after_restart("");
+    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
+    CHECK(refusal(buffer.host_span_after(Stream())) == "invalid argument: the stream is empty");
+    CHECK(refusal(buffer.host_span_after(Event())) == "invalid argument: the event is empty");
 }
 
 // Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
 TEST_CASE("mapped memory is asked for as mapped", "[host_mapped_buffer][Z2]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     static unsigned int asked;
     const ScopedOverride<entry::cuMemHostAlloc> allocation(
         [](void **, std::size_t, unsigned int flags) {
             asked = flags;
             return CUDA_ERROR_OUT_OF_MEMORY;
         });
-    CHECK_FALSE(HostMappedBuffer<int>::allocate(*context, 10));
+    CHECK_FALSE(HostMappedBuffer<int>::allocate(context, 10));
     CHECK(asked == CU_MEMHOSTALLOC_DEVICEMAP);
     CHECK_FALSE(
-        HostMappedBuffer<int>::allocate(*context, 10, {.portable = true, .write_combined = true}));
+        HostMappedBuffer<int>::allocate(context, 10, {.portable = true, .write_combined = true}));
     CHECK(asked ==
           (CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED));
-    CHECK_FALSE(PinnedBuffer<int>::allocate(*context, 10));
+    CHECK_FALSE(PinnedBuffer<int>::allocate(context, 10));
     CHECK(asked == 0);
 }
 
 // On WSL and WDDM it is not the host's.
 TEST_CASE("the device's address is always asked for", "[host_mapped_buffer][Z2][Z4]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(answer_elsewhere);
-    const auto buffer = HostMappedBuffer<int>::allocate(*context, 10);
-    REQUIRE(buffer.has_value());
-    CHECK(buffer->device_span().address() == elsewhere);
-    CHECK(buffer->device_data() == reinterpret_cast<int *>(elsewhere));
-    CHECK(buffer->host_data() != buffer->device_data());
-    buffer->host_span()[9] = 1; // the host's own address still
+    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
+    CHECK(buffer.device_span().address() == elsewhere);
+    CHECK(buffer.device_data() == reinterpret_cast<int *>(elsewhere));
+    CHECK(buffer.host_data() != buffer.device_data());
+    buffer.host_span()[9] = 1; // the host's own address still
 }
 
 TEST_CASE("memory that the device cannot have is freed again", "[host_mapped_buffer][Z2]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     static int freed;
     freed = 0;
     static ScopedOverride<entry::cuMemFreeHost> *free_host;
@@ -222,66 +206,58 @@ TEST_CASE("memory that the device cannot have is freed again", "[host_mapped_buf
     free_host = &counting;
     const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(
         [](CUdeviceptr *, void *, unsigned int) { return CUDA_ERROR_UNKNOWN; });
-    const auto buffer = HostMappedBuffer<int>::allocate(*context, 10);
-    REQUIRE_FALSE(buffer.has_value());
-    CHECK(buffer.error().status() == CUDA_ERROR_UNKNOWN);
-    CHECK(std::string(buffer.error().entry_point()) == "cuMemHostGetDevicePointer_v2");
+    const Error buffer = error_of(HostMappedBuffer<int>::allocate(context, 10));
+    CHECK(buffer.status() == CUDA_ERROR_UNKNOWN);
+    CHECK(std::string(buffer.entry_point()) == "cuMemHostGetDevicePointer_v2");
     CHECK(freed == 1);
 }
 
 TEST_CASE("more elements than there are addresses", "[host_mapped_buffer][Z2]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 4;
     std::string said;
-    const auto calls = api_test::calls_in(
-        [&] { said = refusal(HostMappedBuffer<double>::allocate(*context, many)); });
-    CHECK(said.find(std::to_string(many) + " elements of 8 bytes") != std::string::npos);
+    const auto calls =
+        calls_in([&] { said = refusal(HostMappedBuffer<double>::allocate(context, many)); });
+    CHECK(contains(said, std::to_string(many) + " elements of 8 bytes"));
     CHECK(calls.empty());
 }
 
 TEST_CASE("a mapped buffer of nothing", "[host_mapped_buffer][Z2][Z3]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto calls = api_test::calls_in([&] {
-        auto buffer = HostMappedBuffer<int>::allocate(*context, 0);
-        REQUIRE(buffer.has_value());
-        CHECK(buffer->empty());
-        CHECK(buffer->size() == 0);
-        CHECK(buffer->size_bytes() == 0);
-        CHECK(buffer->host_data() == nullptr);
-        CHECK(buffer->host_span().empty());
-        CHECK(buffer->device_span().empty());
-        CHECK(buffer->close().has_value());
+    const auto context = context_after_restart("");
+    const auto calls = calls_in([&] {
+        auto buffer = required(HostMappedBuffer<int>::allocate(context, 0));
+        CHECK(buffer.empty());
+        CHECK(buffer.size() == 0);
+        CHECK(buffer.size_bytes() == 0);
+        CHECK(buffer.host_data() == nullptr);
+        CHECK(buffer.host_span().empty());
+        CHECK(buffer.device_span().empty());
+        CHECK(buffer.close().has_value());
     });
     CHECK(calls.empty());
-    CHECK(HostMappedBuffer<int>::allocate(Context(), 0).error().kind() ==
-          ErrorKind::invalid_argument);
+    CHECK(refused(HostMappedBuffer<int>::allocate(Context(), 0)));
 }
 
 TEST_CASE("elements without a default", "[host_mapped_buffer][Z2]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    CHECK(refusal(HostMappedBuffer<Named>::allocate(*context, 3)).find("no default") !=
-          std::string::npos);
-    const auto named = HostMappedBuffer<Named>::allocate(*context, 3, {.value_initialize = false});
-    REQUIRE(named.has_value());
-    named->host_span()[2] = Named(5);
-    CHECK(named->host_span()[2].number == 5);
+    const auto context = context_after_restart("");
+    CHECK(contains(refusal(HostMappedBuffer<Named>::allocate(context, 3)), "no default"));
+    const auto named =
+        required(HostMappedBuffer<Named>::allocate(context, 3, {.value_initialize = false}));
+    named.host_span()[2] = Named(5);
+    CHECK(named.host_span()[2].number == 5);
 }
 
 // The seed's own example cannot work: to retain a context does not make it current.
 TEST_CASE("no context need be current", "[host_mapped_buffer][Z7]") {
-    api_test::restart("");
+    restart("");
     std::thread([] { // a thread that has none
-        const auto context = Context::primary(Device::from_native(0));
-        CHECK(api_test::current_context() == nullptr);
-        auto buffer = HostMappedBuffer<int>::allocate(*context, 4);
-        REQUIRE(buffer.has_value());
-        CHECK(fill(*context, buffer->device_span(), 4).has_value());
-        CHECK(all_are(buffer->host_span(), 4));
-        CHECK(buffer->close().has_value());
-        CHECK(api_test::current_context() == nullptr);
+        const auto context = required(Context::primary(Device::from_native(0)));
+        CHECK(current_context() == nullptr);
+        auto buffer = required(HostMappedBuffer<int>::allocate(context, 4));
+        CHECK(fill(context, buffer.device_span(), 4).has_value());
+        CHECK(all_are(buffer.host_span(), 4));
+        CHECK(buffer.close().has_value());
+        CHECK(current_context() == nullptr);
     })
         .join();
 }
@@ -299,8 +275,8 @@ SCENARIO_TEST("a mapped buffer keeps its context", "[host_mapped_buffer][Z2]") {
 }
 
 TEST_CASE("a mapped buffer goes in its own context, on any thread", "[host_mapped_buffer][Z6]") {
-    api_test::restart("");
-    const auto context = Context::create(Device::from_native(0));
+    restart("");
+    const auto context = required(Context::create(Device::from_native(0)));
     static CUcontext freed_in;
     freed_in = nullptr;
     static ScopedOverride<entry::cuMemFreeHost> *free_host;
@@ -309,39 +285,36 @@ TEST_CASE("a mapped buffer goes in its own context, on any thread", "[host_mappe
         return free_host->original()(memory);
     });
     free_host = &noting;
-    auto buffer = HostMappedBuffer<int>::allocate(*context, 10);
+    auto buffer = HostMappedBuffer<int>::allocate(context, 10);
     REQUIRE(buffer.has_value());
-    CUcontext left = context->native();
+    CUcontext left = context.native();
     std::thread([&left, buffer = std::move(*buffer)]() mutable {
         buffer.reset();
         driver().cuCtxGetCurrent(&left);
     }).join();
-    CHECK(freed_in == context->native());
+    CHECK(freed_in == context.native());
     CHECK(left == nullptr);
 }
 
 TEST_CASE("a mapped buffer is freed once", "[host_mapped_buffer][Z6]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto calls = api_test::calls_in([&] {
-        auto made = HostMappedBuffer<int>::allocate(*context, 10);
-        REQUIRE(made.has_value());
-        HostMappedBuffer<int> first = std::move(*made);
-        CHECK_FALSE(static_cast<bool>(*made));
-        CHECK(made->size() == 0);
+    const auto context = context_after_restart("");
+    const auto calls = calls_in([&] {
+        auto made = required(HostMappedBuffer<int>::allocate(context, 10));
+        HostMappedBuffer<int> first = std::move(made);
+        CHECK_FALSE(static_cast<bool>(made));
+        CHECK(made.size() == 0);
         HostMappedBuffer<int> second = std::move(first);
         CHECK(second.size() == 10);
         CHECK(second.close().has_value());
         CHECK(second.close().has_value());
         CHECK(second.device_span().empty());
     });
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         CHECK(std::count(calls.begin(), calls.end(), "cuMemFreeHost") == 1);
     }
 }
 
-SCENARIO_TEST("a mapped buffer that is given up is the caller's", "[host_mapped_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a mapped buffer that is given up is the caller's", "[host_mapped_buffer]") {
     CUSHIM_TRY(auto buffer, HostMappedBuffer<int>::allocate(context, 10));
     buffer.host_span()[9] = 9;
     int *const data = static_cast<int *>(buffer.release());
@@ -360,8 +333,8 @@ SCENARIO_TEST("a mapped buffer that is given up is the caller's", "[host_mapped_
 }
 
 // Without release_after() the simulator would tell of memory that was freed under queued work.
-SCENARIO_TEST("a mapped buffer waits for its stream before it goes", "[host_mapped_buffer]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a mapped buffer waits for its stream before it goes",
+                      "[host_mapped_buffer]") {
     CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(context, 1000));
     {
         CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
@@ -377,10 +350,7 @@ SCENARIO_TEST("a mapped buffer waits for its stream before it goes", "[host_mapp
 }
 
 SCENARIO_TEST("mapped memory is that of every context", "[host_mapped_buffer]", "devices=2") {
-    CUSHIM_TRY(const int count, Device::count());
-    if (count < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
     CUSHIM_TRY(const Context there, Context::primary(second));

@@ -1,10 +1,7 @@
 #include "harness/memory.hpp"
 
-#include <algorithm>
-
+using namespace api_test;
 using namespace cushim;
-using api_test::numbers;
-using api_test::refusal;
 
 namespace {
 
@@ -50,9 +47,7 @@ SCENARIO_TEST("memory that is only read, and copied while the host goes on",
         CUSHIM_TRY_VOID(registration.release_after(stream));
         CUSHIM_TRY_VOID(copy(stream, buffer.span(), registration.host_span()));
     }
-    std::vector<int> copied(1000);
-    CUSHIM_TRY_VOID(copy(context, std::span(copied), buffer.span()));
-    CHECK(copied == values);
+    CHECK_GIVES(read(context, buffer), values);
     return {};
 }
 
@@ -93,37 +88,31 @@ SCENARIO_TEST("a registration keeps its context", "[host_registration]") {
 }
 
 TEST_CASE("read-only registration where the device has none", "[host_registration]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose devices can lack a feature");
-    }
-    api_test::restart("attribute.113=0");
-    const auto context = api_test::Trial::context();
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    const auto context = context_after_restart("attribute.113=0");
     const std::vector<int> values(10);
-    const auto refused = HostRegistration<const int>::create(*context, values, {.read_only = true});
-    REQUIRE_FALSE(refused.has_value());
-    CHECK(refused.error().kind() == ErrorKind::not_supported_by_device);
-    CHECK(HostRegistration<const int>::create(*context, values).has_value());
+    const Error refused =
+        error_of(HostRegistration<const int>::create(context, values, {.read_only = true}));
+    CHECK(refused.kind() == ErrorKind::not_supported_by_device);
+    CHECK(HostRegistration<const int>::create(context, values).has_value());
 }
 
 TEST_CASE("the device's address of registered memory is asked for", "[host_registration]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(
         [](CUdeviceptr *address, void *, unsigned int) {
             *address = elsewhere;
             return CUDA_SUCCESS;
         });
     std::vector<int> values(10);
-    const auto registration = HostRegistration<int>::create(*context, values);
-    REQUIRE(registration.has_value());
-    CHECK(registration->device_span().address() == elsewhere);
-    CHECK(registration->host_span().data() == values.data());
+    const auto registration = required(HostRegistration<int>::create(context, values));
+    CHECK(registration.device_span().address() == elsewhere);
+    CHECK(registration.host_span().data() == values.data());
 }
 
 // Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
 TEST_CASE("registering asks CUDA for what the options say", "[host_registration]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     static unsigned int asked;
     const ScopedOverride<entry::cuMemHostRegister> registering(
         [](void *, std::size_t, unsigned int flags) {
@@ -131,52 +120,45 @@ TEST_CASE("registering asks CUDA for what the options say", "[host_registration]
             return CUDA_ERROR_OUT_OF_MEMORY;
         });
     std::vector<int> values(10);
-    CHECK_FALSE(HostRegistration<int>::create(*context, values));
+    CHECK_FALSE(HostRegistration<int>::create(context, values));
     CHECK(asked == CU_MEMHOSTREGISTER_DEVICEMAP);
     CHECK_FALSE(
-        HostRegistration<int>::create(*context, values, {.portable = true, .mapped = false}));
+        HostRegistration<int>::create(context, values, {.portable = true, .mapped = false}));
     CHECK(asked == CU_MEMHOSTREGISTER_PORTABLE);
 }
 
 TEST_CASE("memory that the device cannot have is unregistered again", "[host_registration]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     std::vector<int> values(10);
     {
         const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(
             [](CUdeviceptr *, void *, unsigned int) { return CUDA_ERROR_UNKNOWN; });
-        CHECK_FALSE(HostRegistration<int>::create(*context, values).has_value());
+        CHECK_FALSE(HostRegistration<int>::create(context, values).has_value());
     }
-    CHECK(HostRegistration<int>::create(*context, values).has_value());
+    CHECK(HostRegistration<int>::create(context, values).has_value());
 }
 
 TEST_CASE("what cannot be registered", "[host_registration]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
+    const auto context = context_after_restart("");
     std::vector<int> values(10);
     const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
-    CHECK(refusal(HostRegistration<int>::create(*context, at_null)).find("12 bytes at address 0") !=
-          std::string::npos);
-    CHECK(refusal(HostRegistration<int>::create(Context(), values)).find("context") !=
-          std::string::npos);
-    CHECK(refusal(HostRegistration<int>::create(*context, values, {.read_only = true}))
-              .find("const") != std::string::npos);
-    const auto first = HostRegistration<int>::create(*context, values);
-    REQUIRE(first.has_value());
-    const auto second = HostRegistration<int>::create(*context, values);
-    REQUIRE_FALSE(second.has_value());
-    CHECK(second.error().status() == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    CHECK(contains(refusal(HostRegistration<int>::create(context, at_null)),
+                   "12 bytes at address 0"));
+    CHECK(contains(refusal(HostRegistration<int>::create(Context(), values)), "context"));
+    CHECK(contains(refusal(HostRegistration<int>::create(context, values, {.read_only = true})),
+                   "const"));
+    const auto first = required(HostRegistration<int>::create(context, values));
+    CHECK(error_of(HostRegistration<int>::create(context, values)).status() ==
+          CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 }
 
 TEST_CASE("a registration of nothing", "[host_registration]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto calls = api_test::calls_in([&] {
-        auto registration = HostRegistration<int>::create(*context, {}, {.mapped = true});
-        REQUIRE(registration.has_value());
-        CHECK(registration->empty());
-        CHECK(registration->device_span().empty());
-        CHECK(registration->close().has_value());
+    const auto context = context_after_restart("");
+    const auto calls = calls_in([&] {
+        auto registration = required(HostRegistration<int>::create(context, {}, {.mapped = true}));
+        CHECK(registration.empty());
+        CHECK(registration.device_span().empty());
+        CHECK(registration.close().has_value());
     });
     CHECK(calls.empty());
 }

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::numbers;
-using api_test::refusal;
 
 namespace {
 
 // Managed memory that host and device may use at the same time, as these tests do.
-Result<Context> context_of(const api_test::Trial &trial) {
-    CUSHIM_TRY(Context context, api_test::Trial::context());
+Result<Context> context_of(const Trial &trial) {
+    CUSHIM_TRY(Context context, Trial::context());
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const int concurrent,
                device.attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS));
@@ -77,12 +76,10 @@ SCENARIO_TEST("managed memory goes where it is wanted", "[managed_buffer]") {
     constexpr auto last = CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
     CUSHIM_TRY_VOID(buffer.prefetch(stream, device));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CUSHIM_TRY(const int there, attribute(context, last, buffer.device_span()));
-    CHECK(there == device.native());
+    CHECK_GIVES(attribute(context, last, buffer.device_span()), device.native());
     CUSHIM_TRY_VOID(buffer.prefetch(stream, ManagedLocation::host()));
     CUSHIM_TRY(const std::span<int> values, buffer.host_span_after(stream));
-    CUSHIM_TRY(const int here, attribute(context, last, buffer.device_span()));
-    CHECK(here == CU_DEVICE_CPU);
+    CHECK_GIVES(attribute(context, last, buffer.device_span()), CU_DEVICE_CPU);
     CHECK(all_are(values, 1));
     return {};
 }
@@ -174,47 +171,38 @@ SCENARIO_TEST("managed memory keeps its context, and can be given up", "[managed
 }
 
 TEST_CASE("a managed buffer of nothing", "[managed_buffer]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
     const auto device = Device::from_native(0);
-    const auto calls = api_test::calls_in([&] {
-        auto buffer = ManagedBuffer<int>::allocate(*context, 0);
-        REQUIRE(buffer.has_value());
-        CHECK(buffer->empty());
-        CHECK(buffer->host_span().empty());
-        CHECK(buffer->device_span().empty());
-        CHECK(buffer->advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device).has_value());
-        CHECK(buffer->advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 0, 0).has_value());
-        CHECK(buffer->prefetch(*stream, device).has_value());
-        CHECK(buffer->prefetch(*stream, device, 0, 0).has_value());
-        CHECK(buffer->attach(*stream, ManagedAttachment::single).has_value());
-        CHECK(buffer->close().has_value());
+    const auto calls = calls_in([&] {
+        auto buffer = required(ManagedBuffer<int>::allocate(context, 0));
+        CHECK(buffer.empty());
+        CHECK(buffer.host_span().empty());
+        CHECK(buffer.device_span().empty());
+        CHECK(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device).has_value());
+        CHECK(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 0, 0).has_value());
+        CHECK(buffer.prefetch(stream, device).has_value());
+        CHECK(buffer.prefetch(stream, device, 0, 0).has_value());
+        CHECK(buffer.attach(stream, ManagedAttachment::single).has_value());
+        CHECK(buffer.close().has_value());
     });
     CHECK(calls.empty());
 }
 
 TEST_CASE("what managed memory cannot be asked", "[managed_buffer]") {
-    api_test::restart("");
-    const auto context = api_test::Trial::context();
-    const auto stream = Stream::create(*context);
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
     const auto device = Device::from_native(0);
     constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 2;
-    CHECK(refusal(ManagedBuffer<int>::allocate(*context, many)).find(std::to_string(many)) !=
-          std::string::npos);
-    CHECK(refusal(ManagedBuffer<int>::allocate(Context(), 1)).find("context") != std::string::npos);
-    CHECK(refusal(
-              ManagedBuffer<int>::allocate(*context, 1, {.attachment = ManagedAttachment::single}))
-              .find("single") != std::string::npos);
-    CHECK(refusal(ManagedBuffer<int>::adopt(*context, 0, 2)).find("8 bytes at address 0") !=
-          std::string::npos);
-    const auto buffer = ManagedBuffer<int>::allocate(*context, 10);
-    REQUIRE(buffer.has_value());
-    CHECK(refusal(buffer->prefetch(Stream(), device)).find("stream") != std::string::npos);
-    CHECK(refusal(buffer->attach(Stream(), ManagedAttachment::global)).find("stream") !=
-          std::string::npos);
-    CHECK(refusal(buffer->prefetch(*stream, device, 8, 3)).find("3 from 8 on") !=
-          std::string::npos);
-    CHECK(refusal(buffer->advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0)).find("11") !=
-          std::string::npos);
+    CHECK(contains(refusal(ManagedBuffer<int>::allocate(context, many)), std::to_string(many)));
+    CHECK(contains(refusal(ManagedBuffer<int>::allocate(Context(), 1)), "context"));
+    CHECK(contains(refusal(ManagedBuffer<int>::allocate(context, 1,
+                                                        {.attachment = ManagedAttachment::single})),
+                   "single"));
+    CHECK(contains(refusal(ManagedBuffer<int>::adopt(context, 0, 2)), "8 bytes at address 0"));
+    const auto buffer = required(ManagedBuffer<int>::allocate(context, 10));
+    CHECK(contains(refusal(buffer.prefetch(Stream(), device)), "stream"));
+    CHECK(contains(refusal(buffer.attach(Stream(), ManagedAttachment::global)), "stream"));
+    CHECK(contains(refusal(buffer.prefetch(stream, device, 8, 3)), "3 from 8 on"));
+    CHECK(contains(refusal(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0)), "11"));
 }

@@ -1,11 +1,10 @@
 #include "harness/memory.hpp"
-#include "harness/scenario.hpp"
-#include "harness/simulator.hpp"
 #include "harness/spied_call.hpp"
 
 #include <cstdint>
 #include <cstring>
 
+using namespace api_test;
 using namespace cushim;
 
 namespace {
@@ -16,8 +15,7 @@ Result<Device> device() {
 
 } // namespace
 
-SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]") {
     CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
@@ -32,8 +30,7 @@ SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]") {
     return {};
 }
 
-SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
     PoolBuffer<char> buffer;
     {
         CUSHIM_TRY(const Device of, device());
@@ -46,8 +43,8 @@ SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
 }
 
 // The legacy stream is that of whatever context is current: when it is freed, another one is.
-SCENARIO_TEST("a pool's memory of a default stream goes in the context that it is of", "[pool]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a pool's memory of a default stream goes in the context that it is of",
+                      "[pool]") {
     CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     for (const bool legacy : {true, false}) {
@@ -65,8 +62,7 @@ SCENARIO_TEST("a pool's memory of a default stream goes in the context that it i
     return {};
 }
 
-SCENARIO_TEST("a pool tells what it holds", "[pool]") {
-    CUSHIM_TRY(const Context context, trial.context());
+CONTEXT_SCENARIO_TEST("a pool tells what it holds", "[pool]") {
     CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
@@ -92,29 +88,23 @@ SCENARIO_TEST("what a pool is told it does", "[pool]") {
     CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY_VOID(pool.set_release_threshold(1 << 24));
-    CUSHIM_TRY(const std::size_t threshold, pool.release_threshold());
-    CHECK(threshold == 1 << 24);
+    CHECK_GIVES(pool.release_threshold(), 1 << 24);
     CUSHIM_TRY_VOID(pool.set_reuse({.opportunistic = false}));
     CUSHIM_TRY(const PoolReuse reuse, pool.reuse());
     CHECK(reuse.follow_event_dependencies);
     CHECK_FALSE(reuse.opportunistic);
     CHECK(reuse.internal_dependencies);
-    CUSHIM_TRY(const AccessFlags own, pool.get_access(of));
-    CHECK(own == AccessFlags::read_write);
+    CHECK_GIVES(pool.get_access(of), AccessFlags::read_write);
     return {};
 }
 
 SCENARIO_TEST("a pool lets another device in", "[pool]", "devices=2") {
-    CUSHIM_TRY(const int count, Device::count());
-    if (count < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const Device other, Device::get(1));
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY_VOID(pool.set_access({other, AccessFlags::read_write}));
-    CUSHIM_TRY(const AccessFlags access, pool.get_access(other));
-    CHECK(access == AccessFlags::read_write);
+    CHECK_GIVES(pool.get_access(other), AccessFlags::read_write);
     return {};
 }
 
@@ -129,27 +119,19 @@ SCENARIO_TEST("the current pool is chosen, and the default one borrowed", "[pool
 }
 
 TEST_CASE("no memory out of a pool", "[pool]") {
-    api_test::restart("");
-    const auto context = Context::primary(Device::from_native(0));
-    REQUIRE(context.has_value());
-    const auto pool = MemoryPool::create(Device::from_native(0));
-    REQUIRE(pool.has_value());
-    const auto stream = Stream::create(*context);
-    REQUIRE(stream.has_value());
-    const auto none = PoolBuffer<int>::allocate(*pool, *stream, 0);
-    REQUIRE(none.has_value());
-    CHECK(none->empty());
-    CHECK(none->export_pointer().error().kind() == ErrorKind::invalid_argument);
-    CHECK(PoolBuffer<int>::allocate(*pool, *stream, SIZE_MAX / 2).error().kind() ==
-          ErrorKind::invalid_argument);
-    CHECK(PoolBuffer<int>::allocate(MemoryPool(), *stream, 1).error().kind() ==
-          ErrorKind::invalid_argument);
-    CHECK(PoolBuffer<int>::allocate(*pool, Stream(), 1).error().kind() ==
-          ErrorKind::invalid_argument);
+    const Context context = context_after_restart("");
+    const auto pool = required(MemoryPool::create(Device::from_native(0)));
+    const auto stream = required(Stream::create(context));
+    const auto none = required(PoolBuffer<int>::allocate(pool, stream, 0));
+    CHECK(none.empty());
+    CHECK(refused(none.export_pointer()));
+    CHECK(refused(PoolBuffer<int>::allocate(pool, stream, SIZE_MAX / 2)));
+    CHECK(refused(PoolBuffer<int>::allocate(MemoryPool(), stream, 1)));
+    CHECK(refused(PoolBuffer<int>::allocate(pool, Stream(), 1)));
 }
 
 TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
-    api_test::restart("devices=2");
+    restart("devices=2");
     if (Device::count().value() < 2) {
         SKIP("needs 2 devices");
     }
@@ -165,22 +147,18 @@ TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
 }
 
 TEST_CASE("how a pool reuses memory is changed as a whole, or not at all", "[pool]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator("needs the simulator, whose calls can be made to fail");
     for (const std::uint64_t failing : {1u, 2u, 3u}) {
         INFO("call " << failing);
-        api_test::restart("");
+        restart("");
         const auto pool = MemoryPool::create(Device::from_native(0)).value();
         cushim_sim_fault fault{};
         fault.entry = "cuMemPoolSetAttribute";
         fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
         fault.code = CUDA_ERROR_UNKNOWN;
         fault.nth = failing;
-        REQUIRE(api_test::simulator()->plan_fault(&fault) != 0);
-        const auto changed = pool.set_reuse({false, false, false});
-        REQUIRE_FALSE(changed.has_value());
-        CHECK(changed.error().status() == CUDA_ERROR_UNKNOWN);
+        REQUIRE(simulator()->plan_fault(&fault) != 0);
+        CHECK(error_of(pool.set_reuse({false, false, false})).status() == CUDA_ERROR_UNKNOWN);
         const auto now = pool.reuse().value();
         CHECK(now.follow_event_dependencies);
         CHECK(now.opportunistic);
@@ -196,7 +174,7 @@ CUmemoryPool exported_pool = nullptr;
 } // namespace
 
 TEST_CASE("a pool goes through a fabric", "[pool]") {
-    api_test::restart("");
+    restart("");
     if (!supports(driver_version(), Feature::fabric_handles)) {
         SKIP("this driver knows no fabric handles");
     }
@@ -222,13 +200,11 @@ TEST_CASE("a pool goes through a fabric", "[pool]") {
             *to = exported_pool;
             return CUDA_SUCCESS;
         });
-    const auto handle = pool.export_fabric();
-    REQUIRE(handle.has_value());
-    auto imported = MemoryPool::import_fabric(*handle);
-    REQUIRE(imported.has_value());
-    CHECK(imported->release() == pool.native()); // there is but one, and it has its owner
+    const auto handle = required(pool.export_fabric());
+    auto imported = required(MemoryPool::import_fabric(handle));
+    CHECK(imported.release() == pool.native()); // there is but one, and it has its owner
     CHECK(MemoryPool::import_fabric({}).error().status() == CUDA_ERROR_INVALID_VALUE);
-    CHECK(MemoryPool().export_fabric().error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(MemoryPool().export_fabric()));
 }
 
 namespace {
@@ -238,8 +214,7 @@ CUdeviceptr their_memory = 0; // as another process would have exported it
 } // namespace
 
 TEST_CASE("memory out of an imported pool has no more bytes than there are", "[pool]") {
-    api_test::restart("");
-    const Context context = api_test::Trial::context().value();
+    const Context context = context_after_restart("");
     const auto pool = MemoryPool::create(device().value()).value();
     const auto stream = Stream::create(context).value();
     their_memory = PoolBuffer<int>::allocate(pool, stream, 100).value().release();
@@ -250,19 +225,19 @@ TEST_CASE("memory out of an imported pool has no more bytes than there are", "[p
         });
     constexpr std::size_t many = std::size_t(1) << 28;
     const auto more = PoolBuffer<int>::import_from(pool, stream, PoolPointer(), many);
-    CHECK(api_test::refusal(more).find(std::to_string(many * sizeof(int))) != std::string::npos);
+    CHECK(contains(refusal(more), std::to_string(many * sizeof(int))));
     CHECK(stream.synchronize().has_value());
     CHECK(pool.usage().value().used == 0); // it was given back
 }
 
 #if CUDA_VERSION >= 12020
 TEST_CASE("how much a pool may hold is told to the driver", "[pool]") {
-    api_test::restart("");
+    restart("");
     if (driver_version() < Version::of(12, 2)) {
         SKIP("needs CUDA 12.2");
     }
     static std::size_t told;
-    const api_test::SpiedCall<entry::cuMemPoolCreate> spied(
+    const SpiedCall<entry::cuMemPoolCreate> spied(
         [](CUmemoryPool *, const CUmemPoolProps *properties) { told = properties->maxSize; });
     MemoryPoolOptions options;
     options.max_size = std::size_t(64) << 20;
@@ -274,22 +249,22 @@ TEST_CASE("how much a pool may hold is told to the driver", "[pool]") {
 #endif
 
 TEST_CASE("NT handles of pools are Windows's", "[pool]") {
-    api_test::restart("");
+    restart("");
     const Device of = Device::from_native(0);
     int attributes = 0;
     MemoryPoolOptions options;
     options.win32_attributes = &attributes;
-    CHECK(MemoryPool::create(of, options).error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(MemoryPool::create(of, options)));
 #ifndef _WIN32
     options.exportable.win32 = true;
     const auto pool = MemoryPool::create(of).value();
-    CHECK(MemoryPool::create(of, options).error().kind() == ErrorKind::unsupported_platform);
-    CHECK(pool.export_win32().error().kind() == ErrorKind::unsupported_platform);
-    CHECK(MemoryPool::import_win32(&attributes).error().kind() == ErrorKind::unsupported_platform);
+    CHECK(refused(MemoryPool::create(of, options), ErrorKind::unsupported_platform));
+    CHECK(refused(pool.export_win32(), ErrorKind::unsupported_platform));
+    CHECK(refused(MemoryPool::import_win32(&attributes), ErrorKind::unsupported_platform));
 #else
     options = {};
     options.exportable.win32 = true;
-    CHECK(MemoryPool::create(of, options).error().kind() == ErrorKind::invalid_argument);
-    CHECK(MemoryPool::import_win32(nullptr).error().kind() == ErrorKind::invalid_argument);
+    CHECK(refused(MemoryPool::create(of, options)));
+    CHECK(refused(MemoryPool::import_win32(nullptr)));
 #endif
 }

@@ -1,6 +1,5 @@
 // Physical memory: how it is made, what it tells, how it leaves the process.
 #include "harness/mapped_memory.hpp"
-#include "harness/simulator.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -11,14 +10,8 @@
 #include <fcntl.h>
 #endif
 
+using namespace api_test;
 using namespace cushim;
-using api_test::map_new;
-using api_test::pattern;
-using api_test::Place;
-using api_test::read;
-using api_test::refused;
-using api_test::tells;
-using api_test::write;
 
 namespace {
 
@@ -36,15 +29,13 @@ PhysicalMemoryOptions for_fabric() {
 }
 
 Device device_0() {
-    auto device = Device::get(0);
-    REQUIRE(device);
-    return *device;
+    auto device = required(Device::get(0));
+    return device;
 }
 
 std::size_t unit_of(Device device) {
-    const auto granularity = Granularity::of(device);
-    REQUIRE(granularity);
-    return granularity->minimum;
+    const auto granularity = required(Granularity::of(device));
+    return granularity.minimum;
 }
 
 // The properties that CUDA was asked with, in order.
@@ -115,7 +106,7 @@ TEST_CASE("sizes are rounded up to the granularity, and never past the end",
 
 TEST_CASE("the granularity is asked with the properties that the memory is made with",
           "[physical_memory][V1][V2]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
     PhysicalMemoryOptions options;
     options.gpu_direct_rdma = true;
@@ -140,7 +131,7 @@ TEST_CASE("the granularity is asked with the properties that the memory is made 
 
 TEST_CASE("by default memory is the device's, pinned, and not exportable",
           "[physical_memory][V2]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
     const Recorded recorded;
     REQUIRE(PhysicalMemory::create(device, 4096));
@@ -152,7 +143,7 @@ TEST_CASE("by default memory is the device's, pinned, and not exportable",
 }
 
 TEST_CASE("sizes that are none are refused with the numbers", "[physical_memory][V5]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
     const std::size_t unit = unit_of(device);
     for (const std::size_t size : {std::size_t(0), unit + 1, unit / 2, unit - 1}) {
@@ -164,8 +155,8 @@ TEST_CASE("sizes that are none are refused with the numbers", "[physical_memory]
                   ErrorKind::out_of_memory));
 }
 
-SCENARIO_TEST("memory has several owners, and a borrower is none", "[physical_memory][V5][V6]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("memory has several owners, and a borrower is none",
+                    "[physical_memory][V5][V6]") {
     CUSHIM_TRY(auto memory, PhysicalMemory::create(place.device, place.unit));
     PhysicalMemory second = memory.share();
     const auto borrowed = PhysicalMemory::borrow(memory.native(), memory.size());
@@ -179,8 +170,7 @@ SCENARIO_TEST("memory has several owners, and a borrower is none", "[physical_me
     return second.close();
 }
 
-SCENARIO_TEST("memory that was made elsewhere is taken over", "[physical_memory]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("memory that was made elsewhere is taken over", "[physical_memory]") {
     CUSHIM_TRY(auto made, PhysicalMemory::create(place.device, place.unit));
     const std::size_t size = made.size();
     CUSHIM_TRY(const auto adopted, PhysicalMemory::adopt(made.native(), size));
@@ -192,21 +182,18 @@ SCENARIO_TEST("memory that was made elsewhere is taken over", "[physical_memory]
     return {};
 }
 
-SCENARIO_TEST("memory is released before it is unmapped, and stays as long",
-              "[physical_memory][V6]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("memory is released before it is unmapped, and stays as long",
+                    "[physical_memory][V6]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
     CUSHIM_TRY(auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, place.access()));
     memory.reset();
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(100)));
-    CUSHIM_TRY(const auto values, read(place, mapped.native(), 100));
-    CHECK(values == pattern(100));
+    CHECK_GIVES(read(place, mapped.native(), 100), pattern(100));
     return {};
 }
 
-SCENARIO_TEST("memory is found again from its address", "[physical_memory][retain]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("memory is found again from its address", "[physical_memory][retain]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
     CUSHIM_TRY(auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, place.access()));
@@ -220,21 +207,19 @@ SCENARIO_TEST("memory is found again from its address", "[physical_memory][retai
     memory.reset();
     CUSHIM_TRY_VOID(mapped.close());
     CUSHIM_TRY(const auto again, MappedRange::map(range, 2 * place.unit, retained, place.access()));
-    CUSHIM_TRY(const auto values, read(place, again.native(), 100));
-    CHECK(values == pattern(100));
+    CHECK_GIVES(read(place, again.native(), 100), pattern(100));
     return {};
 }
 
 TEST_CASE("an address where nothing is mapped has no memory to retain",
           "[physical_memory][retain]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
-    const auto range = AddressRange::reserve(device, unit_of(device));
-    REQUIRE(range);
-    CHECK_FALSE(PhysicalMemory::retain_from(range->native()));
-    CHECK_FALSE(PhysicalMemory::retain_from(range->native(), range->size()));
+    const auto range = required(AddressRange::reserve(device, unit_of(device)));
+    CHECK_FALSE(PhysicalMemory::retain_from(range.native()));
+    CHECK_FALSE(PhysicalMemory::retain_from(range.native(), range.size()));
     CHECK_FALSE(PhysicalMemory::retain_from(0));
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }
 
 SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
@@ -248,7 +233,7 @@ SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
         return PhysicalMemory::create(place.device, of_host.recommended, options);
     });
     if (!made) {
-        if (api_test::simulator() == nullptr) {
+        if (simulator() == nullptr) {
             trial.skip(std::string("no memory of the host's NUMA node 0: ") +
                        made.error().message());
         }
@@ -269,9 +254,7 @@ SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
 }
 
 TEST_CASE("a device that lacks what an option asks for says so", "[physical_memory][V13]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose devices can lack a feature");
-    }
+    need_simulator("needs the simulator, whose devices can lack a feature");
     struct Case {
         const char *settings;
         PhysicalMemoryOptions options;
@@ -291,18 +274,18 @@ TEST_CASE("a device that lacks what an option asks for says so", "[physical_memo
     }
     for (const Case &one : cases) {
         INFO(one.settings);
-        api_test::restart(one.settings);
+        restart(one.settings);
         const Device device = device_0();
         CHECK(refused(Granularity::of(device, one.options), ErrorKind::not_supported_by_device));
         const auto memory = PhysicalMemory::create(device, std::size_t(2) << 20, one.options);
         REQUIRE(refused(memory, ErrorKind::not_supported_by_device));
-        CHECK(std::string(memory.error().message()).find(one.lacking) != std::string::npos);
+        CHECK(contains(memory.error().message(), one.lacking));
     }
-    CHECK(api_test::leaks().empty());
+    CHECK(leaks().empty());
 }
 
 TEST_CASE("compressible memory is asked for, and says what it is", "[physical_memory][V2]") {
-    api_test::restart("attribute.107=1");
+    restart("attribute.107=1");
     const Device device = device_0();
     PhysicalMemoryOptions options;
     options.compressible = true;
@@ -316,21 +299,20 @@ TEST_CASE("compressible memory is asked for, and says what it is", "[physical_me
 }
 
 TEST_CASE("handles of the other operating system are refused", "[physical_memory][share]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
     const std::size_t unit = unit_of(device);
-    const auto memory = PhysicalMemory::create(device, unit);
-    REQUIRE(memory);
+    const auto memory = required(PhysicalMemory::create(device, unit));
     PhysicalMemoryOptions options;
 #ifdef _WIN32
     options.exportable.posix_fd = true;
-    CHECK(refused(memory->export_fd(), ErrorKind::unsupported_platform));
+    CHECK(refused(memory.export_fd(), ErrorKind::unsupported_platform));
     CHECK(refused(PhysicalMemory::import_fd(0, unit), ErrorKind::unsupported_platform));
 #else
     int attributes = 0;
     options.exportable.win32 = true;
     options.win32_attributes = &attributes;
-    CHECK(refused(memory->export_win32(), ErrorKind::unsupported_platform));
+    CHECK(refused(memory.export_win32(), ErrorKind::unsupported_platform));
     CHECK(
         refused(PhysicalMemory::import_win32(&attributes, unit), ErrorKind::unsupported_platform));
 #endif
@@ -341,22 +323,21 @@ TEST_CASE("handles of the other operating system are refused", "[physical_memory
 }
 
 TEST_CASE("memory cannot be exported where it was not made for it", "[physical_memory][share]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
-    const auto memory = PhysicalMemory::create(device, unit_of(device));
-    REQUIRE(memory);
+    const auto memory = required(PhysicalMemory::create(device, unit_of(device)));
     const PhysicalMemory nothing;
 #ifndef _WIN32
-    CHECK(refused(memory->export_fd(), ErrorKind::status));
+    CHECK(refused(memory.export_fd(), ErrorKind::status));
     CHECK(refused(nothing.export_fd(), ErrorKind::invalid_argument));
 #endif
-    CHECK_FALSE(memory->export_fabric());
+    CHECK_FALSE(memory.export_fabric());
     CHECK_FALSE(nothing.export_fabric());
     CHECK(refused(nothing.properties(), ErrorKind::invalid_argument));
 }
 
 TEST_CASE("fabric handles are probed, whatever the attribute says", "[physical_memory][fabric]") {
-    api_test::restart("attribute.128=1");
+    restart("attribute.128=1");
     const Device device = device_0();
     const auto works = PhysicalMemory::fabric_works(device);
     if (!supports(driver_version(), Feature::fabric_handles)) {
@@ -378,7 +359,7 @@ TEST_CASE("fabric handles are probed, whatever the attribute says", "[physical_m
 
 TEST_CASE("a fabric that works is recognised, and one that the device lacks",
           "[physical_memory][fabric]") {
-    api_test::restart("attribute.128=1");
+    restart("attribute.128=1");
     if (!supports(driver_version(), Feature::fabric_handles)) {
         SKIP("this driver knows no fabric handles");
     }
@@ -390,8 +371,8 @@ TEST_CASE("a fabric that works is recognised, and one that the device lacks",
         CHECK(*works);
         CHECK(static_cast<int>(asked.back().requestedHandleTypes) == 8);
     }
-    if (api_test::simulator() != nullptr) {
-        api_test::restart("attribute.128=0");
+    if (simulator() != nullptr) {
+        restart("attribute.128=0");
         const auto works = PhysicalMemory::fabric_works(device);
         REQUIRE(works);
         CHECK_FALSE(*works);
@@ -403,7 +384,7 @@ SCENARIO_TEST("whether there is a fabric is found out without a trace",
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const bool works, PhysicalMemory::fabric_works(device));
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         CHECK_FALSE(works);
     }
     return {};
@@ -429,16 +410,14 @@ SCENARIO_TEST("a descriptor carries memory, and stays the caller's", "[physical_
     CHECK(properties.device == place.device.native());
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, imported.size()));
     CUSHIM_TRY(const auto other, MappedRange::map(range, 0, imported, place.access()));
-    CUSHIM_TRY(const auto values, read(place, other.native(), 100));
-    CHECK(values == pattern(100));
+    CHECK_GIVES(read(place, other.native(), 100), pattern(100));
     CUSHIM_TRY_VOID(write(place, other.native() + place.unit, pattern(100, 7)));
-    CUSHIM_TRY(const auto seen, read(place, mapped.native() + place.unit, 100));
-    CHECK(seen == pattern(100, 7));
+    CHECK_GIVES(read(place, mapped.native() + place.unit, 100), pattern(100, 7));
     return {};
 }
 
 TEST_CASE("what is no memory is not imported, and stays open", "[physical_memory][share]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
     const std::size_t unit = unit_of(device);
     CHECK(refused(PhysicalMemory::import_fd(-1, unit), ErrorKind::invalid_argument));
@@ -452,29 +431,25 @@ TEST_CASE("what is no memory is not imported, and stays open", "[physical_memory
 }
 
 TEST_CASE("an imported size that cannot be is refused", "[physical_memory][share]") {
-    api_test::restart("");
+    restart("");
     const Device device = device_0();
     const std::size_t unit = unit_of(device);
     {
-        auto memory = PhysicalMemory::create(device, unit, shareable());
-        REQUIRE(memory);
-        auto descriptor = memory->export_fd();
-        REQUIRE(descriptor);
-        const auto none = PhysicalMemory::import_fd(descriptor->get(), 0);
+        auto memory = required(PhysicalMemory::create(device, unit, shareable()));
+        auto descriptor = required(memory.export_fd());
+        const auto none = PhysicalMemory::import_fd(descriptor.get(), 0);
         CHECK(refused(none, ErrorKind::invalid_argument));
-        const auto odd = PhysicalMemory::import_fd(descriptor->get(), unit + 1);
+        const auto odd = PhysicalMemory::import_fd(descriptor.get(), unit + 1);
         REQUIRE(refused(odd, ErrorKind::invalid_argument));
         CHECK(tells(odd, {unit + 1, unit}));
-        CHECK(descriptor->duplicate());
+        CHECK(descriptor.duplicate());
 
-        const auto larger = PhysicalMemory::import_fd(descriptor->get(), 2 * unit);
-        REQUIRE(larger);
-        const auto range = AddressRange::reserve(device, 2 * unit);
-        REQUIRE(range);
-        CHECK(refused(MappedRange::map(*range, 0, *larger), ErrorKind::not_supported_by_device));
+        const auto larger = required(PhysicalMemory::import_fd(descriptor.get(), 2 * unit));
+        const auto range = required(AddressRange::reserve(device, 2 * unit));
+        CHECK(refused(MappedRange::map(range, 0, larger), ErrorKind::not_supported_by_device));
     }
-    CHECK(api_test::leaks().empty());
-    CHECK(api_test::misuses().empty());
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
 }
 
 #endif

@@ -1,21 +1,15 @@
 // Physical memory in two processes that were started apart: the second one is this program again, with one
 // hidden test case.
+#include "harness/mapped_memory.hpp"
 #include "support/child_process.hpp"
 #include "support/ok.hpp"
-#include "harness/mapped_memory.hpp"
-#include "harness/simulator.hpp"
 
 #ifndef _WIN32
 
-#include <utility>
-
+using namespace api_test;
 using namespace cushim;
-using api_test::pattern;
-using api_test::Place;
-using api_test::read;
-using api_test::write;
-using sim_test::Channel;
-using sim_test::Child;
+using support::Channel;
+using support::Child;
 using support::ok;
 
 namespace {
@@ -34,7 +28,7 @@ MappedRange map_all(const Place &place, const PhysicalMemory &memory) {
 } // namespace
 
 TEST_CASE("two processes map the same memory", "[virtual_memory][share]") {
-    api_test::restart("");
+    restart("");
     {
         const Place place = ok(Place::make(shareable()));
         const auto memory = ok(PhysicalMemory::create(place.device, 2 * place.unit, shareable()));
@@ -50,8 +44,8 @@ TEST_CASE("two processes map the same memory", "[virtual_memory][share]") {
         CHECK(ok(read(place, mapped.native() + place.unit, 1000)) == pattern(1000, 7));
         CHECK(child.passed());
     }
-    CHECK(api_test::leaks().empty());
-    CHECK(api_test::misuses().empty());
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
 }
 
 TEST_CASE("child: maps the memory of a descriptor", "[.]") {
@@ -69,7 +63,7 @@ TEST_CASE("child: maps the memory of a descriptor", "[.]") {
 
 TEST_CASE("a descriptor keeps the memory of a process that has let go of it",
           "[virtual_memory][share]") {
-    api_test::restart("");
+    restart("");
     const Place place = ok(Place::make(shareable()));
     Child child("child: maps memory that only the descriptor keeps");
     {
@@ -96,18 +90,18 @@ TEST_CASE("child: maps memory that only the descriptor keeps", "[.]") {
 }
 
 TEST_CASE("no descriptor is left open, whatever fails", "[virtual_memory][share]") {
-    api_test::restart("");
+    restart("");
     const Place place = ok(Place::make(shareable()));
-    const std::size_t before = sim_test::open_descriptors();
+    const std::size_t before = support::open_descriptors();
     {
         const auto memory = ok(PhysicalMemory::create(place.device, place.unit, shareable()));
         const UniqueFd descriptor = ok(memory.export_fd());
         CHECK_FALSE(PhysicalMemory::import_fd(descriptor.get(), place.unit + 1));
         const auto imported = ok(PhysicalMemory::import_fd(descriptor.get(), place.unit));
         CHECK(map_all(place, imported).size() == place.unit);
-        CHECK(sim_test::is_open(descriptor.get()));
+        CHECK(support::is_open(descriptor.get()));
     }
-    CHECK(sim_test::open_descriptors() == before);
+    CHECK(support::open_descriptors() == before);
 }
 
 #endif

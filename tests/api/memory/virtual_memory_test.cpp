@@ -2,7 +2,6 @@
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/simulator.hpp"
 #include "harness/spied_call.hpp"
 
 #include <algorithm>
@@ -12,15 +11,8 @@
 #include <string>
 #include <thread>
 
+using namespace api_test;
 using namespace cushim;
-using api_test::map_new;
-using api_test::must_be_refused;
-using api_test::pattern;
-using api_test::Place;
-using api_test::read;
-using api_test::refused;
-using api_test::tells;
-using api_test::write;
 
 namespace {
 
@@ -28,25 +20,22 @@ constexpr CUresult invalid = CUDA_ERROR_INVALID_VALUE;
 constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
 
 Place place_now(const std::string &settings = "") {
-    api_test::restart(settings);
-    auto place = Place::make();
-    REQUIRE(place);
-    return std::move(*place);
+    restart(settings);
+    return required(Place::make());
 }
 
 void check_clean() {
     // But for the context, which lives on.
-    const auto left = api_test::leaks();
+    const auto left = leaks();
     CHECK(std::all_of(left.begin(), left.end(), [](const std::string &line) {
         return line.find("primary context") != std::string::npos;
     }));
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }
 
 } // namespace
 
-SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory]") {
     CUSHIM_TRY(const auto granularity, Granularity::of(place.device));
     CUSHIM_TRY(const std::size_t size, granularity.round_up(std::size_t(1) << 20));
     CUSHIM_TRY(auto range, AddressRange::reserve(place.device, size));
@@ -55,16 +44,14 @@ SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory]
     CUSHIM_TRY_VOID(mapped.set_access(place.access()));
     const std::size_t count = size / sizeof(std::uint32_t);
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(count)));
-    CUSHIM_TRY(const auto values, read(place, mapped.native(), count));
-    CHECK(values == pattern(count));
+    CHECK_GIVES(read(place, mapped.native(), count), pattern(count));
     CUSHIM_TRY_VOID(mapped.close());
     CUSHIM_TRY_VOID(memory.close());
     return range.close();
 }
 
-SCENARIO_TEST("a range is reserved where it is wanted, as far as CUDA follows",
-              "[virtual_memory][V3]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a range is reserved where it is wanted, as far as CUDA follows",
+                    "[virtual_memory][V3]") {
     const std::size_t alignment = std::size_t(64) << 20;
     CUSHIM_TRY(auto range,
                AddressRange::reserve(place.device, std::size_t(4) << 30, {.alignment = alignment}));
@@ -84,12 +71,12 @@ TEST_CASE("a hint and an alignment are told to CUDA", "[virtual_memory][V3]") {
     const Place place = place_now();
     static CUdeviceptr hint;
     static std::size_t alignment;
-    const api_test::SpiedCall<entry::cuMemAddressReserve> spied(
-        [](CUdeviceptr *, std::size_t, std::size_t aligned, CUdeviceptr address,
-           unsigned long long) {
-            hint = address;
-            alignment = aligned;
-        });
+    const SpiedCall<entry::cuMemAddressReserve> spied([](CUdeviceptr *, std::size_t,
+                                                         std::size_t aligned, CUdeviceptr address,
+                                                         unsigned long long) {
+        hint = address;
+        alignment = aligned;
+    });
     const CUdeviceptr wanted = CUdeviceptr(1) << 40;
     CHECK(AddressRange::reserve(place.device, place.unit,
                                 {.alignment = 2 * place.unit, .hint = wanted}));
@@ -115,8 +102,7 @@ TEST_CASE("ranges that cannot be are refused with the numbers", "[virtual_memory
     CHECK(refused(AddressRange::reserve(place.device, place.unit, {.hint = 1})));
 }
 
-SCENARIO_TEST("a range is freed after its last owner, whole", "[virtual_memory][V4]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a range is freed after its last owner, whole", "[virtual_memory][V4]") {
     CUSHIM_TRY(auto range, AddressRange::reserve(place.device, 8 * place.unit));
     AddressRange second = range.share();
     CHECK(second.native() == range.native());
@@ -130,9 +116,8 @@ SCENARIO_TEST("a range is freed after its last owner, whole", "[virtual_memory][
     return {};
 }
 
-SCENARIO_TEST("a range that was reserved elsewhere is taken over, or lent",
-              "[virtual_memory][V4]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a range that was reserved elsewhere is taken over, or lent",
+                    "[virtual_memory][V4]") {
     CUSHIM_TRY(auto made, AddressRange::reserve(place.device, place.unit));
     const std::size_t size = made.size();
     CUSHIM_TRY(auto adopted, AddressRange::adopt(made.native(), size));
@@ -140,25 +125,20 @@ SCENARIO_TEST("a range that was reserved elsewhere is taken over, or lent",
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     const auto lent = AddressRange::borrow(adopted.native(), size);
     CUSHIM_TRY(auto mapped, MappedRange::map(lent, 0, memory));
-    CUSHIM_TRY(const auto access, lent.get_access(0, place.device));
-    CHECK(access == AccessFlags::none);
+    CHECK_GIVES(lent.get_access(0, place.device), AccessFlags::none);
     CUSHIM_TRY_VOID(mapped.close());
     return adopted.close();
 }
 
-SCENARIO_TEST("access is none, to read, or to read and write", "[virtual_memory][V7]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("access is none, to read, or to read and write", "[virtual_memory][V7]") {
     CUSHIM_TRY(const auto mapped, map_new(place, place.unit));
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(10)));
-    CUSHIM_TRY(const auto both, mapped.get_access(place.device));
-    CHECK(both == AccessFlags::read_write);
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::read_write);
 
     CUSHIM_TRY_VOID(mapped.set_access(place.access(AccessFlags::read)));
-    CUSHIM_TRY(const auto only_read, mapped.get_access(place.device));
-    CHECK(only_read == AccessFlags::read);
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::read);
     CUSHIM_TRY_VOID(must_be_refused(write(place, mapped.native(), pattern(10, 1)), invalid));
-    CUSHIM_TRY(const auto values, read(place, mapped.native(), 10));
-    CHECK(values == pattern(10));
+    CHECK_GIVES(read(place, mapped.native(), 10), pattern(10));
 
     CUSHIM_TRY_VOID(mapped.set_access(place.access(AccessFlags::none)));
     CUSHIM_TRY(const auto none, mapped.get_access(place.device));
@@ -170,18 +150,16 @@ SCENARIO_TEST("access is none, to read, or to read and write", "[virtual_memory]
 TEST_CASE("what would reach past the end is refused with the numbers", "[virtual_memory][V8]") {
     const Place place = place_now();
     const std::size_t unit = place.unit;
-    const auto range = AddressRange::reserve(place.device, 4 * unit);
-    const auto memory = PhysicalMemory::create(place.device, 2 * unit);
-    REQUIRE(range);
-    REQUIRE(memory);
+    const auto range = required(AddressRange::reserve(place.device, 4 * unit));
+    const auto memory = required(PhysicalMemory::create(place.device, 2 * unit));
     for (const std::size_t offset : {3 * unit, 4 * unit, 5 * unit, most - unit + 1, most}) {
-        const auto mapped = MappedRange::map(*range, offset, *memory, place.access());
+        const auto mapped = MappedRange::map(range, offset, memory, place.access());
         REQUIRE(refused(mapped));
         CHECK(tells(mapped, {offset}));
         CHECK(tells(mapped, {2 * unit}));
         CHECK(tells(mapped, {4 * unit}));
     }
-    const auto between = MappedRange::map(*range, unit / 2, *memory);
+    const auto between = MappedRange::map(range, unit / 2, memory);
     REQUIRE(refused(between));
     CHECK(tells(between, {unit / 2}));
     CHECK(tells(between, {unit}));
@@ -189,47 +167,42 @@ TEST_CASE("what would reach past the end is refused with the numbers", "[virtual
 
 TEST_CASE("what is empty is refused", "[virtual_memory][V5]") {
     const Place place = place_now();
-    const auto range = AddressRange::reserve(place.device, place.unit);
-    const auto memory = PhysicalMemory::create(place.device, place.unit);
-    REQUIRE(range);
-    REQUIRE(memory);
-    CHECK(refused(MappedRange::map(AddressRange(), 0, *memory)));
-    CHECK(refused(MappedRange::map(*range, 0, PhysicalMemory())));
+    const auto range = required(AddressRange::reserve(place.device, place.unit));
+    const auto memory = required(PhysicalMemory::create(place.device, place.unit));
+    CHECK(refused(MappedRange::map(AddressRange(), 0, memory)));
+    CHECK(refused(MappedRange::map(range, 0, PhysicalMemory())));
     const MappedRange nothing;
     CHECK(refused(nothing.set_access(place.access())));
     CHECK(refused(nothing.get_access(place.device)));
     CHECK(refused(AddressRange().set_access(0, 0, place.access())));
-    CHECK(refused(range->set_access(place.unit, 1, place.access())));
-    CHECK(refused(range->get_access(place.unit, place.device)));
+    CHECK(refused(range.set_access(place.unit, 1, place.access())));
+    CHECK(refused(range.get_access(place.unit, place.device)));
 }
 
-SCENARIO_TEST("CUDA reports an overlap, and nothing is changed by it", "[virtual_memory][V8]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("CUDA reports an overlap, and nothing is changed by it",
+                    "[virtual_memory][V8]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, place.access()));
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(10)));
     CUSHIM_TRY_VOID(must_be_refused(MappedRange::map(range, place.unit, memory), invalid));
     CUSHIM_TRY(const auto alias, MappedRange::map(range, 2 * place.unit, memory, place.access()));
-    CUSHIM_TRY(const auto values, read(place, alias.native(), 10));
-    CHECK(values == pattern(10));
+    CHECK_GIVES(read(place, alias.native(), 10), pattern(10));
     return {};
 }
 
-SCENARIO_TEST("a new mapping is accessible to nobody until access is set", "[virtual_memory][V9]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a new mapping is accessible to nobody until access is set",
+                    "[virtual_memory][V9]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory));
-    CUSHIM_TRY(const auto access, mapped.get_access(place.device));
-    CHECK(access == AccessFlags::none);
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::none);
     CUSHIM_TRY_VOID(must_be_refused(write(place, mapped.native(), pattern(10)), invalid));
     CUSHIM_TRY_VOID(mapped.set_access(place.access()));
     return write(place, mapped.native(), pattern(10));
 }
 
-SCENARIO_TEST("where access cannot be given, nothing stays mapped", "[virtual_memory][V9]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("where access cannot be given, nothing stays mapped", "[virtual_memory][V9]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     const AccessGrant nobody(Device::from_native(99), AccessFlags::read);
@@ -239,10 +212,7 @@ SCENARIO_TEST("where access cannot be given, nothing stays mapped", "[virtual_me
 }
 
 SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "devices=2") {
-    CUSHIM_TRY(const int devices, Device::count());
-    if (devices < 2) {
-        trial.skip("needs 2 devices");
-    }
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Place place, Place::make());
     CUSHIM_TRY(const Device other, Device::get(1));
     CUSHIM_TRY(const bool peers, other.can_access(place.device));
@@ -266,9 +236,8 @@ SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "de
     return {};
 }
 
-SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
-              "[virtual_memory][V10]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
+                    "[virtual_memory][V10]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(const auto first, MappedRange::map(range, 0, memory));
@@ -280,38 +249,32 @@ SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
     CHECK(given == AccessFlags::read_write);
     CUSHIM_TRY_VOID(range.set_access(0, 2 * place.unit, place.access()));
     for (const std::size_t offset : {std::size_t(0), place.unit, 2 * place.unit - 1}) {
-        CUSHIM_TRY(const auto access, range.get_access(offset, place.device));
-        CHECK(access == AccessFlags::read_write);
+        CHECK_GIVES(range.get_access(offset, place.device), AccessFlags::read_write);
     }
     // With a hole.
     CUSHIM_TRY_VOID(must_be_refused(range.set_access(0, 3 * place.unit, place.access()), invalid));
     CUSHIM_TRY_VOID(range.set_access(0, 0, place.access(AccessFlags::none)));
     CUSHIM_TRY_VOID(range.set_access(0, place.unit, std::span<const AccessGrant>()));
-    CUSHIM_TRY(const auto unchanged, first.get_access(place.device));
-    CHECK(unchanged == AccessFlags::read_write);
+    CHECK_GIVES(first.get_access(place.device), AccessFlags::read_write);
     return {};
 }
 
 TEST_CASE("all grants go to CUDA in one call", "[virtual_memory][V10]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
+    need_simulator("needs the simulator, which records the calls");
     const Place place = place_now("devices=4");
-    const auto range = AddressRange::reserve(place.device, 2 * place.unit);
-    const auto memory = PhysicalMemory::create(place.device, place.unit);
+    const auto range = required(AddressRange::reserve(place.device, 2 * place.unit));
+    const auto memory = required(PhysicalMemory::create(place.device, place.unit));
     std::vector<AccessGrant> grants;
     for (int i = 0; i != 4; ++i) {
         grants.emplace_back(*Device::get(i), AccessFlags::read_write);
     }
-    const auto first = MappedRange::map(*range, 0, *memory);
-    const auto second = MappedRange::map(*range, place.unit, *memory);
-    REQUIRE(second);
-    CHECK(api_test::calls_in([&] { CHECK(range->set_access(0, range->size(), grants)); }) ==
+    const auto first = MappedRange::map(range, 0, memory);
+    const auto second = required(MappedRange::map(range, place.unit, memory));
+    CHECK(calls_in([&] { CHECK(range.set_access(0, range.size(), grants)); }) ==
           std::vector<std::string>{"cuMemSetAccess"});
 }
 
-SCENARIO_TEST("a mapping says where it is", "[virtual_memory][V11]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a mapping says where it is", "[virtual_memory][V11]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 8 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 3 * place.unit, memory));
@@ -336,7 +299,7 @@ TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_me
         auto mapped = *MappedRange::map(range, 0, memory, place.access());
         MappedRange second = mapped.share();
         REQUIRE(write(place, mapped.native(), pattern(10)));
-        const auto calls = api_test::destroying_calls_in([&] {
+        const auto calls = destroying_calls_in([&] {
             for (const int owner : order) {
                 owner == 0   ? range.reset()
                 : owner == 1 ? memory.reset()
@@ -344,7 +307,7 @@ TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_me
                              : second.reset();
             }
         });
-        if (api_test::simulator() == nullptr) {
+        if (simulator() == nullptr) {
             continue;
         }
         REQUIRE(calls.size() == 3);
@@ -356,19 +319,15 @@ TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_me
 }
 
 TEST_CASE("the last mapping takes its range down, then its memory", "[virtual_memory][V12]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, which records the calls");
-    }
+    need_simulator("needs the simulator, which records the calls");
     const Place place = place_now();
-    auto mapped = map_new(place, place.unit);
-    REQUIRE(mapped);
-    CHECK(api_test::destroying_calls_in([&] { CHECK(mapped->close()); }) ==
+    auto mapped = required(map_new(place, place.unit));
+    CHECK(destroying_calls_in([&] { CHECK(mapped.close()); }) ==
           std::vector<std::string>{"cuMemUnmap", "cuMemAddressFree", "cuMemRelease"});
     check_clean();
 }
 
-SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_memory][V12]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_memory][V12]") {
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto mapped, map_new(place, place.unit));
     CUSHIM_TRY(auto target, DeviceBuffer<std::uint32_t>::allocate(place.context, 1000));
@@ -377,29 +336,24 @@ SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_memory]
     CUSHIM_TRY_VOID(fill(stream, source, 0x1234u));
     CUSHIM_TRY_VOID(copy(stream, target.span(), source));
     CUSHIM_TRY_VOID(mapped.close());
-    CUSHIM_TRY(const auto values, read(place, target.native(), 1000));
-    CHECK(values == std::vector<std::uint32_t>(1000, 0x1234u));
+    CHECK_GIVES(read(place, target.native(), 1000), std::vector<std::uint32_t>(1000, 0x1234u));
     return {};
 }
 
 TEST_CASE("without that, memory is unmapped under the work that uses it", "[virtual_memory][V12]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("leaves a context that no other test can use");
-    }
+    need_simulator("leaves a context that no other test can use");
     const Place place = place_now("mode=adversarial");
     {
-        const auto stream = Stream::create(place.context, {.non_blocking = true});
-        auto mapped = map_new(place, place.unit);
-        REQUIRE(mapped);
-        REQUIRE(fill(*stream, DeviceSpan<std::uint32_t>(mapped->native(), 1000), 1u));
-        CHECK(mapped->close());
-        CHECK_FALSE(api_test::misuses().empty());
+        const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
+        auto mapped = required(map_new(place, place.unit));
+        REQUIRE(fill(stream, DeviceSpan<std::uint32_t>(mapped.native(), 1000), 1u));
+        CHECK(mapped.close());
+        CHECK_FALSE(misuses().empty());
     }
-    api_test::restart("");
+    restart("");
 }
 
-SCENARIO_TEST("waiting disturbs no capture", "[virtual_memory][V12]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("waiting disturbs no capture", "[virtual_memory][V12]") {
     CUSHIM_TRY(const Stream captured, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto mapped, map_new(place, place.unit));
@@ -420,35 +374,29 @@ SCENARIO_TEST("waiting disturbs no capture", "[virtual_memory][V12]") {
 
 TEST_CASE("a stream that is being captured is not waited for", "[virtual_memory][V12]") {
     const Place place = place_now();
-    const auto stream = Stream::create(place.context, {.non_blocking = true});
-    auto mapped = map_new(place, place.unit);
-    REQUIRE(mapped);
-    REQUIRE(mapped->release_after(*stream));
-    REQUIRE(driver().cuStreamBeginCapture_v2(stream->native(),
+    const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
+    auto mapped = required(map_new(place, place.unit));
+    REQUIRE(mapped.release_after(stream));
+    REQUIRE(driver().cuStreamBeginCapture_v2(stream.native(),
                                              CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
-    const auto closed = mapped->close();
-    REQUIRE_FALSE(closed);
-    CHECK(closed.error().status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CHECK(error_of(mapped.close()).status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     CUgraph graph = nullptr;
-    CHECK(driver().cuStreamEndCapture(stream->native(), &graph) == CUDA_SUCCESS);
+    CHECK(driver().cuStreamEndCapture(stream.native(), &graph) == CUDA_SUCCESS);
     CHECK(driver().cuGraphDestroy(graph) == CUDA_SUCCESS);
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }
 
 TEST_CASE("waiting and unmapping may both fail, and both failures show", "[virtual_memory][V12]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator("needs the simulator, whose calls can be made to fail");
     const Place place = place_now();
-    const auto stream = Stream::create(place.context);
-    auto mapped = map_new(place, place.unit);
-    REQUIRE(mapped);
-    REQUIRE(mapped->release_after(*stream));
-    const api_test::Reports reports;
-    api_test::always_fail_after("cuStreamSynchronize");
-    api_test::always_fail_after("cuMemUnmap");
-    const auto closed = mapped->close();
-    api_test::simulator()->clear_faults();
+    const auto stream = required(Stream::create(place.context));
+    auto mapped = required(map_new(place, place.unit));
+    REQUIRE(mapped.release_after(stream));
+    const Reports reports;
+    always_fail_after("cuStreamSynchronize");
+    always_fail_after("cuMemUnmap");
+    const auto closed = mapped.close();
+    simulator()->clear_faults();
     REQUIRE_FALSE(closed);
     CHECK(std::string(closed.error().entry_point()) == "cuStreamSynchronize");
     CHECK(reports.names() == std::vector<std::string>{"cuMemUnmap"});
@@ -456,26 +404,24 @@ TEST_CASE("waiting and unmapping may both fail, and both failures show", "[virtu
 
 TEST_CASE("streams that cannot be waited for later are refused", "[virtual_memory][V12]") {
     const Place place = place_now();
-    const auto mapped = map_new(place, place.unit);
-    REQUIRE(mapped);
-    CHECK(refused(mapped->release_after(Stream())));
-    CHECK(refused(mapped->release_after(Stream::legacy())));
-    CHECK(refused(mapped->release_after(Stream::per_thread())));
-    const auto stream = Stream::create(place.context);
-    CHECK(refused(MappedRange::borrow(mapped->native(), 1).release_after(*stream)));
+    const auto mapped = required(map_new(place, place.unit));
+    CHECK(refused(mapped.release_after(Stream())));
+    CHECK(refused(mapped.release_after(Stream::legacy())));
+    CHECK(refused(mapped.release_after(Stream::per_thread())));
+    const auto stream = required(Stream::create(place.context));
+    CHECK(refused(MappedRange::borrow(mapped.native(), 1).release_after(stream)));
 }
 
 TEST_CASE("owners of one mapping are used by several threads", "[virtual_memory][V12]") {
     const Place place = place_now();
     {
-        const auto first = Stream::create(place.context, {.non_blocking = true});
-        const auto second = Stream::create(place.context, {.non_blocking = true});
-        auto mapped = map_new(place, place.unit);
-        REQUIRE(mapped);
+        const auto first = required(Stream::create(place.context, {.non_blocking = true}));
+        const auto second = required(Stream::create(place.context, {.non_blocking = true}));
+        auto mapped = required(map_new(place, place.unit));
         std::vector<std::thread> threads;
         std::atomic<int> failures = 0;
-        for (const auto *stream : {&*first, &*second, &*first, &*second}) {
-            threads.emplace_back([&failures, stream, own = mapped->share()]() mutable {
+        for (const auto *stream : {&first, &second, &first, &second}) {
+            threads.emplace_back([&failures, stream, own = mapped.share()]() mutable {
                 for (int i = 0; i != 200; ++i) {
                     const MappedRange more = own.share();
                     failures += more.release_after(*stream) ? 0 : 1;
@@ -483,17 +429,16 @@ TEST_CASE("owners of one mapping are used by several threads", "[virtual_memory]
                 own.reset();
             });
         }
-        mapped->reset(); // the last thread unmaps
+        mapped.reset(); // the last thread unmaps
         for (std::thread &thread : threads) {
             thread.join();
         }
         CHECK(failures == 0);
     }
-    CHECK(api_test::misuses().empty());
+    CHECK(misuses().empty());
 }
 
-SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memory]") {
-    CUSHIM_TRY(const Place place, Place::make());
+PLACE_SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memory]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 2 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(auto made, MappedRange::map(range, place.unit, memory, place.access()));
@@ -501,49 +446,41 @@ SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memor
     CHECK(adopted.native() == made.native());
     (void)made.release();
     const auto lent = MappedRange::borrow(adopted.native(), adopted.size());
-    CUSHIM_TRY(const auto access, lent.get_access(place.device));
-    CHECK(access == AccessFlags::read_write);
+    CHECK_GIVES(lent.get_access(place.device), AccessFlags::read_write);
     return {};
 }
 
 TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memory][V3]") {
-    api_test::restart("");
-    const auto device = Device::get(0);
-    REQUIRE(device);
+    restart("");
+    const auto device = required(Device::get(0));
     CUcontext before = nullptr;
     REQUIRE(driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
     {
-        const auto granularity = Granularity::of(*device);
-        REQUIRE(granularity);
-        const std::size_t unit = granularity->minimum;
-        const auto range = AddressRange::reserve(*device, unit);
-        const auto memory = PhysicalMemory::create(*device, unit);
-        REQUIRE(memory);
+        const auto granularity = required(Granularity::of(device));
+        const std::size_t unit = granularity.minimum;
+        const auto range = required(AddressRange::reserve(device, unit));
+        const auto memory = required(PhysicalMemory::create(device, unit));
         const auto mapped =
-            MappedRange::map(*range, 0, *memory, {*device, AccessFlags::read_write});
-        REQUIRE(mapped);
-        CHECK(*mapped->get_access(*device) == AccessFlags::read_write);
+            required(MappedRange::map(range, 0, memory, {device, AccessFlags::read_write}));
+        CHECK(*mapped.get_access(device) == AccessFlags::read_write);
         CHECK(driver().cuCtxGetCurrent(&before) == CUDA_SUCCESS);
         CHECK(before == nullptr);
     }
     CHECK(driver().cuCtxGetCurrent(&before) == CUDA_SUCCESS);
     CHECK(before == nullptr);
-    if (api_test::simulator() != nullptr) {
+    if (simulator() != nullptr) {
         unsigned int flags = 0;
         int active = 1;
-        CHECK(driver().cuDevicePrimaryCtxGetState(device->native(), &flags, &active) ==
+        CHECK(driver().cuDevicePrimaryCtxGetState(device.native(), &flags, &active) ==
               CUDA_SUCCESS);
         CHECK(active == 0);
     }
 }
 
 TEST_CASE("a device without virtual memory management says so", "[virtual_memory][V13]") {
-    if (api_test::simulator() == nullptr) {
-        SKIP("needs the simulator, whose devices can lack a feature");
-    }
-    api_test::restart("attribute.102=0");
-    const auto device = Device::get(0);
-    REQUIRE(device);
-    CHECK(refused(AddressRange::reserve(*device, std::size_t(2) << 20),
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    restart("attribute.102=0");
+    const auto device = required(Device::get(0));
+    CHECK(refused(AddressRange::reserve(device, std::size_t(2) << 20),
                   ErrorKind::not_supported_by_device));
 }
