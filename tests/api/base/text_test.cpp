@@ -67,7 +67,7 @@ CUdeviceptr opened_address = 0;
 
 } // namespace
 
-TEST_CASE("every owner prints its handle, device and exported.size()", "[text][current]") {
+TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
     restart("");
     const Device device = Device::get(0).value();
     const auto context = Context::primary(device).value();

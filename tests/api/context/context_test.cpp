@@ -93,6 +93,12 @@ SCENARIO_TEST("a context that is given up is the caller's", "[context]") {
     return {};
 }
 
+TEST_CASE("a context that was created is not current", "[context]") {
+    restart("");
+    const Context created = required(Context::create(Device::from_native(0)));
+    CHECK(current_context() == nullptr);
+}
+
 TEST_CASE("owners move, and are empty after it", "[context]") {
     restart("");
     auto made = required(Context::create(Device::from_native(0)));

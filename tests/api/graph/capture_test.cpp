@@ -319,6 +319,17 @@ GRAPH_TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
     CHECK(leaks().size() == (simulator() == nullptr ? 0 : 3));
 }
 
+GRAPH_TEST_CASE("a capture that begins although the call fails is ended",
+                "[graph][capture][current][G3]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const std::string call =
+        api == Api::runtime ? "cudaStreamBeginCapture" : "cuStreamBeginCapture_v2";
+    const Context context = context_after_restart("fault=" + call + ":1:999:after");
+    const Stream stream = required(Stream::create(context));
+    CHECK(error_of(api_test::begin_capture(api, stream, CaptureMode::per_thread)).status() == 999);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+}
+
 GRAPH_TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
     const auto [device, context, stream] = make_place();
     REQUIRE(api_test::begin_capture(api, stream, CaptureMode::per_thread).has_value());

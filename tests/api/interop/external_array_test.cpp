@@ -86,7 +86,7 @@ TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
     CHECK(std::find(waited, calls.end(), "cuMipmappedArrayDestroy") != calls.end());
 }
 
-TEST_CASE("an image must have a exported.size(), and begin in its import", "[X12]") {
+TEST_CASE("an image must have a size, and begin in its import", "[X12]") {
     const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
     const auto memory = import_whole(context, exported).value();

@@ -23,7 +23,8 @@ Result<Worker> first_worker() {
 
 Worker load_or_fail() {
     restart("");
-    return required(first_worker());
+    const Device device = required(Device::get(0));
+    return required(Worker::on(device));
 }
 
 // A launch that nothing but the configuration can go wrong with.
