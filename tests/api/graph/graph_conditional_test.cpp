@@ -139,14 +139,14 @@ GRAPH_TEST_CASE("a graph with conditional nodes is no child",
                 "[graph][conditional][current][G14]") {
     need_cuda(12, 3);
     auto context = context_after_restart("");
-    auto graph = create_graph(api, context), other = create_graph(api, context);
-    REQUIRE((graph && other));
-    auto condition = required(graph->create_condition({}));
-    REQUIRE(graph->add_if_node({}, condition).has_value());
-    const Error child = error_of(other->add_child_graph_node({}, *graph));
+    auto graph = required(create_graph(api, context));
+    auto other = required(create_graph(api, context));
+    auto condition = required(graph.create_condition({}));
+    REQUIRE(graph.add_if_node({}, condition).has_value());
+    const Error child = error_of(other.add_child_graph_node({}, graph));
     CHECK(child.kind() == ErrorKind::not_supported_by_device);
     CHECK(child.status() == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(*other->node_count() == 0);
+    CHECK(*other.node_count() == 0);
 }
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
@@ -197,19 +197,17 @@ GRAPH_STREAM_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][c
 TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
     need_cuda(12, 3);
     auto context = context_after_restart("");
-    auto graph = Graph::create(context), other = Graph::create(context);
-    REQUIRE((graph && other));
-    auto condition = other->create_condition({});
-    REQUIRE(condition.has_value());
-    CHECK(refusal(graph->add_if_node({}, *condition)) ==
+    auto graph = required(Graph::create(context)), other = required(Graph::create(context));
+    auto condition = required(other.create_condition({}));
+    CHECK(refusal(graph.add_if_node({}, condition)) ==
           "invalid argument: the condition is of another graph");
-    CHECK(refusal(graph->add_while_node({}, GraphCondition())) ==
+    CHECK(refusal(graph.add_while_node({}, GraphCondition())) ==
           "invalid argument: the condition is none");
-    CHECK(refusal(other->add_switch_node({}, *condition, 0)) ==
+    CHECK(refusal(other.add_switch_node({}, condition, 0)) ==
           "invalid argument: a switch of 0 cases");
 
-    auto branch = required(other->add_if_node({}, *condition));
-    REQUIRE(other->destroy_node(branch.node).has_value());
+    auto branch = required(other.add_if_node({}, condition));
+    REQUIRE(other.destroy_node(branch.node).has_value());
     CHECK(refusal(branch.body.add_empty_node({})) ==
           "invalid argument: the node that this graph is inside of was destroyed");
 }

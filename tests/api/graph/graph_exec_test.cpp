@@ -333,42 +333,38 @@ TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capt
 
 TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
     auto context = context_after_restart("");
-    auto graph = Graph::create(context), other = Graph::create(context);
-    auto memory = DeviceBuffer<int>::allocate(context, 8);
-    REQUIRE((graph && other && memory));
-    auto node = graph->add_memset_node({}, *memory, 1);
-    auto foreign = other->add_memset_node({}, *memory, 1);
-    auto exec = graph->instantiate();
-    REQUIRE((node && foreign && exec));
-    CHECK(refusal(exec->set_memset_node(*foreign, *memory, 2)) ==
+    auto graph = required(Graph::create(context)), other = required(Graph::create(context));
+    auto memory = required(DeviceBuffer<int>::allocate(context, 8));
+    auto node = required(graph.add_memset_node({}, memory, 1));
+    auto foreign = required(other.add_memset_node({}, memory, 1));
+    auto exec = required(graph.instantiate());
+    CHECK(refusal(exec.set_memset_node(foreign, memory, 2)) ==
           "invalid argument: the node is of another graph");
-    CHECK(refusal(exec->set_enabled(*foreign, false)) ==
+    CHECK(refusal(exec.set_enabled(foreign, false)) ==
           "invalid argument: the node is of another graph");
-    REQUIRE(graph->destroy_node(*node).has_value());
-    CHECK(refusal(exec->set_memset_node(*node, *memory, 2)) ==
+    REQUIRE(graph.destroy_node(node).has_value());
+    CHECK(refusal(exec.set_memset_node(node, memory, 2)) ==
           "invalid argument: the node was destroyed");
-    auto second = required(graph->add_empty_node({}));
-    graph->reset();
-    CHECK_FALSE(exec->set_enabled(second, false).has_value());
+    auto second = required(graph.add_empty_node({}));
+    graph.reset();
+    CHECK_FALSE(exec.set_enabled(second, false).has_value());
 
     // The executable graph itself outlives its graph.
     auto stream = required(Stream::create(context));
-    CHECK(exec->launch(stream).has_value());
+    CHECK(exec.launch(stream).has_value());
     CHECK(stream.synchronize().has_value());
 }
 
 TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
     auto context = context_after_restart("");
-    auto graph = Graph::create(context);
-    INFO((graph ? "" : graph.error().message()));
-    REQUIRE(graph.has_value());
+    auto graph = required(Graph::create(context));
     auto stream = required(Stream::create(context));
-    auto node = required(graph->add_empty_node({}));
-    auto exec = required(graph->instantiate());
+    auto node = required(graph.add_empty_node({}));
+    auto exec = required(graph.instantiate());
     const GraphExec shared = exec.share();
     exec.reset();
     CHECK(shared.launch(stream).has_value());
-    auto another = required(graph->instantiate());
+    auto another = required(graph.instantiate());
     const CUgraphExec native = another.release();
     {
         auto lent = required(GraphExec::borrow(context, native));

@@ -414,12 +414,11 @@ GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][
         auto context = required(Trial::context());
         auto library = required(Library::load(device_code));
         auto graph = required(create_graph(api, context));
-        auto idle = library.kernel<void()>("idle");
-        REQUIRE(idle.has_value());
+        auto idle = required(library.kernel<void()>("idle"));
         auto node = required(graph.add_kernel_node(
-            {}, *idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1}));
+            {}, idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1}));
         const Error changed =
-            error_of(graph.set_kernel_node(node, *idle, {.grid = 2, .priority = -2}));
+            error_of(graph.set_kernel_node(node, idle, {.grid = 2, .priority = -2}));
         CHECK(changed.status() == 999);
         const auto params = graph.kernel_node_params(node);
         const auto how = attribute(node, cooperative), when = attribute(node, priority);
@@ -478,14 +477,13 @@ TEST_CASE("a closure that cannot be added is destroyed", "[graph][G13]") {
 TEST_CASE("parameters that no node can have are refused", "[graph]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context));
-    auto memory = DeviceBuffer<int>::allocate(context, 8);
-    REQUIRE(memory.has_value());
+    auto memory = required(DeviceBuffer<int>::allocate(context, 8));
     CHECK(refusal(graph.add_event_record_node({}, Event())) ==
           "invalid argument: the event is empty");
     CHECK(refusal(graph.add_kernel_node({}, Kernel<void()>(), {})) ==
           "invalid argument: the kernel is empty");
     const std::vector<int> four(4);
-    CHECK(refusal(graph.add_memcpy_node({}, *memory, std::span(four))) ==
+    CHECK(refusal(graph.add_memcpy_node({}, memory, std::span(four))) ==
           "invalid argument: a copy of 4 x 1 x 1 elements into 8 x 1 x 1");
     CHECK(refusal(graph.add_batch_mem_op_node({}, {})) ==
           "invalid argument: a node without memory operations");
@@ -495,7 +493,7 @@ TEST_CASE("parameters that no node can have are refused", "[graph]") {
           "invalid argument: the node's parameters are null");
     CHECK(refusal(graph.add_mem_free_node({}, GraphAllocation<int>())) ==
           "invalid argument: the allocation is none");
-    auto fill = required(graph.add_memset_node({}, *memory, 0));
+    auto fill = required(graph.add_memset_node({}, memory, 0));
     CHECK(refusal(graph.set_memset_node(fill, DeviceBuffer<int>(), 0)) ==
           "invalid argument: a node cannot be made one of nothing");
     CHECK(refusal(graph.kernel_node_params(fill)) ==

@@ -268,9 +268,8 @@ TEST_CASE("nothing, and what CUDA has no room for, is refused with the numbers",
     CHECK_THAT(message({.cluster = {2, 0, 1}}), ContainsSubstring("a cluster of 2 x 0 x 1"));
     CHECK_THAT(message({.grid = 0, .priority = 0}), ContainsSubstring("a grid of 0"));
 #endif
-    const auto idle = loaded.code.kernel<void()>("idle");
-    REQUIRE(idle.has_value());
-    CHECK(refused(idle->launch(Stream(), {})));
+    const auto idle = required(loaded.code.kernel<void()>("idle"));
+    CHECK(refused(idle.launch(Stream(), {})));
 }
 
 TEST_CASE("what is too much for the device is CUDA's answer", "[launch]") {
@@ -284,10 +283,9 @@ TEST_CASE("what is too much for the device is CUDA's answer", "[launch]") {
 TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
     need_simulator("needs the simulator, which records the calls");
     const Worker loaded = load_or_fail();
-    const auto idle = loaded.code.kernel<void()>("idle");
-    REQUIRE(idle.has_value());
+    const auto idle = required(loaded.code.kernel<void()>("idle"));
     const auto calls = [&](const LaunchConfig &config) {
-        return calls_in([&] { (void)idle->launch(loaded.stream, config); });
+        return calls_in([&] { (void)idle.launch(loaded.stream, config); });
     };
     using Names = std::vector<std::string>;
     CHECK(calls({}) == Names{"cuLaunchKernel"});
@@ -312,22 +310,21 @@ namespace {
 // Each kind of memory that a kernel takes, as its owner.
 template <class Buffer, class Make>
 void check_closed_is_refused(const Worker &loaded, const Make &make) {
-    const auto fill = loaded.code.kernel<Fill>("fill");
-    REQUIRE(fill.has_value());
+    const auto fill = required(loaded.code.kernel<Fill>("fill"));
     const auto config = LaunchConfig::covering(count);
     auto buffer = required(make());
-    CHECK(fill->launch(loaded.stream, config, buffer, 7, count).has_value());
+    CHECK(fill.launch(loaded.stream, config, buffer, 7, count).has_value());
     REQUIRE(loaded.stream.synchronize().has_value());
     const std::string why = "invalid argument: kernel argument 0 is an empty buffer: closed, "
                             "released, moved from, or never allocated";
     const Buffer moved = std::move(buffer);
-    CHECK(refusal(fill->launch(loaded.stream, config, buffer, 7, count)) == why);
+    CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
     REQUIRE(buffer.close().has_value());
-    CHECK(refusal(fill->launch(loaded.stream, config, buffer, 7, count)) == why);
-    CHECK(refusal(fill->launch(loaded.stream, config, Buffer(), 7, count)) == why);
+    CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
+    CHECK(refusal(fill.launch(loaded.stream, config, Buffer(), 7, count)) == why);
     const auto graph = required(Graph::create(loaded.context));
-    CHECK(refusal(graph.add_kernel_node({}, *fill, config, buffer, 7, count)) == why);
-    CHECK(fill->launch(loaded.stream, config, moved, 7, count).has_value());
+    CHECK(refusal(graph.add_kernel_node({}, fill, config, buffer, 7, count)) == why);
+    CHECK(fill.launch(loaded.stream, config, moved, 7, count).has_value());
     CHECK(loaded.stream.synchronize().has_value());
 }
 
@@ -348,11 +345,10 @@ TEST_CASE("a launch with a closed or moved-from buffer is refused", "[launch]") 
 
 TEST_CASE("a null address is passed to a kernel as nullptr or as an empty span", "[launch]") {
     const Worker loaded = load_or_fail();
-    const auto fill = loaded.code.kernel<Fill>("fill");
-    REQUIRE(fill.has_value());
-    CHECK(fill->launch(loaded.stream, {}, nullptr, 7, 0u).has_value());
-    CHECK(fill->launch(loaded.stream, {}, DeviceSpan<int>(), 7, 0u).has_value());
-    CHECK(fill->launch(loaded.stream, {}, DeviceBuffer<int>().span(), 7, 0u).has_value());
+    const auto fill = required(loaded.code.kernel<Fill>("fill"));
+    CHECK(fill.launch(loaded.stream, {}, nullptr, 7, 0u).has_value());
+    CHECK(fill.launch(loaded.stream, {}, DeviceSpan<int>(), 7, 0u).has_value());
+    CHECK(fill.launch(loaded.stream, {}, DeviceBuffer<int>().span(), 7, 0u).has_value());
     CHECK(loaded.stream.synchronize().has_value());
 }
 
@@ -361,19 +357,18 @@ namespace {
 // Moved, it is still one; what it was moved from, and what was closed, is not.
 template <class Buffer>
 void check_zero_length_is_passed(const Worker &loaded, Result<Buffer> made) {
-    const auto fill = loaded.code.kernel<Fill>("fill");
-    REQUIRE(fill.has_value());
+    const auto fill = required(loaded.code.kernel<Fill>("fill"));
     REQUIRE(made.has_value());
     CHECK(made->empty());
-    CHECK(fill->launch(loaded.stream, {}, *made, 7, 0u).has_value());
+    CHECK(fill.launch(loaded.stream, {}, *made, 7, 0u).has_value());
     Buffer moved = *std::move(made);
-    CHECK_FALSE(fill->launch(loaded.stream, {}, *made, 7, 0u).has_value());
-    CHECK(fill->launch(loaded.stream, {}, moved, 7, 0u).has_value());
+    CHECK_FALSE(fill.launch(loaded.stream, {}, *made, 7, 0u).has_value());
+    CHECK(fill.launch(loaded.stream, {}, moved, 7, 0u).has_value());
     const auto graph = required(Graph::create(loaded.context));
-    CHECK(graph.add_kernel_node({}, *fill, {}, moved, 7, 0u).has_value());
+    CHECK(graph.add_kernel_node({}, fill, {}, moved, 7, 0u).has_value());
     CHECK(loaded.stream.synchronize().has_value());
     REQUIRE(moved.close().has_value());
-    CHECK_FALSE(fill->launch(loaded.stream, {}, moved, 7, 0u).has_value());
+    CHECK_FALSE(fill.launch(loaded.stream, {}, moved, 7, 0u).has_value());
 }
 
 } // namespace
