@@ -13,6 +13,7 @@ import subprocess
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+SUPPORT = PROGRAMS.parent.parent / "support"
 C_COMPILERS = {"g++": "gcc", "clang++": "clang"}
 # The functions of these were libraries of their own before glibc 2.34.
 SYSTEM_LIBRARIES = ["-Wl,--as-needed", "-ldl", "-pthread"]
@@ -144,12 +145,13 @@ class Workshop:
         return Simulator(self.folder / "gcc-simulator", self.headers_dir)
 
     def program(self, name, compiler, source, flags):
-        """Compiles and links one file, with -O2."""
+        """Compiles and links one file, of programs/ or of tests/support, with -O2."""
         output = self.folder / name
+        file = next(folder / source for folder in (PROGRAMS, SUPPORT) if (folder / source).exists())
         language = ["-std=c++20"]
         if source.endswith(".c"):
             compiler, language = C_COMPILERS[compiler], ["-std=c11"]
-        call([compiler, *language, "-O2", "-DNDEBUG", PROGRAMS / source, "-o", output, *flags])
+        call([compiler, *language, "-O2", "-DNDEBUG", file, "-o", output, *flags])
         return output
 
     @functools.cache

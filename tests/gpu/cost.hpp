@@ -20,17 +20,17 @@
 #include <vector>
 
 #include "../support/ok.hpp"
+#include "../support/workplace.hpp"
 
 namespace cost {
 
 using support::ok;
 
-// Raw calls need it current; wrappers are measured with it current, as most programs have it.
-struct Gpu {
-    cushim::Device device = ok(cushim::Device::get(0));
-    cushim::Context context = ok(cushim::Context::primary(device));
+// Raw calls need its context current; wrappers are measured with it current, as most programs have it.
+struct Gpu : support::Workplace {
+    Gpu() : Workplace(ok(Workplace::first())) {}
+
     cushim::ContextScope scope = ok(context.enter());
-    cushim::Stream stream = ok(cushim::Stream::create(context));
 
     void wait() const { ok(stream.synchronize()); }
 };

@@ -11,6 +11,9 @@
 
 namespace gpu_test {
 
+using support::ImageLevel;
+using support::ImageShape;
+
 constexpr unsigned long long given(unsigned int frame) {
     return 2ull * frame + 1;
 }

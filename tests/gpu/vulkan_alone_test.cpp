@@ -13,7 +13,7 @@ using namespace gpu_test;
 
 namespace {
 
-void go_round(const api_test::VulkanDevice &device, const Subject &subject, unsigned int frames) {
+void go_round(const support::VulkanDevice &device, const Subject &subject, unsigned int frames) {
     VulkanTransfers vulkan(device);
     const auto shared = subject.shape.level_count != 0 ? vulkan.shared_image(subject.shape)
                                                        : vulkan.shared_buffer(subject.words);
@@ -38,12 +38,12 @@ TEST_CASE("frames go through Vulkan's memory and come out whole", "[vulkan][alon
     const Subject &subject = GENERATE(from_range(std::begin(subjects), std::end(subjects)));
     INFO(subject.name);
     std::string why_not;
-    const auto device = api_test::VulkanDevice::any(why_not);
+    const auto device = support::VulkanDevice::any(why_not);
     if (device == nullptr) {
         SKIP(why_not);
     }
     go_round(*device, subject, 1); // opens what the driver keeps open
-    const std::size_t descriptors = sim_test::open_descriptors();
+    const std::size_t descriptors = support::open_descriptors();
     go_round(*device, subject, 10);
-    CHECK(sim_test::open_descriptors() == descriptors);
+    CHECK(support::open_descriptors() == descriptors);
 }

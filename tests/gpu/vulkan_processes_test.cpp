@@ -10,8 +10,8 @@
 
 using namespace cushim;
 using namespace gpu_test;
-using sim_test::Channel;
-using sim_test::Child;
+using support::Channel;
+using support::Child;
 using support::ok;
 
 namespace {
@@ -80,7 +80,7 @@ TEST_CASE("child: CUDA's half of frames that another process shares", "[.]") {
     for (auto plan = parent.receive<Plan>(); plan.frames != 0; plan = parent.receive<Plan>()) {
         follow(parent, context, plan);
         parent.signal();
-        parent.send(Outcome{sim_test::open_descriptors()});
+        parent.send(Outcome{support::open_descriptors()});
     }
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("each of 1,000 frames arrives whole in another process", "[gpu][vulkan
     for (const unsigned int frames : {2u, 1000u}) {
         run_session(child.channel(), both, subject, way, frames);
         const auto outcome = child.channel().receive<Outcome>();
-        const std::size_t open = sim_test::open_descriptors();
+        const std::size_t open = support::open_descriptors();
         CHECK((there.descriptors == 0 || there.descriptors == outcome.descriptors));
         CHECK((here == 0 || here == open));
         there = outcome;

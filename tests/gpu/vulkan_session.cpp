@@ -13,14 +13,14 @@ using support::ok;
 Interop::Interop() {
     const Device device = ok(Device::get(0));
     std::string why_not;
-    vulkan = api_test::VulkanDevice::find(ok(device.uuid()), why_not);
+    vulkan = support::VulkanDevice::find(ok(device.uuid()), why_not);
     if (vulkan == nullptr) {
         SKIP(why_not);
     }
     context = ok(Context::primary(device));
 }
 
-VulkanHalf::VulkanHalf(const api_test::VulkanDevice &device, const Subject &subject,
+VulkanHalf::VulkanHalf(const support::VulkanDevice &device, const Subject &subject,
                        unsigned int frames)
     : transfers_(device), noise_(subject.words, frames) {
     shared_ = subject.shape.level_count != 0 ? transfers_.shared_image(subject.shape)

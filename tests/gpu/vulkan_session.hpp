@@ -8,11 +8,14 @@
 
 namespace gpu_test {
 
+using support::ImageShape;
+using support::VulkanTransfers;
+
 // Vulkan's device for CUDA's device 0, or the end of the test case as skipped where there is no Vulkan.
 struct Interop {
     Interop();
 
-    std::unique_ptr<api_test::VulkanDevice> vulkan; // goes last
+    std::unique_ptr<support::VulkanDevice> vulkan; // goes last
     cushim::Context context;
 };
 
@@ -42,7 +45,7 @@ inline const Subject subjects[] = {
 // Vulkan's half of a session: what both use, and what of each frame is Vulkan's part.
 class VulkanHalf {
   public:
-    VulkanHalf(const api_test::VulkanDevice &device, const Subject &subject, unsigned int frames);
+    VulkanHalf(const support::VulkanDevice &device, const Subject &subject, unsigned int frames);
 
     // New descriptors each time.
     Exported exported();

@@ -42,12 +42,12 @@ TEST_CASE("each of 1,000 frames arrives whole", "[gpu][vulkan]") {
     INFO(subject.name << ", " << direction);
     const Interop both;
     run(both, subject, way, warm_up_frames); // opens what the drivers keep open
-    const std::size_t descriptors = sim_test::open_descriptors();
+    const std::size_t descriptors = support::open_descriptors();
     const auto begin = std::chrono::steady_clock::now();
     run(both, subject, way, all_frames);
     const std::chrono::duration<double, std::micro> passed =
         std::chrono::steady_clock::now() - begin;
-    CHECK(sim_test::open_descriptors() == descriptors);
+    CHECK(support::open_descriptors() == descriptors);
     figure(std::string("Vulkan interop, ") + direction + ", " + subject.name,
            passed.count() / all_frames, "us per frame");
 }

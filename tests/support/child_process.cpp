@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-namespace sim_test {
+namespace support {
 namespace {
 
 constexpr int patience_ms = 30000;
@@ -211,6 +211,6 @@ bool is_open(int fd) {
     return fcntl(fd, F_GETFD) != -1;
 }
 
-} // namespace sim_test
+} // namespace support
 
 #endif

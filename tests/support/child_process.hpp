@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-namespace sim_test {
+namespace support {
 
 // One end of the connection. What does not arrive in time fails the test case.
 class Channel {
@@ -82,4 +82,13 @@ Outcome run_alone(const std::string &test_case, const std::string &settings);
 std::size_t open_descriptors();
 bool is_open(int fd);
 
+} // namespace support
+
+namespace sim_test { // by this name for tests/sim
+using support::Channel;
+using support::Child;
+using support::is_open;
+using support::open_descriptors;
+using support::Outcome;
+using support::run_alone;
 } // namespace sim_test

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-namespace api_test {
+namespace support {
 namespace {
 
 thread_local long left = 0;                // 0: none fails
@@ -52,23 +52,23 @@ AtAllocation::~AtAllocation() {
     at_next = nullptr;
 }
 
-} // namespace api_test
+} // namespace support
 
 // Those of arrays, too: a sanitizer's own would not come here.
 void *operator new(std::size_t size) {
-    if (void *const memory = api_test::allocate(size)) {
+    if (void *const memory = support::allocate(size)) {
         return memory;
     }
     throw std::bad_alloc();
 }
 void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-    return api_test::allocate(size);
+    return support::allocate(size);
 }
 void *operator new[](std::size_t size) {
     return operator new(size);
 }
 void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
-    return api_test::allocate(size);
+    return support::allocate(size);
 }
 void operator delete(void *memory) noexcept {
     std::free(memory);

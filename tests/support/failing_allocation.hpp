@@ -9,7 +9,7 @@
 #define API_TEST_ALLOCATIONS_FAIL 1
 #endif
 
-namespace api_test {
+namespace support {
 
 class FailingAllocation {
   public:
@@ -32,4 +32,9 @@ class AtAllocation {
     AtAllocation &operator=(const AtAllocation &) = delete;
 };
 
+} // namespace support
+
+namespace api_test { // by this name for tests/sim, too
+using support::AtAllocation;
+using support::FailingAllocation;
 } // namespace api_test

@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #endif
 
-namespace cushim_test {
+namespace support {
 namespace {
 
 using Function = void (*)();
@@ -65,4 +65,4 @@ void set_variable(const char *name, const std::string &value) {
 #endif
 }
 
-} // namespace cushim_test
+} // namespace support

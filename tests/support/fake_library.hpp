@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace cushim_test {
+namespace support {
 
 // A function that the library in this file exports. The library is loaded if it was not, and stays
 // loaded. Throws std::runtime_error with the system's message where that fails.
@@ -21,4 +21,11 @@ std::string required_variable(const char *name);
 // Sets a variable for this process and those that it starts.
 void set_variable(const char *name, const std::string &value);
 
+} // namespace support
+
+namespace cushim_test { // by this name for tests/loader and tests/forward
+using support::fake_control_of;
+using support::function_of;
+using support::required_variable;
+using support::set_variable;
 } // namespace cushim_test

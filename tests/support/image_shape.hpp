@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace gpu_test {
+namespace support {
 
 struct ImageLevel {
     unsigned int width = 0;
@@ -41,4 +41,4 @@ struct ImageShape {
     }
 };
 
-} // namespace gpu_test
+} // namespace support

@@ -8,7 +8,7 @@
 
 #include <dlfcn.h>
 
-namespace api_test {
+namespace support {
 namespace {
 
 using namespace vulkan;
@@ -328,6 +328,6 @@ void VulkanDevice::wait_idle() {
     VULKAN_REQUIRE(call_->DeviceWaitIdle(owned_->device) == 0);
 }
 
-} // namespace api_test
+} // namespace support
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "vulkan_api.hpp"
 
-namespace api_test {
+namespace support {
 
 // Vulkan's view of a CUDA device. Each function throws where Vulkan refuses.
 class VulkanDevice {
@@ -84,6 +84,6 @@ class VulkanDevice {
     std::unique_ptr<Owned> owned_;
 };
 
-} // namespace api_test
+} // namespace support
 
 #endif

@@ -1,6 +1,6 @@
 #include "vulkan_transfers.hpp"
 
-namespace gpu_test {
+namespace support {
 
 using namespace vulkan;
 
@@ -29,7 +29,7 @@ struct VulkanTransfers::Functions {
 #undef VULKAN_DECLARE
 };
 
-VulkanTransfers::VulkanTransfers(const api_test::VulkanDevice &device)
+VulkanTransfers::VulkanTransfers(const VulkanDevice &device)
     : call_(std::make_unique<Functions>()), on_(device.native()) {
 #define VULKAN_LOAD(type, name, parameters)                                                        \
     call_->name = reinterpret_cast<type(*) parameters>(device.function("vk" #name));               \
@@ -313,4 +313,4 @@ void VulkanTransfers::download(const Shared &from, const Staging &to, At wait, A
     submit(commands, &wait, signal);
 }
 
-} // namespace gpu_test
+} // namespace support

@@ -10,14 +10,14 @@
 #include <span>
 #include <vector>
 
-namespace gpu_test {
+namespace support {
 
 // Each function throws where Vulkan refuses. What it makes goes with it: the device is left as it was before.
 class VulkanTransfers {
   public:
-    using At = api_test::VulkanDevice::At;
+    using At = VulkanDevice::At;
 
-    explicit VulkanTransfers(const api_test::VulkanDevice &device);
+    explicit VulkanTransfers(const VulkanDevice &device);
     ~VulkanTransfers();
     VulkanTransfers(const VulkanTransfers &) = delete;
     VulkanTransfers &operator=(const VulkanTransfers &) = delete;
@@ -69,7 +69,7 @@ class VulkanTransfers {
     void lay_out(const Shared &shared);
 
     std::unique_ptr<Functions> call_;
-    api_test::VulkanDevice::Native on_;
+    VulkanDevice::Native on_;
     vulkan::CommandPool pool_ = 0;
     std::vector<vulkan::CommandBuffer> recorded_;
     std::vector<vulkan::Buffer> buffers_;
@@ -78,4 +78,4 @@ class VulkanTransfers {
     std::vector<vulkan::Semaphore> semaphores_;
 };
 
-} // namespace gpu_test
+} // namespace support

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "../../support/ok.hpp"
+#include "../../support/workplace.hpp"
 #include "device_code.hpp"
 #include "scenario.hpp"
-#include "simulator.hpp"
 
 #include <utility>
 #include <vector>
@@ -29,17 +29,13 @@ inline std::vector<cushim::Device> need_devices(int least) {
 }
 
 // A device at work.
-struct Worker {
-    cushim::Device device;
-    cushim::Context context;
-    cushim::Stream stream;
+struct Worker : support::Workplace {
     cushim::Module code;
 
     static cushim::Result<Worker> on(cushim::Device device) {
-        CUSHIM_TRY(auto context, cushim::Context::primary(device));
-        CUSHIM_TRY(auto stream, cushim::Stream::create(context));
-        CUSHIM_TRY(auto code, load_device_code(context));
-        return Worker{device, std::move(context), std::move(stream), std::move(code)};
+        CUSHIM_TRY(auto place, Workplace::on(device));
+        CUSHIM_TRY(auto code, load_device_code(place.context));
+        return Worker{std::move(place), std::move(code)};
     }
 
     // By a kernel, and waits for it.

@@ -6,6 +6,7 @@
 //         ...
 //     }
 //
+// GRAPH_CONTEXT_SCENARIO_TEST has `context`, and GRAPH_STREAM_SCENARIO_TEST also `stream`, as in scenario.hpp.
 // GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a beginning for such.
 //
 // Old drivers have no runtime library of the headers' major version, so there it is the driver API alone.
@@ -14,7 +15,6 @@
 #include "../../support/ok.hpp"
 #include "device_code.hpp"
 #include "scenario.hpp"
-#include "simulator.hpp"
 
 #include <cushim/runtime_graph.hpp>
 
@@ -58,8 +58,7 @@ struct Made {
     cushim::Graph graph;
 };
 inline Made make_graph(cushim::Api api, const std::string &settings = "") {
-    restart(settings);
-    cushim::Context context = support::ok(Trial::context());
+    cushim::Context context = context_after_restart(settings);
     cushim::Graph graph = support::ok(create_graph(api, context));
     return {std::move(context), std::move(graph)};
 }
@@ -131,19 +130,15 @@ cushim::Result<void> refused(const cushim::Result<T> &result, const std::string 
                                            : cushim::Result<void>(result.error());
 }
 
-// Instantiates and launches it once, and waits.
-inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::Stream &stream) {
-    CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
+inline cushim::Result<void> launch_and_wait(const cushim::GraphExec &exec,
+                                            const cushim::Stream &stream) {
     CUSHIM_TRY_VOID(exec.launch(stream));
     return stream.synchronize();
 }
-
-// What work that was waited for has left in the memory.
-inline cushim::Result<std::vector<int>> read(const cushim::Context &context,
-                                             const cushim::DeviceBuffer<int> &from) {
-    std::vector<int> values(from.size());
-    CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), from.span()));
-    return values;
+// Instantiates it, too.
+inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::Stream &stream) {
+    CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
+    return launch_and_wait(exec, stream);
 }
 
 } // namespace api_test
@@ -165,6 +160,28 @@ inline cushim::Result<std::vector<int>> read(const cushim::Context &context,
 #define GRAPH_SCENARIO_TEST(name, tags, ...)                                                       \
     GRAPH_SCENARIO_FUNCTION(API_TEST_JOIN(graph_scenario_, __LINE__), name,                        \
                             tags __VA_OPT__(, ) __VA_ARGS__)
+
+#define GRAPH_SCENARIO_IN(run, parameters, function, name, tags, ...)                              \
+    static ::cushim::Result<void> function(::api_test::Trial &trial, ::cushim::Api api,            \
+                                           parameters);                                            \
+    TEST_CASE(name, tags) {                                                                        \
+        ::api_test::run_scenario(name, [](::api_test::Trial &trial) {                              \
+            return ::api_test::run<function>(trial, ::cushim::Api::driver);                        \
+        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
+    }                                                                                              \
+    TEST_CASE(name " (runtime)", tags "[runtime][current]") {                                      \
+        ::api_test::run_scenario(name " (runtime)", [](::api_test::Trial &trial) {                 \
+            return ::api_test::run<function>(trial, ::cushim::Api::runtime);                       \
+        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
+    }                                                                                              \
+    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial,              \
+                                           [[maybe_unused]] ::cushim::Api api, parameters)
+#define GRAPH_CONTEXT_SCENARIO_TEST(name, tags, ...)                                               \
+    GRAPH_SCENARIO_IN(in_context, API_TEST_CONTEXT, API_TEST_JOIN(graph_scenario_, __LINE__),      \
+                      name, tags __VA_OPT__(, ) __VA_ARGS__)
+#define GRAPH_STREAM_SCENARIO_TEST(name, tags, ...)                                                \
+    GRAPH_SCENARIO_IN(in_stream, API_TEST_STREAM, API_TEST_JOIN(graph_scenario_, __LINE__), name,  \
+                      tags __VA_OPT__(, ) __VA_ARGS__)
 
 // The same for ordinary test cases: of what is refused, or ends in another way than a scenario can.
 #define GRAPH_TEST_FUNCTION(function, name, tags)                                                  \

@@ -41,19 +41,17 @@ Result<Graph> build(Api api, const Workplace &place, const DeviceBuffer<int> &to
 }
 
 Result<void> use_graph(Api api, const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
     CUSHIM_TRY(Graph graph, build(api, place, memory, called));
     CUSHIM_TRY(const Graph clone, graph.clone());
     CUSHIM_TRY_VOID(graph.close());
-    CUSHIM_TRY_VOID(launch_twice(clone, stream));
+    CUSHIM_TRY_VOID(launch_twice(clone, place.stream));
     CUSHIM_TRY_VOID(must(*called == 2, "the closure was not called in each launch"));
     return must_be_filled(place.context, memory.span(), 31);
 }
 
 Result<void> use_kernels_in_graph(Api api, const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
@@ -61,31 +59,29 @@ Result<void> use_kernels_in_graph(Api api, const Workplace &place) {
     const auto config = LaunchConfig::covering(count);
     CUSHIM_TRY(const GraphNode node, graph.add_kernel_node({}, kernel, config, memory, 32, count));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(exec.launch(place.stream));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 32));
     CUSHIM_TRY_VOID(exec.set_kernel_node(node, kernel, config, memory, 33, count));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(exec.launch(place.stream));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     return must_be_filled(place.context, memory.span(), 33);
 }
 
 Result<void> use_memory_of_graph(Api api, const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, place.device, count));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(memory.node(), memory.span(), 34));
     CUSHIM_TRY(const GraphNode copied, graph.add_memcpy_node(clear, out, memory.span()));
     CUSHIM_TRY_VOID(graph.add_mem_free_node(copied, memory));
-    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+    CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     CUSHIM_TRY_VOID(must_be_filled(place.context, out.span(), 34));
     return trim_graph_memory(place.device);
 }
 
 // What the child's nodes use is kept by the graph around it.
 Result<void> use_child_graphs(Api api, const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
     CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
@@ -94,13 +90,12 @@ Result<void> use_child_graphs(Api api, const Workplace &place) {
         CUSHIM_TRY(const GraphNode first, graph.add_child_graph_node({}, child));
         CUSHIM_TRY_VOID(graph.add_child_graph_node(first, child));
     }
-    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+    CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     CUSHIM_TRY_VOID(must(*called == 4, "the child graphs did not run in each launch"));
     return must_be_filled(place.context, memory.span(), 31);
 }
 
 Result<void> use_conditional_nodes(Api api, const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(fill(place.context, memory.span(), 0));
     CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
@@ -110,7 +105,7 @@ Result<void> use_conditional_nodes(Api api, const Workplace &place) {
     CUSHIM_TRY_VOID(runs.body.add_memset_node({}, memory, 38));
     CUSHIM_TRY(const GraphBody never, graph.add_while_node(runs.node, does_not));
     CUSHIM_TRY_VOID(never.body.add_memset_node({}, memory, 39));
-    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+    CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     return must_be_filled(place.context, memory.span(), 38);
 }
 
@@ -121,20 +116,19 @@ Result<Graph> captured(Api api, const Stream &stream, F &&f) {
 }
 
 Result<void> use_capture(Api api, const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Graph graph,
-               captured(api, stream, [&] { return fill(stream, memory.span(), 35); }));
-    CUSHIM_TRY_VOID(launch_twice(graph, stream));
+               captured(api, place.stream, [&] { return fill(place.stream, memory.span(), 35); }));
+    CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 35));
     // One that is given up in its middle.
-    const auto given_up = captured(api, stream, [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(fill(stream, memory.span(), 36));
+    const auto given_up = captured(api, place.stream, [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 36));
         return Error::invalid_argument("given up");
     });
     CUSHIM_TRY_VOID(must(!given_up, "a capture went well that was given up"));
-    CUSHIM_TRY_VOID(fill(stream, memory.span(), 37));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 37));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     return must_be_filled(place.context, memory.span(), 37);
 }
 

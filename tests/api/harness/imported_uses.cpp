@@ -56,21 +56,19 @@ Result<void> write_and_read(const Workplace &place, CUarray array, unsigned int 
 } // namespace
 
 Result<void> use_timeline(const Workplace &place, UniqueFd exported, unsigned long long last) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto timeline,
                TimelineSemaphore::import_fd(place.context, std::move(exported)));
-    CUSHIM_TRY_VOID(timeline.signal(stream, last + 1));
-    CUSHIM_TRY_VOID(timeline.wait(stream, last + 1));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    return signal_in_graph(place, stream, timeline, last + 2);
+    CUSHIM_TRY_VOID(timeline.signal(place.stream, last + 1));
+    CUSHIM_TRY_VOID(timeline.wait(place.stream, last + 1));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
+    return signal_in_graph(place, place.stream, timeline, last + 2);
 }
 
 Result<void> use_binary(const Workplace &place, UniqueFd exported) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto binary, BinarySemaphore::import_fd(place.context, std::move(exported)));
-    CUSHIM_TRY_VOID(binary.signal(stream));
-    CUSHIM_TRY_VOID(binary.wait(stream));
-    return stream.synchronize();
+    CUSHIM_TRY_VOID(binary.signal(place.stream));
+    CUSHIM_TRY_VOID(binary.wait(place.stream));
+    return place.stream.synchronize();
 }
 
 Result<void> use_image(const Workplace &place, SharedImage &&shared) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "scenario.hpp"
-#include "simulator.hpp"
 
 #include <cushim/virtual_memory.hpp>
 
@@ -32,22 +31,19 @@ struct Place {
     }
 };
 
+// For PLACE_SCENARIO_TEST: runs the function of a scenario with a place.
+template <auto function>
+cushim::Result<void> in_place(Trial &trial) {
+    CUSHIM_TRY(const Place place, Place::make());
+    return function(trial, place);
+}
+
 // Memory of its own in a range of its own, accessible to the device.
 inline cushim::Result<cushim::MappedRange>
 map_new(const Place &place, std::size_t size, const cushim::PhysicalMemoryOptions &options = {}) {
     CUSHIM_TRY(const auto range, cushim::AddressRange::reserve(place.device, size));
     CUSHIM_TRY(const auto memory, cushim::PhysicalMemory::create(place.device, size, options));
     return cushim::MappedRange::map(range, 0, memory, place.access());
-}
-
-// Whether it was refused in this way.
-template <class T>
-bool refused(const cushim::Result<T> &result,
-             cushim::ErrorKind kind = cushim::ErrorKind::invalid_argument) {
-    if (!result) {
-        UNSCOPED_INFO(result.error().message());
-    }
-    return !result && result.error().kind() == kind;
 }
 
 // Whether the message of a refusal has all of these numbers in it.
@@ -94,3 +90,9 @@ inline cushim::Result<std::vector<std::uint32_t>> read(const Place &place, CUdev
 }
 
 } // namespace api_test
+
+// A scenario with `place`, made with the default options.
+#define PLACE_SCENARIO_TEST(name, tags, ...)                                                       \
+    API_TEST_SCENARIO_IN(in_place, const ::api_test::Place &place,                                 \
+                         API_TEST_JOIN(scenario_, __LINE__), name,                                 \
+                         tags __VA_OPT__(, ) __VA_ARGS__)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "scenario.hpp"
-#include "simulator.hpp"
 
 #include <string_view>
 #include <vector>
@@ -45,14 +44,6 @@ inline CUcontext current_context() {
     CUcontext context = nullptr;
     REQUIRE(cushim::driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
     return context;
-}
-
-// What was said of an argument that was refused; fails where it was not.
-template <class T>
-std::string refusal(const cushim::Result<T> &result) {
-    REQUIRE_FALSE(result.has_value());
-    CHECK(result.error().kind() == cushim::ErrorKind::invalid_argument);
-    return result.error().message();
 }
 
 // 0, 1, 2, ...

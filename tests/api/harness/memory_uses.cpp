@@ -27,15 +27,14 @@ Result<void> use_device_buffers(const Workplace &place) {
 }
 
 Result<void> use_stream_ordered_buffers(const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
-    CUSHIM_TRY_VOID(must_be_in(place, stream));
-    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate_async(stream, count));
+    CUSHIM_TRY_VOID(must_be_in(place, place.stream));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate_async(place.stream, count));
     CUSHIM_TRY_VOID(must_be_on(place, buffer.native()));
-    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 4));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(fill(place.stream, buffer.span(), 4));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     CUSHIM_TRY_VOID(must_be_filled(place.context, buffer.span(), 4));
-    CUSHIM_TRY_VOID(buffer.free_async(stream));
-    return stream.synchronize();
+    CUSHIM_TRY_VOID(buffer.free_async(place.stream));
+    return place.stream.synchronize();
 }
 
 Result<void> use_pitched_buffers(const Workplace &place) {
@@ -50,13 +49,12 @@ Result<void> use_pitched_buffers(const Workplace &place) {
 }
 
 Result<void> use_pinned_buffers(const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(auto pinned, PinnedBuffer<int>::allocate(place.context, count));
-    CUSHIM_TRY_VOID(memory.release_after(stream));
-    CUSHIM_TRY_VOID(fill(stream, memory.span(), 6));
-    CUSHIM_TRY_VOID(copy(stream, pinned.span(), memory.span()));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(memory.release_after(place.stream));
+    CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 6));
+    CUSHIM_TRY_VOID(copy(place.stream, pinned.span(), memory.span()));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     return must(all_are(pinned.span(), 6), "pinned memory does not hold what was copied");
 }
 
@@ -75,10 +73,9 @@ Result<void> use_registrations(const Workplace &place) {
 }
 
 Result<void> use_managed_buffers(const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto managed, ManagedBuffer<int>::allocate(place.context, count));
-    CUSHIM_TRY_VOID(fill(stream, managed.device_span(), 9));
-    CUSHIM_TRY(const auto values, managed.host_span_after(stream));
+    CUSHIM_TRY_VOID(fill(place.stream, managed.device_span(), 9));
+    CUSHIM_TRY(const auto values, managed.host_span_after(place.stream));
     return must(all_are(values, 9), "managed memory does not hold what was written");
 }
 

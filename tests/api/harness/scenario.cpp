@@ -340,6 +340,14 @@ cushim::Result<cushim::Context> Trial::context() {
     return cushim::Context::primary(device);
 }
 
+cushim::Result<void> Trial::needs_devices(int least) const {
+    CUSHIM_TRY(const int count, cushim::Device::count());
+    if (count < least) {
+        skip("needs " + std::to_string(least) + " devices");
+    }
+    return {};
+}
+
 void Trial::skip(const std::string &why) const {
     if (simulator() != nullptr) {
         FAIL("the simulator can: " << why);

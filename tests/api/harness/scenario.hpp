@@ -18,14 +18,19 @@
 //         return {};
 //     }
 //
-// Behind the tags may follow settings of the simulator: "devices=2".
+// Behind the tags may follow settings of the simulator: "devices=2". CONTEXT_SCENARIO_TEST makes `context` first,
+// the primary one of device 0, and STREAM_SCENARIO_TEST also `stream` in it.
 #pragma once
+
+#include "checks.hpp"
+#include "simulator.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace api_test {
@@ -44,6 +49,9 @@ class Trial {
     // A failure of this call is not an error to the scenario's caller: it does without what the call
     // would have given.
     void may_do_without(const char *entry_point) { dispensable_.emplace_back(entry_point); }
+
+    // Skips it on a real machine with fewer devices.
+    cushim::Result<void> needs_devices(int least) const;
 
     // Leaves the scenario where this machine cannot run it, saying why: on a real GPU only.
     void skip(const std::string &why) const;
@@ -85,6 +93,34 @@ using Scenario = cushim::Result<void> (*)(Trial &trial);
 // Runs it in all the ways above that this process can.
 void run_scenario(const char *name, Scenario scenario, const std::string &settings = "");
 
+// A new simulator with these settings (restart()), and the context of most tests.
+inline cushim::Context context_after_restart(const std::string &settings) {
+    restart(settings);
+    return required(Trial::context());
+}
+
+// What work that was waited for has left in the memory: in a buffer, or in a span.
+template <template <class> class Memory, class T>
+cushim::Result<std::vector<std::remove_const_t<T>>> read(const cushim::Context &context,
+                                                         const Memory<T> &from) {
+    std::vector<std::remove_const_t<T>> values(from.size());
+    CUSHIM_TRY_VOID(cushim::copy(context, values, from));
+    return values;
+}
+
+// Runs the function of a scenario in `context`, and with `stream` where it takes one.
+template <auto function, class... Arguments>
+cushim::Result<void> in_context(Trial &trial, Arguments... arguments) {
+    CUSHIM_TRY(const cushim::Context context, Trial::context());
+    return function(trial, arguments..., context);
+}
+template <auto function, class... Arguments>
+cushim::Result<void> in_stream(Trial &trial, Arguments... arguments) {
+    CUSHIM_TRY(const cushim::Context context, Trial::context());
+    CUSHIM_TRY(const cushim::Stream stream, cushim::Stream::create(context));
+    return function(trial, arguments..., context, stream);
+}
+
 // How many scenarios and calls were swept in this process.
 struct SweptCounts {
     unsigned long scenarios = 0;
@@ -96,6 +132,9 @@ SweptCounts &swept();
 
 #define API_TEST_JOIN_2(a, b) a##b
 #define API_TEST_JOIN(a, b) API_TEST_JOIN_2(a, b)
+#define API_TEST_CONTEXT [[maybe_unused]] const ::cushim::Context &context
+#define API_TEST_STREAM API_TEST_CONTEXT, [[maybe_unused]] const ::cushim::Stream &stream
+
 #define API_TEST_SCENARIO(function, name, tags, ...)                                               \
     static ::cushim::Result<void> function(::api_test::Trial &trial);                              \
     TEST_CASE(name, tags) {                                                                        \
@@ -104,3 +143,17 @@ SweptCounts &swept();
     static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial)
 #define SCENARIO_TEST(name, tags, ...)                                                             \
     API_TEST_SCENARIO(API_TEST_JOIN(scenario_, __LINE__), name, tags __VA_OPT__(, ) __VA_ARGS__)
+
+// `run` is in_context or in_stream, and `parameters` are what it gives the function.
+#define API_TEST_SCENARIO_IN(run, parameters, function, name, tags, ...)                           \
+    static ::cushim::Result<void> function(::api_test::Trial &trial, parameters);                  \
+    TEST_CASE(name, tags) {                                                                        \
+        ::api_test::run_scenario(name, ::api_test::run<function> __VA_OPT__(, ) __VA_ARGS__);      \
+    }                                                                                              \
+    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial, parameters)
+#define CONTEXT_SCENARIO_TEST(name, tags, ...)                                                     \
+    API_TEST_SCENARIO_IN(in_context, API_TEST_CONTEXT, API_TEST_JOIN(scenario_, __LINE__), name,   \
+                         tags __VA_OPT__(, ) __VA_ARGS__)
+#define STREAM_SCENARIO_TEST(name, tags, ...)                                                      \
+    API_TEST_SCENARIO_IN(in_stream, API_TEST_STREAM, API_TEST_JOIN(scenario_, __LINE__), name,     \
+                         tags __VA_OPT__(, ) __VA_ARGS__)

@@ -61,15 +61,14 @@ Result<void> use_growable_buffers(const Workplace &place) {
 }
 
 Result<void> use_pools(const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto pool, MemoryPool::create(place.device));
-    CUSHIM_TRY(auto buffer, PoolBuffer<int>::allocate(pool, stream, count));
+    CUSHIM_TRY(auto buffer, PoolBuffer<int>::allocate(pool, place.stream, count));
     CUSHIM_TRY_VOID(must_be_on(place, buffer.native()));
-    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 23));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(fill(place.stream, buffer.span(), 23));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     CUSHIM_TRY_VOID(must_be_filled(place.context, buffer.span(), 23));
     CUSHIM_TRY_VOID(buffer.close());
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     return pool.trim_to(0);
 }
 
@@ -89,10 +88,9 @@ Result<void> export_by_ipc(const Workplace &place) {
 constexpr ExportKinds exportable{.posix_fd = true};
 
 Result<void> export_pools(const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto pool, MemoryPool::create(place.device, {.exportable = exportable}));
-    CUSHIM_TRY(const auto buffer, PoolBuffer<int>::allocate(pool, stream, count));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY(const auto buffer, PoolBuffer<int>::allocate(pool, place.stream, count));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     CUSHIM_TRY(const UniqueFd first, pool.export_fd());
     CUSHIM_TRY(const UniqueFd second, pool.export_fd());
     CUSHIM_TRY(const PoolPointer pointer, buffer.export_pointer());

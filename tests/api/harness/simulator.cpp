@@ -56,6 +56,12 @@ const cushim_sim *simulator() {
     return control;
 }
 
+void need_simulator(const std::string &why) {
+    if (simulator() == nullptr) {
+        SKIP(why);
+    }
+}
+
 void restart(const std::string &settings) {
     if (simulator() == nullptr) {
         REQUIRE(cushim::init().has_value());

@@ -11,6 +11,9 @@ namespace api_test {
 // Its control; null on a real driver, and without one.
 const cushim_sim *simulator();
 
+// Leaves the test case on a real driver, saying why.
+void need_simulator(const std::string &why);
+
 // Begins anew with these settings (cushim_sim.h), initialised, with no context current. Ends the test case
 // where they are not understood. On a real driver: initialises it, and no more.
 void restart(const std::string &settings);

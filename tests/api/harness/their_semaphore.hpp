@@ -2,7 +2,6 @@
 #pragma once
 
 #include "scenario.hpp"
-#include "simulator.hpp"
 
 #include <cushim/unique_fd.hpp>
 

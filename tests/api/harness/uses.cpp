@@ -17,7 +17,7 @@ std::vector<Use> all_uses() {
 Use own_context_use() {
     return {"a context of its own", [](const Workplace &place) -> Result<void> {
                 CUSHIM_TRY(Context own, Context::create(place.device));
-                const Workplace inside{place.device, std::move(own)};
+                CUSHIM_TRY(const auto inside, Workplace::in(std::move(own), place.device));
                 for (const Use &use : memory_uses()) {
                     const Result<void> used = use.run(inside);
                     if (!used && !is_lack(used.error())) {

@@ -2,6 +2,8 @@
 // all of them together leave behind, and of what they must leave alone. What CUDA computes is compared.
 #pragma once
 
+#include "../../support/workplace.hpp"
+
 #include <cushim/cushim.hpp>
 
 #include <cstddef>
@@ -10,16 +12,7 @@
 
 namespace api_test {
 
-// Where a use takes place.
-struct Workplace {
-    cushim::Device device;
-    cushim::Context context; // the device's primary one
-
-    static cushim::Result<Workplace> on(cushim::Device device) {
-        CUSHIM_TRY(auto context, cushim::Context::primary(device));
-        return Workplace{device, std::move(context)};
-    }
-};
+using support::Workplace;
 
 struct Use {
     const char *name;

@@ -1,14 +1,16 @@
 // What tests of lifetimes watch: closures that tell whether they are there, and streams that are held up.
 #pragma once
 
+#include "../../support/workplace.hpp"
 #include "scenario.hpp"
 
 #include <atomic>
 #include <memory>
 #include <thread>
-#include <utility>
 
 namespace api_test {
+
+using support::Workplace;
 
 // A closure that counts its calls, and whether it is still there.
 class Watched {
@@ -45,17 +47,5 @@ class Gate {
   private:
     std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
 };
-
-// Where work runs.
-struct WorkPlace {
-    cushim::Context context;
-    cushim::Stream stream;
-};
-
-inline cushim::Result<WorkPlace> make_work_place(const Trial &trial) {
-    CUSHIM_TRY(cushim::Context context, trial.context());
-    CUSHIM_TRY(cushim::Stream stream, cushim::Stream::create(context, {.non_blocking = true}));
-    return WorkPlace{std::move(context), std::move(stream)};
-}
 
 } // namespace api_test

@@ -32,22 +32,22 @@ Result<void> use_streams_and_events(const Workplace &place) {
 
 // The closure owns CUDA objects, which go with it.
 Result<void> use_closures(const Workplace &place) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
-    CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
-    CUSHIM_TRY_VOID(stream.launch_host_function([kept = std::move(memory), called] { ++*called; }));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 1));
+    CUSHIM_TRY_VOID(
+        place.stream.launch_host_function([kept = std::move(memory), called] { ++*called; }));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     wait_for_released_closures();
     return must(*called == 1, "the closure was not called once");
 }
 
 template <class Kernel>
 Result<void> launch_fill(const Workplace &place, const Kernel &kernel, int value) {
-    CUSHIM_TRY(const Stream stream, Stream::create(place.context));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
-    CUSHIM_TRY_VOID(kernel.launch(stream, LaunchConfig::covering(count), memory, value, count));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(
+        kernel.launch(place.stream, LaunchConfig::covering(count), memory, value, count));
+    CUSHIM_TRY_VOID(place.stream.synchronize());
     return must_be_filled(place.context, memory.span(), value);
 }
 

@@ -10,8 +10,10 @@
 namespace gpu_test {
 
 using namespace cushim;
-using api_test::VulkanDevice;
 using api_test::Workplace;
+using support::ImageShape;
+using support::VulkanDevice;
+using support::VulkanTransfers;
 
 namespace {
 

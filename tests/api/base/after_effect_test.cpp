@@ -1,0 +1,203 @@
+// Calls that fail although CUDA did what they asked for: nothing is destroyed twice, and nothing that CUDA may use is
+// destroyed.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+
+#include <atomic>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+constexpr int injected = 719; // as after a fault of a kernel
+
+void fail(const char *entry_point, cushim_sim_fault_kind kind) {
+    cushim_sim_fault fault{};
+    fault.entry = entry_point;
+    fault.kind = kind;
+    fault.code = injected;
+    REQUIRE(simulator()->plan_fault(&fault) != 0);
+}
+
+void fail_after(const char *entry_point) {
+    fail(entry_point, CUSHIM_SIM_FAULT_AFTER);
+}
+
+// A function that counts its copies.
+class Counted {
+  public:
+    Counted(std::atomic<int> &alive, std::atomic<int> &calls) : alive_(alive), calls_(calls) {
+        ++alive_;
+    }
+    Counted(const Counted &other) : alive_(other.alive_), calls_(other.calls_) { ++alive_; }
+    Counted &operator=(const Counted &) = delete;
+    ~Counted() { --alive_; }
+    void operator()() const { ++calls_; }
+
+  private:
+    std::atomic<int> &alive_;
+    std::atomic<int> &calls_;
+};
+
+struct Counts {
+    Counted function() { return Counted(alive, calls); }
+    std::atomic<int> alive{0}, calls{0};
+};
+
+bool has_simulator() {
+    return simulator() != nullptr;
+}
+
+} // namespace
+
+TEST_CASE("a host function is destroyed once when CUDA enqueues it and reports a failure",
+          "[after_effect]") {
+    if (!has_simulator()) {
+        SKIP("needs the simulator, whose calls can be made to fail");
+    }
+    for (const char *settings : {"mode=immediate", "mode=threaded", "mode=adversarial"}) {
+        INFO(settings);
+        const Context context = context_after_restart(settings);
+        const auto stream = ok(Stream::create(context));
+        Counts counts;
+        for (int round = 0; round != 20; ++round) {
+            fail_after("cuStreamAddCallback");
+            CHECK(error_of(stream.launch_host_function(counts.function())).status() == injected);
+        }
+        ok(stream.launch_host_function([] {}));
+        ok(stream.synchronize());
+        wait_for_released_closures();
+        CHECK(counts.alive == 0);
+    }
+}
+
+GRAPH_TEST_CASE("a graph keeps the closure of a host node that was added although the call failed",
+                "[after_effect][graph]") {
+    if (!has_simulator()) {
+        return;
+    }
+    auto made = make_graph(api);
+    Counts counts;
+    fail_after(api == Api::driver ? "cuGraphAddHostNode" : "cudaGraphAddHostNode");
+    CHECK_FALSE(made.graph.add_host_node({}, counts.function()).has_value());
+    CHECK(ok(made.graph.node_count()) == 1);
+    const auto stream = ok(Stream::create(made.context));
+    ok(run_once(made.graph, stream));
+    CHECK(counts.calls == 1);
+    made.graph.reset();
+    CHECK(soon([&] { return counts.alive == 0; }));
+    CHECK(misuses().empty());
+}
+
+GRAPH_TEST_CASE("a graph keeps the closure of a host node that was set although the call failed",
+                "[after_effect][graph]") {
+    if (!has_simulator()) {
+        return;
+    }
+    auto made = make_graph(api);
+    Counts before, after;
+    const auto node = ok(made.graph.add_host_node({}, before.function()));
+    fail_after(api == Api::driver ? "cuGraphHostNodeSetParams" : "cudaGraphHostNodeSetParams");
+    CHECK_FALSE(made.graph.set_host_node(node, after.function()).has_value());
+    const auto stream = ok(Stream::create(made.context));
+    ok(run_once(made.graph, stream));
+    CHECK(before.calls == 0);
+    CHECK(after.calls == 1);
+    made.graph.reset();
+    CHECK(soon([&] { return before.alive + after.alive == 0; }));
+}
+
+GRAPH_TEST_CASE("an executable graph keeps both closures of a host node when setting it fails",
+                "[after_effect][graph]") {
+    if (!has_simulator()) {
+        return;
+    }
+    auto made = make_graph(api);
+    const auto stream = ok(Stream::create(made.context));
+    const auto node = ok(made.graph.add_host_node({}, [] {}));
+    auto exec = ok(made.graph.instantiate());
+    Counts first, failed, last;
+    ok(exec.set_host_node(node, first.function()));
+    const std::string set =
+        api == Api::driver ? "cuGraphExecHostNodeSetParams" : "cudaGraphExecHostNodeSetParams";
+    fail_after(set.c_str());
+    CHECK_FALSE(exec.set_host_node(node, failed.function()).has_value());
+    CHECK(first.alive == 1);
+    ok(exec.launch(stream));
+    ok(stream.synchronize());
+    CHECK(failed.calls == 1);
+    ok(exec.set_host_node(node, last.function()));
+    CHECK(soon([&] { return first.alive + failed.alive == 0; }));
+    CHECK(last.alive == 1);
+    exec.reset();
+    CHECK(soon([&] { return last.alive == 0; }));
+}
+
+GRAPH_TEST_CASE("a graph holds one reference when retaining a user object fails after its effect",
+                "[after_effect][graph]") {
+    if (!has_simulator()) {
+        return;
+    }
+    auto made = make_graph(api);
+    Counts counts;
+    fail_after(api == Api::driver ? "cuGraphRetainUserObject" : "cudaGraphRetainUserObject");
+    CHECK_FALSE(made.graph.add_host_node({}, counts.function()).has_value());
+    made.graph.reset();
+    CHECK(soon([&] { return counts.alive == 0; }));
+    CHECK(misuses().empty());
+    made.context.reset();
+    CHECK(leaks().empty());
+}
+
+GRAPH_TEST_CASE("a node that CUDA destroys is refused afterwards although the call failed",
+                "[after_effect][graph]") {
+    if (!has_simulator()) {
+        return;
+    }
+    auto made = make_graph(api);
+    const auto inside = ok(create_graph(api, made.context));
+    ok(inside.add_empty_node({}));
+    const auto kept = ok(made.graph.add_empty_node({}));
+    const auto node = ok(made.graph.add_child_graph_node({kept}, inside));
+    const auto child = ok(made.graph.child_graph(node));
+    const char *const call = api == Api::driver ? "cuGraphDestroyNode" : "cudaGraphDestroyNode";
+    fail_after(call);
+    CHECK_FALSE(made.graph.destroy_node(node).has_value());
+    CHECK(ok(made.graph.node_count()) == 1);
+    const auto calls = calls_in([&] { CHECK(refused(made.graph.destroy_node(node))); });
+    CHECK(calls.empty());
+    CHECK(refused(made.graph.add_empty_node({node})));
+    CHECK(refused(child.add_empty_node({})));
+    // A failure before its effect: the node exists, and nodes() has it.
+    fail(call, CUSHIM_SIM_FAULT_INSTEAD);
+    CHECK_FALSE(made.graph.destroy_node(kept).has_value());
+    CHECK_FALSE(made.graph.destroy_node(kept).has_value());
+    const auto nodes = ok(made.graph.nodes());
+    REQUIRE(nodes.size() == 1);
+    ok(made.graph.destroy_node(nodes[0]));
+    CHECK(misuses().empty());
+}
+
+// The outputs of a call that fails are not read: a driver may leave them as they were.
+TEST_CASE("a capture ends at the second try when its end and the question for it fail",
+          "[after_effect][capture]") {
+    const Context context = context_after_restart("");
+    const auto stream = ok(Stream::create(context));
+    ok(stream.begin_capture(CaptureMode::relaxed));
+    {
+        static int ends;
+        ends = 0;
+        static entry::cuStreamEndCapture::pfn real;
+        const ScopedOverride<entry::cuStreamIsCapturing> question(
+            [](CUstream, CUstreamCaptureStatus *) { return CUDA_ERROR_UNKNOWN; });
+        const ScopedOverride<entry::cuStreamEndCapture> end([](CUstream of, CUgraph *graph) {
+            return ends++ == 0 ? CUDA_ERROR_UNKNOWN : real(of, graph);
+        });
+        real = end.original();
+        CHECK_FALSE(stream.end_capture().has_value());
+    }
+    CHECK(ok(stream.capture_status()) == CaptureStatus::none);
+    CHECK(misuses().empty());
+}

@@ -1,0 +1,232 @@
+// Each feature that not every driver has names the version that it needs, and that exactly. The numbers are
+// those in which CUDA's headers first have it, written here once more: the library has its own.
+#include "harness/device_code.hpp"
+#include "harness/exported_memory.hpp"
+#include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+// What the calls are made on; works on every driver.
+struct Things {
+    Device device;
+    Context context;
+    Stream stream;
+    Module module;
+    AnyKernel kernel;
+    MemoryPool pool;
+    Graph graph;
+    GraphNode node;
+    GraphExec exec;
+};
+
+Things make_things() {
+    Things made{Device::get(0).value(), {}, {}, {}, {}, {}, {}, {}, {}};
+    made.context = Context::primary(made.device).value();
+    made.stream = Stream::create(made.context).value();
+    made.module = load_device_code(made.context).value();
+    made.kernel = made.module.kernel("idle").value();
+    made.pool = MemoryPool::create(made.device).value();
+    made.graph = Graph::create(made.context).value();
+    made.node = made.graph.add_empty_node({}).value();
+    made.exec = made.graph.instantiate().value();
+    return made;
+}
+
+template <class T>
+Result<void> answer(const Result<T> &result) {
+    return result ? Result<void>() : Result<void>(result.error());
+}
+
+constexpr std::size_t two_mebibytes = std::size_t(2) << 20;
+
+// On the library, where there is one: older drivers do not load it.
+Result<void> count_kernels() {
+    const auto loaded = Library::load(device_code);
+    const Library none = Library::borrow(reinterpret_cast<CUlib_st *>(16));
+    return answer((loaded ? *loaded : none).kernel_count());
+}
+
+Result<void> add_kernel(const Things &on, const LaunchConfig &config) {
+    CUSHIM_TRY(const auto idle, on.kernel.as<void()>());
+    return answer(on.graph.add_kernel_node({}, idle, config));
+}
+
+Result<void> capture_to(const Things &on) {
+    CUSHIM_TRY_VOID(on.stream.begin_capture_to(on.graph, {}));
+    return on.stream.end_capture_to(on.graph);
+}
+
+Result<void> let_host_node_in(const Things &on) {
+    CUSHIM_TRY(const auto place, Place::make());
+    CUSHIM_TRY(const auto mapped, map_new(place, place.unit));
+    (void)on;
+    return mapped.set_access(AccessGrant::host_numa(0, AccessFlags::read_write));
+}
+
+Result<void> grow_with_host_node(const Things &on) {
+    const AccessGrant grant = AccessGrant::host_numa(0, AccessFlags::read_write);
+    GrowableBufferOptions options;
+    options.access = std::span(&grant, 1);
+    return answer(GrowableBuffer<int>::create(on.device, 100, options));
+}
+
+struct Row {
+    const char *what;
+    Version needed;
+    Feature feature;
+    Result<void> (*call)(const Things &on);
+};
+
+const Row rows[] = {
+    {"launch attributes", Version::of(11, 6), Feature::launch_attributes,
+     [](const Things &on) {
+         return on.kernel.launch_unchecked(on.stream, {.priority = 0}, nullptr);
+     }},
+    {"nodes that are switched off", Version::of(11, 6), Feature::graph_node_enable,
+     [](const Things &on) { return on.exec.set_enabled(on.node, false); }},
+    {"cluster occupancy", Version::of(11, 7), Feature::cluster_occupancy,
+     [](const Things &on) { return answer(max_active_clusters(on.context, on.kernel, {})); }},
+    {"the loading mode", Version::of(11, 7), Feature::loading_mode,
+     [](const Things &) { return answer(Module::loads_lazily()); }},
+    {"nodes with their own priorities", Version::of(11, 7), Feature::graph_node_priorities,
+     [](const Things &on) { return answer(on.graph.instantiate({.use_node_priority = true})); }},
+    {"the priority of a node", Version::of(11, 7), Feature::graph_node_priorities,
+     [](const Things &on) { return add_kernel(on, {.priority = 0}); }},
+    {"the cluster of a node", Version::of(11, 8), Feature::graph_node_launch_attributes,
+     [](const Things &on) { return add_kernel(on, {.cluster = 1}); }},
+    {"graphs that the device launches", Version::of(12, 0), Feature::graph_device_launch,
+     [](const Things &on) { return answer(on.graph.instantiate({.device_launch = true})); }},
+    {"libraries", Version::of(12, 0), Feature::library_loading,
+     [](const Things &) { return answer(Library::load(device_code)); }},
+    {"streams' numbers", Version::of(12, 0), Feature::object_ids,
+     [](const Things &on) { return answer(on.stream.id()); }},
+    {"flags of executable graphs", Version::of(12, 0), Feature::graph_exec_flags,
+     [](const Things &on) { return answer(on.exec.flags()); }},
+    {"graphs that are uploaded at once", Version::of(12, 0), Feature::graph_instantiate_params,
+     [](const Things &on) { return answer(on.graph.instantiate({.upload = &on.stream})); }},
+    {"memory of the host's nodes", Version::of(12, 2), Feature::host_numa_memory,
+     [](const Things &on) {
+         PhysicalMemoryOptions options;
+         options.host_numa_node = 0;
+         return answer(PhysicalMemory::create(on.device, two_mebibytes, options));
+     }},
+    {"access of the host's nodes", Version::of(12, 2), Feature::host_numa_memory, let_host_node_in},
+    {"access of the host's nodes to a pool", Version::of(12, 2), Feature::host_numa_memory,
+     [](const Things &on) {
+         return on.pool.set_access(AccessGrant::host_numa(0, AccessFlags::read_write));
+     }},
+    {"access of the host's nodes to what grows", Version::of(12, 2), Feature::host_numa_memory,
+     grow_with_host_node},
+    {"memory for a fabric", Version::of(12, 3), Feature::fabric_handles,
+     [](const Things &on) {
+         return answer(
+             PhysicalMemory::create(on.device, two_mebibytes, {.exportable = {.fabric = true}}));
+     }},
+    {"memory from a fabric", Version::of(12, 3), Feature::fabric_handles,
+     [](const Things &) { return answer(PhysicalMemory::import_fabric({}, two_mebibytes)); }},
+    {"a pool for a fabric", Version::of(12, 3), Feature::fabric_handles,
+     [](const Things &on) {
+         return answer(MemoryPool::create(on.device, {.exportable = {.fabric = true}}));
+     }},
+    {"a pool to a fabric", Version::of(12, 3), Feature::fabric_handles,
+     [](const Things &on) { return answer(on.pool.export_fabric()); }},
+    {"a pool from a fabric", Version::of(12, 3), Feature::fabric_handles,
+     [](const Things &) { return answer(MemoryPool::import_fabric({})); }},
+    {"names of kernels", Version::of(12, 3), Feature::function_names,
+     [](const Things &on) { return answer(on.kernel.name()); }},
+    {"conditions", Version::of(12, 3), Feature::graph_conditional_nodes,
+     [](const Things &on) { return answer(on.graph.create_condition({})); }},
+    {"captures to a graph", Version::of(12, 3), Feature::capture_to_graph, capture_to},
+    {"parameters of kernels", Version::of(12, 4), Feature::kernel_parameter_info,
+     [](const Things &on) { return answer(on.kernel.parameter_count()); }},
+    {"kernels of a library", Version::of(12, 4), Feature::kernel_enumeration,
+     [](const Things &) { return count_kernels(); }},
+#ifndef _WIN32
+    {"memory of a dma-buf", Version::of(13, 0), Feature::external_dma_buf,
+     [](const Things &on) {
+         auto source = ExternalMemorySource::dma_buf(null_device());
+         return answer(ExternalMemory::import_from(on.context, std::move(source), 4096));
+     }},
+#endif
+};
+
+void check_older(const Row &row, const Result<void> &result) {
+    REQUIRE_FALSE(result.has_value());
+    INFO(result.error().message());
+    CHECK(result.error().kind() == ErrorKind::requires_newer_driver);
+    CHECK(result.error().required() == row.needed);
+    CHECK(result.error().installed() == driver_version());
+}
+
+// Some calls take a struct that headers have later than the driver has the feature.
+void check_lacking(const Row &row, const Error &error) {
+    INFO(error.message());
+    CHECK(error.installed() == headers_version());
+    CHECK(error.required() > headers_version());
+    CHECK(error.required() >= row.needed);
+}
+
+void check_newer(const Result<void> &result) {
+    if (!result) {
+        INFO(result.error().message());
+        CHECK(result.error().kind() != ErrorKind::requires_newer_driver);
+    }
+}
+
+} // namespace
+
+TEST_CASE("features need the version that CUDA's headers brought them with", "[driver_versions]") {
+    for (const Row &row : rows) {
+        INFO(row.what);
+        CHECK(required_version(row.feature) == row.needed);
+    }
+}
+
+TEST_CASE("an older driver is told which version is needed", "[driver_versions]") {
+    for (const Row &row : rows) {
+        DYNAMIC_SECTION(row.what) {
+            restart("");
+            const bool is_older = driver_version() < row.needed;
+            if (!is_older && simulator() == nullptr) {
+                SKIP("needs a driver older than the version that the tested call requires");
+            }
+            const Things things = make_things();
+            const Result<void> result = row.call(things);
+            if (!result && result.error().kind() == ErrorKind::requires_newer_headers) {
+                check_lacking(row, result.error());
+                SKIP("these headers lack it");
+            }
+            if (is_older) {
+                check_older(row, result);
+            } else {
+                check_newer(result);
+            }
+            (void)things.stream.synchronize();
+        }
+    }
+}
+
+// Where CUDA has a field, and no feature of its own.
+TEST_CASE("an older driver bounds no pool, nor do older headers", "[driver_versions]") {
+    restart("");
+    MemoryPoolOptions options;
+    options.max_size = 16 * two_mebibytes;
+    const auto pool = MemoryPool::create(Device::from_native(0), options);
+    if (headers_version() < Version::of(12, 2)) {
+        REQUIRE_FALSE(pool.has_value());
+        CHECK(pool.error().kind() == ErrorKind::requires_newer_headers);
+        CHECK(pool.error().required() == Version::of(12, 2));
+        return;
+    }
+    if (driver_version() >= Version::of(12, 2)) {
+        CHECK((pool || pool.error().kind() != ErrorKind::requires_newer_driver));
+        return;
+    }
+    REQUIRE_FALSE(pool.has_value());
+    CHECK(pool.error().kind() == ErrorKind::requires_newer_driver);
+    CHECK(pool.error().required() == Version::of(12, 2));
+}

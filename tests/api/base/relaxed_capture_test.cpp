@@ -1,0 +1,303 @@
+// Owners that go while a stream is captured: what they own is destroyed, and the capture stays valid.
+#include "harness/device_code.hpp"
+#include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
+
+#include "harness/exported_memory.hpp"
+
+#include <future>
+#include <memory>
+#include <thread>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+// A capture in the global mode by a thread of its own.
+class OthersCapture {
+  public:
+    explicit OthersCapture(const Stream &stream) {
+        std::promise<CUresult> begun;
+        auto begin_status = begun.get_future();
+        thread_ = std::thread([this, &begun, native = stream.native()] { run(native, begun); });
+        REQUIRE(begin_status.get() == CUDA_SUCCESS);
+    }
+    ~OthersCapture() { end(); }
+
+    // What ending it answers.
+    CUresult end() {
+        if (thread_.joinable()) {
+            ask_.set_value();
+            thread_.join();
+        }
+        return ended_;
+    }
+
+  private:
+    void run(CUstream stream, std::promise<CUresult> &begun) {
+        begun.set_value(driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        ask_.get_future().wait();
+        CUgraph graph = nullptr;
+        ended_ = driver().cuStreamEndCapture(stream, &graph);
+        if (graph != nullptr) {
+            driver().cuGraphDestroy(graph);
+        }
+    }
+
+    std::promise<void> ask_;
+    CUresult ended_ = CUDA_ERROR_UNKNOWN;
+    std::thread thread_;
+};
+
+// A capture in the thread-local mode by the thread that lets the owner go.
+class OwnCapture {
+  public:
+    explicit OwnCapture(const Stream &stream) : stream_(stream.native()) {
+        REQUIRE(driver().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) ==
+                CUDA_SUCCESS);
+    }
+    CUresult end() {
+        CUgraph graph = nullptr;
+        const CUresult ended = driver().cuStreamEndCapture(stream_, &graph);
+        if (graph != nullptr) {
+            driver().cuGraphDestroy(graph);
+        }
+        return ended;
+    }
+
+  private:
+    CUstream stream_;
+};
+
+// What owners are made from.
+struct Scene {
+    Place place;
+    Stream stream;
+    std::vector<int> values = std::vector<int>(1000);
+
+    const Context &context() const { return place.context; }
+};
+
+using Kept = std::shared_ptr<void>;
+
+// Null where the driver or the headers are too old for it.
+template <class T>
+Kept keep(Result<T> made) {
+    if (!made && (made.error().kind() == ErrorKind::requires_newer_driver ||
+                  made.error().kind() == ErrorKind::requires_newer_headers)) {
+        return nullptr;
+    }
+    if (!made) {
+        FAIL(made.error().message());
+    }
+    return std::make_shared<T>(std::move(*made));
+}
+
+struct Owner {
+    const char *what;
+    Kept (*make)(Scene &scene);
+};
+
+#ifndef _WIN32
+Kept keep_external_array(Scene &scene) {
+    auto exported = export_memory(1).value();
+    const std::size_t size = exported.size();
+    const auto memory =
+        ExternalMemory::import_from(scene.context(), exported.source(), size).value();
+    CUDA_ARRAY3D_DESCRIPTOR description{};
+    description.Width = 64;
+    description.Format = CU_AD_FORMAT_FLOAT;
+    description.NumChannels = 1;
+    auto mapped = memory.map_mipmapped(0, description);
+    // A real driver may refuse images in memory of CUDA's own.
+    return !mapped && simulator() == nullptr ? nullptr : keep(std::move(mapped));
+}
+#endif
+
+constexpr Owner owners[] = {
+    {"context", [](Scene &scene) { return keep(Context::create(scene.place.device)); }},
+    {"stream", [](Scene &scene) { return keep(Stream::create(scene.context())); }},
+    {"event", [](Scene &scene) { return keep(Event::create(scene.context())); }},
+    {"device buffer",
+     [](Scene &scene) { return keep(DeviceBuffer<int>::allocate(scene.context(), 100)); }},
+    {"device buffer that is waited for",
+     [](Scene &scene) {
+         auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
+         const auto other = Stream::create(scene.context(), {.non_blocking = true}).value();
+         REQUIRE(buffer.release_after(other));
+         REQUIRE(fill(other, buffer.span(), 1));
+         return keep(Result<DeviceBuffer<int>>(std::move(buffer)));
+     }},
+    {"stream-ordered buffer",
+     [](Scene &scene) {
+         const auto other = Stream::create(scene.context()).value();
+         return keep(DeviceBuffer<int>::allocate_async(other, 100));
+     }},
+    {"pinned buffer",
+     [](Scene &scene) { return keep(PinnedBuffer<int>::allocate(scene.context(), 100)); }},
+    {"host-mapped buffer",
+     [](Scene &scene) { return keep(HostMappedBuffer<int>::allocate(scene.context(), 100)); }},
+    {"host registration",
+     [](Scene &scene) {
+         return keep(HostRegistration<int>::create(scene.context(), scene.values));
+     }},
+    {"managed buffer",
+     [](Scene &scene) { return keep(ManagedBuffer<int>::allocate(scene.context(), 100)); }},
+    {"pitched buffer",
+     [](Scene &scene) {
+         return keep(PitchedBuffer<int>::allocate(scene.context(), {10, 10}));
+     }},
+    {"memory pool", [](Scene &scene) { return keep(MemoryPool::create(scene.place.device)); }},
+    {"pool buffer",
+     [](Scene &scene) {
+         const auto pool = MemoryPool::create(scene.place.device).value();
+         const auto other = Stream::create(scene.context()).value();
+         return keep(PoolBuffer<int>::allocate(pool, other, 100));
+     }},
+    {"module", [](Scene &scene) { return keep(load_device_code(scene.context())); }},
+    {"library",
+     [](Scene &) {
+         register_kernels();
+         return keep(Library::load(device_code));
+     }},
+    {"physical memory",
+     [](Scene &scene) {
+         return keep(PhysicalMemory::create(scene.place.device, scene.place.unit));
+     }},
+    {"address range",
+     [](Scene &scene) {
+         return keep(AddressRange::reserve(scene.place.device, scene.place.unit));
+     }},
+    {"mapped range", [](Scene &scene) { return keep(map_new(scene.place, scene.place.unit)); }},
+    {"growable buffer",
+     [](Scene &scene) {
+         auto buffer = GrowableBuffer<int>::create(scene.place.device, 100).value();
+         REQUIRE(buffer.resize(100));
+         return keep(Result<GrowableBuffer<int>>(std::move(buffer)));
+     }},
+#ifndef _WIN32
+    {"external memory",
+     [](Scene &scene) {
+         auto exported = export_memory(1).value();
+         const std::size_t size = exported.size();
+         return keep(ExternalMemory::import_from(scene.context(), exported.source(), size));
+     }},
+    {"external buffer",
+     [](Scene &scene) {
+         auto exported = export_memory(1).value();
+         const std::size_t size = exported.size();
+         const auto memory =
+             ExternalMemory::import_from(scene.context(), exported.source(), size).value();
+         return keep(memory.map_buffer(0, size));
+     }},
+    {"external array", keep_external_array},
+    {"external semaphore",
+     [](Scene &scene) {
+         // Only other APIs make some that a real driver takes.
+         return simulator() == nullptr
+                    ? nullptr
+                    : keep(BinarySemaphore::import_fd(scene.context(),
+                                                      UniqueFd(simulator()->make_semaphore_fd(0))));
+     }},
+#endif
+};
+
+Scene scene_now() {
+    restart("");
+    auto place = Place::make().value();
+    auto stream = Stream::create(place.context).value();
+    return {std::move(place), std::move(stream)};
+}
+
+template <class Capture>
+void check_goes(const Owner &owner) {
+    INFO(owner.what);
+    {
+        Scene scene = scene_now();
+        Kept kept = owner.make(scene);
+        if (kept == nullptr) {
+            return;
+        }
+        const Reports reports;
+        Capture capture(scene.stream);
+        kept.reset();
+        CHECK(capture.end() == CUDA_SUCCESS);
+        CHECK(reports.lines() == std::vector<std::string>());
+    }
+    CHECK(leaks() == std::vector<std::string>());
+}
+
+} // namespace
+
+TEST_CASE("owners go while another thread captures", "[relaxed_capture]") {
+    for (const Owner &owner : owners) {
+        check_goes<OthersCapture>(owner);
+    }
+}
+
+TEST_CASE("owners go while their thread captures", "[relaxed_capture]") {
+    for (const Owner &owner : owners) {
+        check_goes<OwnCapture>(owner);
+    }
+}
+
+// --- the calls that this costs
+
+TEST_CASE("the mode is changed for the one call, and as it was afterwards", "[relaxed_capture]") {
+    Scene scene = scene_now();
+    auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
+    const auto scope = scene.context().enter().value();
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    REQUIRE(driver().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    const auto calls = calls_in([&] { buffer.reset(); });
+    REQUIRE(driver().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
+    CHECK(mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    if (simulator() != nullptr) {
+        CHECK(calls == std::vector<std::string>{"cuThreadExchangeStreamCaptureMode",
+                                                "cuCtxGetCurrent", "cuMemFree_v2",
+                                                "cuThreadExchangeStreamCaptureMode"});
+    }
+}
+
+TEST_CASE("what is safe in captures needs no change of the mode", "[relaxed_capture]") {
+    need_simulator("needs the simulator, which records the calls");
+    const Scene scene = scene_now();
+    auto event = Event::create(scene.context()).value();
+    auto stream = Stream::create(scene.context()).value();
+    CHECK(calls_in([&] {
+              stream.reset();
+              event.reset();
+          }) == std::vector<std::string>{"cuStreamDestroy_v2", "cuEventDestroy_v2"});
+}
+
+TEST_CASE("a driver that knows no modes destroys without", "[relaxed_capture]") {
+    const Scene scene = scene_now();
+    auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
+    const Reports reports;
+    const ScopedOverride<entry::cuThreadExchangeStreamCaptureMode> missing(
+        [](CUstreamCaptureMode *) {
+            return static_cast<CUresult>(302); // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+        });
+    CHECK(buffer.close());
+    CHECK(reports.failures.empty());
+}
+
+// --- the legacy stream, in which nothing can be queued while a blocking stream is captured
+
+TEST_CASE("what the legacy stream frees spares a capture, and says that it is left",
+          "[relaxed_capture]") {
+    const Scene scene = scene_now();
+    const auto scope = scene.context().enter().value();
+    auto buffer = DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
+    const CUdeviceptr address = buffer.native();
+    const Reports reports;
+    OthersCapture capture(scene.stream);
+    buffer.reset();
+    CHECK(capture.end() == CUDA_SUCCESS);
+    REQUIRE(reports.failures.size() == 1);
+    CHECK(reports.failures[0].status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CHECK(reports.failures[0].handle == address);
+    CHECK(driver().cuMemFreeAsync(address, CU_STREAM_LEGACY) == CUDA_SUCCESS);
+}

@@ -1,0 +1,120 @@
+#include "harness/reports.hpp"
+#include "harness/scenario.hpp"
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+Context context_with(const char *settings) {
+    restart(settings);
+    return required(Context::primary(Device::from_native(0)));
+}
+
+} // namespace
+
+TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
+    const Reports reports;
+    const CUevent native = [&] {
+        const auto event = required(Event::create(context));
+        return event.native();
+    }();
+    REQUIRE(reports.failures.size() == 1);
+    const TeardownFailure &failure = reports.failures.front();
+    CHECK(std::string(failure.entry_point) == "cuEventDestroy_v2");
+    CHECK(failure.status == 999);
+    CHECK(failure.handle == reinterpret_cast<unsigned long long>(native));
+}
+
+TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
+    const Reports reports;
+    auto event = required(Event::create(context));
+    CHECK(error_of(event.close()).status() == 999);
+    CHECK_FALSE(static_cast<bool>(event));
+    CHECK(reports.failures.empty());
+}
+
+TEST_CASE("a driver that is gone is no failure", "[teardown]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_with("fault=cuEventDestroy_v2:1:4:after");
+    const Reports reports;
+    { const auto event = Event::create(context); }
+    CHECK(reports.failures.empty());
+}
+
+TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") {
+    const Context context = context_with("");
+    auto first = required(Event::create(context));
+    Event second = first.share();
+    REQUIRE(first.close().has_value());
+    CHECK(second.query().has_value());
+    CHECK(second.close().has_value());
+}
+
+TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
+    const Context context = context_with("");
+    auto first = required(Event::create(context));
+    Event second = first.share();
+    const CUevent native = first.release();
+    CHECK(second.close().has_value());
+    CHECK(driver().cuEventQuery(native) == CUDA_SUCCESS);
+    CHECK(driver().cuEventDestroy(native) == CUDA_SUCCESS);
+}
+
+// --- a context that cannot be entered
+
+TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_with("");
+    const Stream stream = Stream::create(context).value();
+    std::vector<int> values(100);
+    auto plain = DeviceBuffer<int>::allocate(context, 100).value();
+    auto pinned = PinnedBuffer<int>::allocate(context, 100).value();
+    auto registered = HostRegistration<int>::create(context, values).value();
+    const Reports reports;
+    always_fail_instead("cuCtxPushCurrent");
+    plain.reset();
+    pinned.reset();
+    CHECK(registered.close()); // the call that destroys it succeeds
+    simulator()->clear_faults();
+    CHECK(reports.names() == std::vector<std::string>(3, "cuCtxPushCurrent_v2"));
+    // What is left is what lives here.
+    CHECK(leaks().size() == 2);
+}
+
+TEST_CASE("what the default stream frees goes even where its context cannot be entered",
+          "[teardown]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_with("");
+    auto buffer = [&] {
+        const auto scope = context.enter().value();
+        return DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
+    }();
+    const Context other = Context::create(Device::from_native(0)).value();
+    const auto scope = other.enter().value();
+    const Reports reports;
+    always_fail_instead("cuCtxPushCurrent");
+    CHECK(buffer.close());
+    simulator()->clear_faults();
+    CHECK(reports.names() == std::vector<std::string>{"cuCtxPushCurrent_v2"});
+}
+
+TEST_CASE("nothing is tried in a context that is gone", "[teardown]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_with("");
+    auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const CUdeviceptr address = buffer.native();
+    const Reports reports;
+    {
+        const ScopedOverride<entry::cuCtxPushCurrent> gone(
+            [](CUcontext) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; });
+        CHECK(buffer.close());
+    }
+    CHECK(reports.failures.empty());
+    const auto scope = context.enter().value();
+    CHECK(driver().cuMemFree(address) == CUDA_SUCCESS);
+}

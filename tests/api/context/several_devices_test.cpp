@@ -1,0 +1,362 @@
+// Several devices in one process: who may use whose memory, copies from one to another, and all of them at work
+// at once.
+#include "harness/devices.hpp"
+#include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
+
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+constexpr const char *four_devices = "devices=4";
+
+std::vector<Worker> workers(const std::vector<Device> &devices) {
+    std::vector<Worker> all;
+    for (const Device device : devices) {
+        all.push_back(ok(Worker::on(device)));
+    }
+    return all;
+}
+
+bool is_accessible(Device from, Device memory) {
+    return from == memory || ok(from.can_access(memory));
+}
+
+// Physical memory of a device, one granule, mapped for nobody yet.
+MappedRange map_for_nobody(Device device) {
+    const std::size_t size = ok(Granularity::of(device)).recommended;
+    const auto range = ok(AddressRange::reserve(device, size));
+    return ok(MappedRange::map(range, 0, ok(PhysicalMemory::create(device, size))));
+}
+
+std::vector<AccessGrant> grants_for(const std::vector<Device> &devices, Device memory) {
+    std::vector<AccessGrant> grants;
+    for (const Device device : devices) {
+        if (is_accessible(device, memory)) {
+            grants.emplace_back(device, AccessFlags::read_write);
+        }
+    }
+    return grants;
+}
+
+// Tests of memory that one device has and another uses; where none may, they show nothing.
+void need_access(const std::vector<Device> &devices) {
+    for (const Device memory : devices) {
+        for (const Device device : devices) {
+            if (device != memory && is_accessible(device, memory)) {
+                return;
+            }
+        }
+    }
+    SKIP("no device of this machine reaches another's memory");
+}
+
+// The simulator's orders of queued work; on a GPU there is one.
+std::vector<std::string> orders() {
+    std::vector<std::string> all = {four_devices};
+    if (simulator() != nullptr) {
+        all.push_back("devices=4;mode=threaded");
+        for (int seed = 1; seed <= 6; ++seed) {
+            all.push_back("devices=4;mode=adversarial;seed=" + std::to_string(seed));
+        }
+    }
+    return all;
+}
+
+} // namespace
+
+// --- virtual memory
+
+TEST_CASE("mapped memory is read and written by every device that may", "[several_devices][V10]") {
+    restart(four_devices);
+    const auto devices = need_devices(2);
+    need_access(devices);
+    const auto all = workers(devices);
+    for (const Device owner : devices) {
+        INFO("memory of device " << owner.native());
+        const MappedRange mapped = map_for_nobody(owner);
+        ok(mapped.set_access(grants_for(devices, owner)));
+        const auto words = ok(mapped.span<int>().subspan(0, 10'000));
+        for (const Worker &writer : all) {
+            if (!is_accessible(writer.device, owner)) {
+                continue;
+            }
+            INFO("written by device " << writer.device.native());
+            const int value = 1000 + writer.device.native();
+            ok(writer.fill(words, value));
+            for (const Worker &reader : all) {
+                INFO("read by device " << reader.device.native());
+                if (is_accessible(reader.device, owner)) {
+                    CHECK(ok(reader.read(words)) == std::vector<int>(words.size(), value));
+                }
+            }
+        }
+        ok(all[0].fill(words, 0x40400000)); // 3.0f
+        const DeviceSpan<const float> floats(mapped.native(), words.size());
+        for (const Worker &reader : all) {
+            if (is_accessible(reader.device, owner)) {
+                CHECK(ok(reader.doubled(floats)) == std::vector<float>(floats.size(), 6.0f));
+            }
+        }
+    }
+}
+
+// Copies and fills are refused before they touch anything, and no context is lost by it: a kernel's own access
+// is device_processes_test.cpp's.
+TEST_CASE("mapped memory that nobody has access to is refused to all devices",
+          "[several_devices][V10]") {
+    restart(four_devices);
+    const auto devices = need_devices(2);
+    const auto all = workers(devices);
+    const MappedRange mapped = map_for_nobody(devices[0]);
+    const auto words = ok(mapped.span<int>().subspan(0, 100));
+    for (const Worker &worker : all) {
+        INFO("device " << worker.device.native());
+        CHECK(ok(mapped.get_access(worker.device)) == AccessFlags::none);
+        CHECK(error_of(worker.read(words)).status() == CUDA_ERROR_INVALID_VALUE);
+        CHECK(error_of(fill(worker.context, words, 1)).status() == CUDA_ERROR_INVALID_VALUE);
+        ok(worker.context.synchronize());
+    }
+    ok(mapped.set_access({devices[0], AccessFlags::read_write}));
+    ok(all[0].fill(words, 5));
+    CHECK(ok(all[0].read(words)) == std::vector<int>(100, 5));
+    ok(mapped.set_access({devices[0], AccessFlags::none}));
+    CHECK_FALSE(all[0].read(words).has_value());
+    ok(mapped.set_access({devices[0], AccessFlags::read_write}));
+    CHECK(ok(all[0].read(words)) == std::vector<int>(100, 5));
+}
+
+TEST_CASE("a growing buffer of one device is grown under the eyes of the others",
+          "[several_devices][growable_buffer]") {
+    restart(four_devices);
+    const auto devices = need_devices(2);
+    need_access(devices);
+    const auto all = workers(devices);
+    for (const Device owner : devices) {
+        const auto grants = grants_for(devices, owner);
+        constexpr std::size_t step = 1 << 20; // elements
+        auto buffer = ok(GrowableBuffer<int>::create(owner, 8 * step,
+                                                     {.memory = {}, .step = 0, .access = grants}));
+        for (std::size_t part = 0; part < 4; ++part) {
+            ok(buffer.resize((part + 1) * step));
+            const auto added = ok(buffer.span().subspan(part * step, step));
+            const Worker &writer = all[part % all.size()];
+            if (is_accessible(writer.device, owner)) {
+                ok(writer.fill(added, static_cast<int>(part)));
+            } else {
+                ok(all[static_cast<std::size_t>(owner.native())].fill(added,
+                                                                      static_cast<int>(part)));
+            }
+        }
+        const auto values = ok(all[static_cast<std::size_t>(owner.native())].read(buffer.span()));
+        for (std::size_t part = 0; part < 4; ++part) {
+            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(part * step);
+            CHECK(std::count(begin, begin + step, static_cast<int>(part)) == step);
+        }
+    }
+}
+
+// --- copies, and kernels that reach over
+
+TEST_CASE("copies go from every device to every other", "[several_devices][copy]") {
+    restart(four_devices);
+    const auto devices = need_devices(2);
+    const auto all = workers(devices);
+    for (const std::size_t count : {std::size_t(1), std::size_t(1000), std::size_t(1'000'003)}) {
+        const auto values = numbers(count);
+        for (const Worker &from : all) {
+            const auto source = ok(DeviceBuffer<int>::copy_of(from.context, values));
+            for (const Worker &to : all) {
+                INFO(count << " elements from device " << from.device.native() << " to "
+                           << to.device.native());
+                const auto target = ok(DeviceBuffer<int>::allocate(to.context, count));
+                ok(fill(to.context, target.span(), -1));
+                ok(copy(from.stream, target.span(), source.span()));
+                ok(from.stream.synchronize());
+                CHECK(ok(to.read(target.span())) == values);
+                ok(fill(to.context, target.span(), -1));
+                ok(copy(to.stream, target.span(), source.span()));
+                ok(to.stream.synchronize());
+                CHECK(ok(to.read(target.span())) == values);
+                ok(fill(to.context, target.span(), -1));
+                ok(copy(to.context, target.span(), source.span()));
+                CHECK(ok(to.read(target.span())) == values);
+            }
+        }
+    }
+}
+
+TEST_CASE("kernels reach the memory of peers that were let in", "[several_devices][context]") {
+    restart(four_devices);
+    const auto devices = need_devices(2);
+    need_access(devices);
+    const auto all = workers(devices);
+    for (const Worker &here : all) {
+        for (const Worker &there : all) {
+            if (here.device == there.device || !is_accessible(here.device, there.device)) {
+                continue;
+            }
+            INFO("device " << here.device.native() << " in memory of " << there.device.native());
+            const auto memory = ok(DeviceBuffer<int>::allocate(there.context, 5000));
+            ok(here.context.enable_peer_access(there.context));
+            ok(here.fill(memory.span(), 77));
+            ok(here.context.disable_peer_access(there.context));
+            CHECK(ok(there.read(memory.span())) == std::vector<int>(5000, 77));
+        }
+    }
+}
+
+// --- all at once
+
+namespace {
+
+// In a thread of its own: what went wrong there, or nothing. The device's context is current in it, as programs
+// have it that call CUDA themselves.
+Result<void> work(Device device, int value, const Event &go) {
+    CUSHIM_TRY(const Worker worker, Worker::on(device));
+    CUSHIM_TRY(const ContextScope scope, worker.context.enter());
+    CUSHIM_TRY_VOID(worker.stream.wait_event(go)); // of another device, perhaps
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(worker.context, 50'000));
+    for (int round = 0; round < 20; ++round) {
+        CUSHIM_TRY_VOID(worker.fill(memory.span(), value + round));
+        CUSHIM_TRY(const auto values, worker.read(memory.span()));
+        const auto right = std::count(values.begin(), values.end(), value + round);
+        if (right != 50'000) {
+            return Error::invalid_argument("another thread's values");
+        }
+        CUSHIM_TRY(const Context current, Context::current());
+        if (current.native() != worker.context.native()) {
+            return Error::invalid_argument("another context is current");
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+TEST_CASE("all devices work for threads of their own", "[several_devices][threads]") {
+    const std::string order = simulator() != nullptr ? GENERATE("", ";mode=threaded") : "";
+    restart(four_devices + order);
+    const auto devices = need_devices(2);
+    const auto first = ok(Worker::on(devices[0]));
+    const Event go = ok(Event::create(first.context));
+    ok(go.record(first.stream));
+    const std::size_t count = std::max<std::size_t>(16, 2 * devices.size());
+    std::vector<Result<void>> results(count);
+    std::vector<std::thread> threads;
+    for (std::size_t index = 0; index < count; ++index) {
+        threads.emplace_back([&, index] {
+            const Device device = devices[index % devices.size()];
+            results[index] = work(device, 1000 * static_cast<int>(index), go);
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    for (const Result<void> &result : results) {
+        INFO((result ? "" : result.error().message()));
+        CHECK(result.has_value());
+    }
+}
+
+namespace {
+
+// Each stream waits for an event of the device before; nothing waits on the host. Where one did not wait, the
+// value of an earlier round would come out at the end.
+void send_round(const std::string &order) {
+    INFO(order);
+    // Large enough to take a device longer than the calls do.
+    const std::size_t count = simulator() != nullptr ? 20'000 : 10'000'000;
+    restart(order);
+    const auto devices = need_devices(2);
+    const auto all = workers(devices);
+    std::vector<DeviceBuffer<int>> memory;
+    for (const Worker &worker : all) {
+        memory.push_back(ok(DeviceBuffer<int>::allocate(worker.context, count)));
+    }
+    Event before;
+    for (int round = 1; round <= 10; ++round) {
+        for (std::size_t here = 0; here < all.size(); ++here) {
+            const Stream &stream = all[here].stream;
+            if (before) {
+                ok(stream.wait_event(before));
+            }
+            if (here == 0) {
+                ok(fill(stream, memory[here].span(), round));
+            } else {
+                ok(copy(stream, memory[here].span(), memory[here - 1].span()));
+            }
+            before = ok(Event::create(all[here].context));
+            ok(before.record(stream));
+        }
+    }
+    ok(before.synchronize());
+    CHECK(ok(all.back().read(memory.back().span())) == std::vector<int>(count, 10));
+}
+
+} // namespace
+
+TEST_CASE("values go round all devices, each waiting for the one before", "[several_devices]") {
+    for (const std::string &order : orders()) {
+        send_round(order);
+    }
+}
+
+TEST_CASE("memory is exported in a context of its own device", "[several_devices]") {
+    restart("devices=2");
+    const std::vector<Device> devices = need_devices(2);
+    const Context own = ok(Context::primary(devices[0]));
+    const Context other = ok(Context::primary(devices[1]));
+    const auto buffer = ok(DeviceBuffer<int>::allocate(own, 100));
+    const Error refused = error_of(IpcExport::of(other, buffer.span()));
+    CHECK(refused.kind() == ErrorKind::wrong_context);
+    CHECK(refused.status() == CUDA_ERROR_NOT_FOUND);
+    CHECK(contains(refused.message(), "another device"));
+    CHECK(IpcExport::of(own, buffer.span()).has_value());
+}
+
+// --- a stream that memory of another device was to wait for goes with its context
+
+namespace {
+
+void reset_under_waiting_memory(bool stream_is_borrowed) {
+    restart("devices=2");
+    const std::vector<Device> devices = need_devices(2);
+    const Worker worker = ok(Worker::on(devices[0]));
+    const Context context = ok(Context::primary(devices[1]));
+    const Stream owned = ok(Stream::create(context));
+    const Stream stream = stream_is_borrowed ? Stream::borrow(owned.native()) : owned.share();
+    auto plain = ok(DeviceBuffer<int>::allocate(worker.context, 4));
+    auto ordered = ok(DeviceBuffer<int>::allocate_async(worker.stream, 4));
+    auto grown = ok(GrowableBuffer<int>::create(worker.device, 4));
+    ok(plain.release_after(stream));
+    ok(ordered.release_after(stream));
+    ok(grown.release_after(stream));
+    ok(grown.resize(4));
+    ok(Context::reset_primary(devices[1]));
+    const auto calls = destroying_calls_in([&] {
+        CHECK(plain.close());
+        CHECK(ordered.close());
+        CHECK(grown.close());
+    });
+    const std::vector<std::string> wanted{"cuMemFree_v2", "cuMemFreeAsync", "cuMemUnmap",
+                                          "cuMemRelease", "cuMemAddressFree"};
+    CHECK((simulator() == nullptr || calls == wanted));
+    ok(worker.stream.synchronize());
+    CHECK(misuses().empty());
+}
+
+} // namespace
+
+TEST_CASE("memory does not wait for a stream that went with its context", "[several_devices]") {
+    reset_under_waiting_memory(false);
+    reset_under_waiting_memory(true);
+}

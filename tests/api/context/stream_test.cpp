@@ -1,0 +1,96 @@
+#include "harness/scenario.hpp"
+#include "harness/watched.hpp"
+
+#include <atomic>
+#include <memory>
+
+using namespace api_test;
+using namespace cushim;
+
+CONTEXT_SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
+    CUSHIM_TRY(const Stream plain, Stream::create(context));
+    CHECK_GIVES(plain.flags(), CU_STREAM_DEFAULT);
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CHECK_GIVES(stream.flags(), CU_STREAM_NON_BLOCKING);
+    CUSHIM_TRY(const Context its, stream.context());
+    CHECK(its.native() == context.native());
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK_GIVES(stream.query(), true);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("streams have numbers of their own", "[stream]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Stream first, Stream::create(context));
+    CUSHIM_TRY(const Stream second, Stream::create(context));
+    CUSHIM_TRY(const unsigned long long one, first.id());
+    CUSHIM_TRY(const unsigned long long other, second.id());
+    CHECK(one != other);
+    return {};
+}
+
+STREAM_SCENARIO_TEST("a host function runs in its place", "[stream]") {
+    const auto order = std::make_shared<std::string>();
+    CUSHIM_TRY_VOID(stream.launch_host_function([order] { *order += "a"; }));
+    CUSHIM_TRY_VOID(stream.launch_host_function([order] { *order += "b"; }));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(*order == "ab");
+    wait_for_released_closures();
+    CHECK(order.use_count() == 1);
+    return {};
+}
+
+// Its destructor frees device memory, which the driver forbids in its callback.
+STREAM_SCENARIO_TEST("a host function may own what CUDA has to destroy", "[stream]") {
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1));
+    CUSHIM_TRY_VOID(stream.launch_host_function([kept = std::move(buffer)] { (void)kept; }));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    wait_for_released_closures();
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("the default streams are named", "[stream]") {
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUSHIM_TRY_VOID(Stream::legacy().synchronize());
+    return Stream::per_thread().synchronize();
+}
+
+TEST_CASE("a host function that does not run is destroyed all the same", "[stream]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Context context = context_after_restart("fault=cuMemsetD8Async:1:719:async");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(DeviceBuffer<char>::allocate(context, 16));
+    const auto ran = std::make_shared<std::atomic<int>>(0);
+    (void)fill(stream, buffer.span(), 'x');
+    (void)stream.launch_host_function([ran] { ++*ran; });
+    CHECK(stream.synchronize().error().status() == CUDA_ERROR_LAUNCH_FAILED);
+    wait_for_released_closures();
+    CHECK(*ran == 0);
+    CHECK(ran.use_count() == 1);
+}
+
+TEST_CASE("an empty stream is refused, and never means the default one", "[stream]") {
+    restart("");
+    const Stream empty;
+    CHECK(refused(empty.synchronize()));
+    CHECK(refused(empty.query()));
+    CHECK(refused(Stream::borrow(nullptr).flags()));
+    CHECK(refused(fill(empty, DeviceSpan<int>(16, 0), 0)));
+    CHECK(refused(DeviceBuffer<int>::allocate_async(empty, 0)));
+}
+
+TEST_CASE("a stream and an event in it are not through while work waits", "[stream]") {
+    const Context context = context_after_restart("mode=threaded");
+    const Stream stream = required(Stream::create(context, {.non_blocking = true}));
+    const Event event = required(Event::create(context, {.timing = false}));
+    const Gate gate;
+    REQUIRE(gate.close(stream).has_value());
+    REQUIRE(event.record(stream).has_value());
+    CHECK_FALSE(*stream.query());
+    CHECK_FALSE(*event.query());
+    gate.open();
+    REQUIRE(stream.synchronize().has_value());
+    CHECK(*stream.query());
+    CHECK(*event.query());
+}

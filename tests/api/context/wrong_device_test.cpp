@@ -1,0 +1,256 @@
+// Wrappers work on the device that they were told, whatever is current: every kind of them is used on one device
+// while the others hold sentinels, and while they are used by nobody.
+#include "harness/devices.hpp"
+#include "harness/ipc_resources.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
+#include "harness/uses.hpp"
+#include "support/child_process.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+constexpr const char *three_devices = "devices=3";
+
+// Another device's memory, and what it holds.
+class Sentinel {
+  public:
+    explicit Sentinel(Device device)
+        : device_(device), context_(ok(Context::primary(device))),
+          memory_(ok(DeviceBuffer<std::uint32_t>::allocate(context_, 100'000))) {
+        ok(fill(context_, memory_.span(), pattern()));
+    }
+
+    const Context &context() const { return context_; }
+
+    // In bytes.
+    std::size_t free_memory() const { return ok(context_.memory_info()).free; }
+
+    bool is_untouched() const {
+        std::vector<std::uint32_t> values(memory_.size());
+        ok(copy(context_, std::span(values), memory_.span()));
+        return values == std::vector<std::uint32_t>(memory_.size(), pattern());
+    }
+
+  private:
+    std::uint32_t pattern() const {
+        return 0xa5a50000u + static_cast<std::uint32_t>(device_.native());
+    }
+
+    Device device_;
+    Context context_;
+    DeviceBuffer<std::uint32_t> memory_;
+};
+
+// One on each device but this one.
+using Sentinels = std::vector<std::unique_ptr<Sentinel>>;
+
+Sentinels sentinels_beside(Device device, const std::vector<Device> &all) {
+    Sentinels sentinels;
+    for (const Device other : all) {
+        if (other != device) {
+            sentinels.push_back(std::make_unique<Sentinel>(other));
+        }
+    }
+    return sentinels;
+}
+
+// Once, since drivers set some things up at the first use of them; and again, with what is free compared.
+template <class Work>
+void check_unharmed(const Sentinels &sentinels, const Work &work) {
+    work();
+    std::vector<std::size_t> before;
+    for (const auto &sentinel : sentinels) {
+        before.push_back(sentinel->free_memory());
+    }
+    work();
+    for (std::size_t index = 0; index < sentinels.size(); ++index) {
+        CHECK(sentinels[index]->is_untouched());
+        CHECK(sentinels[index]->free_memory() == before[index]);
+    }
+}
+
+// Device by device, each in turn current while `work` is done; and none of them current.
+template <class Work>
+void do_beside(const Sentinels &sentinels, const Work &work) {
+    for (const auto &sentinel : sentinels) {
+        const ContextScope scope = ok(sentinel->context().enter());
+        work();
+        CHECK(current_context() == sentinel->context().native());
+    }
+    work();
+    CHECK(current_context() == nullptr);
+}
+
+// Whether the machine has what it takes.
+bool run(const Use &use, const Workplace &place) {
+    INFO(use.name);
+    const Result<void> used = use.run(place);
+    if (used) {
+        return true;
+    }
+    INFO(used.error().message());
+    CHECK(is_lack(used.error()));
+    return false;
+}
+
+std::vector<Use> uses_with_own_context() {
+    auto uses = all_uses();
+    uses.push_back(own_context_use());
+    return uses;
+}
+
+[[maybe_unused]] bool is_active(Device device) {
+    unsigned int flags = 0;
+    int active = -1;
+    REQUIRE(driver().cuDevicePrimaryCtxGetState(device.native(), &flags, &active) == CUDA_SUCCESS);
+    return active != 0;
+}
+
+// That of CUDA: the simulated one goes with its owners.
+[[maybe_unused]] bool is_runtime_used() {
+    return simulator() == nullptr && load_runtime().has_value();
+}
+
+void use_all(const Workplace &place, const Sentinels &sentinels) {
+    for (const Use &use : uses_with_own_context()) {
+        INFO(use.name);
+        do_beside(sentinels, [&] { run(use, place); });
+    }
+    wait_for_released_closures();
+}
+
+} // namespace
+
+TEST_CASE("wrappers leave the memory and the contexts of other devices alone", "[wrong_device]") {
+    restart(three_devices);
+    const auto devices = need_devices(2);
+    register_kernels();
+    for (const Device device : devices) {
+        INFO("working on device " << device.native());
+        const Workplace place = ok(Workplace::on(device));
+        const Sentinels sentinels = sentinels_beside(device, devices);
+        const Reports reports;
+        check_unharmed(sentinels, [&] { use_all(place, sentinels); });
+        CHECK(reports.lines().empty());
+    }
+    CHECK(misuses().empty());
+}
+
+#ifndef _WIN32
+
+namespace {
+
+// New ones each time, as another process makes them on the device.
+void open_goods(support::Channel &maker, Device device) {
+    const Worker worker = ok(Worker::on(device));
+    maker.send(true);
+    const auto message = ok(ResourceMessage::receive(maker.socket()));
+    auto opened = ok(OpenedIpcResources::open(worker, message));
+    ok(opened.use(worker, 8));
+    ok(opened.close(worker));
+}
+
+} // namespace
+
+TEST_CASE("what another process made is opened on its device alone", "[wrong_device]") {
+    restart(three_devices);
+    const auto devices = need_devices(2);
+    for (const Device device : devices) {
+        INFO("working on device " << device.native());
+        support::Child child("child: makes what is opened on one device", three_devices);
+        child.channel().send(device.native());
+        const Sentinels sentinels = sentinels_beside(device, devices);
+        const Reports reports;
+        check_unharmed(sentinels,
+                       [&] { do_beside(sentinels, [&] { open_goods(child.channel(), device); }); });
+        child.channel().send(false);
+        CHECK(child.passed());
+        CHECK(reports.lines().empty());
+    }
+    CHECK(misuses().empty());
+}
+
+TEST_CASE("child: makes what is opened on one device", "[.]") {
+    support::Channel parent = support::Channel::of_parent();
+    const auto ordinal = parent.receive<CUdevice>();
+    const auto worker = ok(Worker::on(ok(Device::get(ordinal))));
+    const auto resources = ok(IpcResources::make(worker));
+    while (parent.receive<bool>()) {
+        ok(resources.write(worker, 7));
+        ok(ok(resources.to_message(worker)).send(parent.socket()));
+    }
+}
+
+// In a process of its own, in which nobody has used the other devices before.
+TEST_CASE("wrappers make no other device's context active", "[wrong_device]") {
+    restart(three_devices);
+    const auto devices = need_devices(2);
+    for (const Device device : devices) {
+        INFO("working on device " << device.native());
+        support::Child child("child: works on one device", three_devices);
+        child.channel().send(device.native());
+        CHECK(child.passed());
+    }
+}
+
+TEST_CASE("child: works on one device", "[.]") {
+    support::Channel parent = support::Channel::of_parent();
+    const auto ordinal = parent.receive<CUdevice>();
+    const auto devices = need_devices(2);
+    register_kernels();
+    const auto check_others = [&] {
+        for (const Device other : devices) {
+            INFO("device " << other.native());
+            CHECK((other.native() == ordinal || !is_active(other)));
+        }
+    };
+    check_others();
+    {
+        const Workplace place = ok(Workplace::on(ok(Device::get(ordinal))));
+        for (const Use &use : uses_with_own_context()) {
+            INFO(use.name);
+            run(use, place);
+            CHECK(current_context() == nullptr);
+            check_others();
+        }
+        wait_for_released_closures();
+        CHECK(is_active(place.device));
+    }
+    if (!is_runtime_used()) { // which retains what it has worked in
+        CHECK_FALSE(is_active(ok(Device::get(ordinal))));
+    }
+    check_others();
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
+}
+
+#endif
+
+// Everything of which the tests above say something is there: nothing is left out unseen.
+TEST_CASE("every kind of wrapper is used, or its lack is told", "[wrong_device][uses]") {
+    restart("");
+    const Workplace place = ok(Workplace::on(ok(Device::get(0))));
+    register_kernels();
+    // A driver that is older than the headers may be too old for their runtime, too.
+    const bool is_old =
+        driver_version() < headers_version() || headers_version() < Version::of(12, 3);
+    for (const Use &use : uses_with_own_context()) {
+        INFO(use.name);
+        const Result<void> used = use.run(place);
+        if (!used) {
+            WARN(use.name << " left out: " << used.error().message());
+            CHECK(is_lack(used.error()));
+            CHECK((simulator() == nullptr || is_old));
+        }
+    }
+    wait_for_released_closures();
+    CHECK(misuses().empty());
+}

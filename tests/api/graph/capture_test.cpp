@@ -1,0 +1,527 @@
+// Captures: what becomes of them, on every path.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
+#include "support/workplace.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+using namespace api_test;
+using namespace cushim;
+using support::Workplace;
+
+static_assert(static_cast<int>(CaptureMode::global) == CU_STREAM_CAPTURE_MODE_GLOBAL);
+static_assert(static_cast<int>(CaptureMode::per_thread) == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(static_cast<int>(CaptureMode::relaxed) == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(static_cast<int>(CaptureStatus::invalidated) == CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+
+namespace {
+
+Workplace make_place() {
+    restart("");
+    Workplace place = required(Workplace::first());
+    CHECK_FALSE(*place.stream.is_capturing());
+    return place;
+}
+
+// What no capture may contain.
+Result<void> unsafe_call(const Context &context) {
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUdeviceptr address = 0;
+    const CUresult status = driver().cuMemAlloc(&address, 16);
+    if (status != CUDA_SUCCESS) {
+        return Error::status(Api::driver, status, "cuMemAlloc_v2");
+    }
+    CHECK(driver().cuMemFree(address) == CUDA_SUCCESS);
+    return {};
+}
+
+// What becomes of it, and of the capture.
+struct Ruin {
+    bool is_refused;
+    CaptureStatus capture;
+    friend bool operator==(const Ruin &, const Ruin &) = default;
+};
+constexpr Ruin refused_and_ruined = {true, CaptureStatus::invalidated};
+constexpr Ruin allowed = {false, CaptureStatus::active};
+
+Ruin by_this_thread(const Workplace &place) {
+    const bool is_refused = !unsafe_call(place.context).has_value();
+    return {is_refused, support::ok(place.stream.capture_status())};
+}
+Ruin by_another_thread(const Workplace &place) {
+    Ruin ruin{};
+    std::thread([&] { ruin = by_this_thread(place); }).join();
+    return ruin;
+}
+
+// A way to end a capture that is not the right one.
+struct Ending {
+    const char *why;
+    std::function<Result<void>()> end;
+};
+
+template <class T>
+Result<void> without_value(const Result<T> &result) {
+    return result ? Result<void>() : Result<void>(result.error());
+}
+
+} // namespace
+
+GRAPH_STREAM_SCENARIO_TEST("vectors are added twice by a captured graph",
+                           "[graph][capture][G1][G2][G3][G4]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
+    CUSHIM_TRY(const auto add, module.kernel<Add>("add"));
+    CUSHIM_TRY(const auto a, DeviceBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY(const auto b, DeviceBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY(const auto sum, DeviceBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY(auto out, PinnedBuffer<float>::allocate(context, 32));
+    CUSHIM_TRY_VOID(fill(context, b.span(), 0.5f));
+    CUSHIM_TRY(const Graph graph,
+               capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                   CHECK_GIVES(stream.is_capturing(), true);
+                   CUSHIM_TRY_VOID(fill(stream, a.span(), 1.0f));
+                   CUSHIM_TRY_VOID(add.launch(stream, LaunchConfig::covering(32), a, b, sum, 32u));
+                   return copy(stream, out.span(), sum.span());
+               }));
+    CHECK(graph.api() == api);
+    CHECK_GIVES(stream.is_capturing(), false);
+    CUSHIM_TRY(const std::size_t count, graph.node_count());
+    CHECK(count == 3);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    for (int launch = 0; launch < 2; ++launch) {
+        std::fill(out.begin(), out.end(), 0.0f);
+        CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+        CHECK(std::count(out.begin(), out.end(), 1.5f) == 32);
+    }
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a capture takes in a second stream and gives it back",
+                           "[graph][capture][G4]") {
+    CUSHIM_TRY(const Stream other, Stream::create(context));
+    CUSHIM_TRY(const Event fork, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const Event join, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, capture(api, stream, CaptureMode::global, [&]() -> Result<void> {
+                   CUSHIM_TRY_VOID(fork.record(stream));
+                   CUSHIM_TRY_VOID(other.wait_event(fork));
+                   CHECK_GIVES(other.is_capturing(), true);
+                   CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
+                   CUSHIM_TRY_VOID(fill(other, second.span(), 2));
+                   CUSHIM_TRY_VOID(join.record(other));
+                   return stream.wait_event(join);
+               }));
+    CUSHIM_TRY(const auto roots, graph.root_nodes());
+    CHECK(roots.size() == 2);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(read(context, second), std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("an error ends the capture and is the answer", "[graph][capture][G4]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    const auto graph = capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
+        return Error::invalid_argument("what the caller says");
+    });
+    REQUIRE_FALSE(graph.has_value());
+    if (graph.error().kind() != ErrorKind::invalid_argument) {
+        return graph.error(); // another call failed
+    }
+    CHECK(std::string(graph.error().message()) == "invalid argument: what the caller says");
+    CHECK_GIVES(stream.capture_status(), CaptureStatus::none);
+    // The stream works as before.
+    CUSHIM_TRY_VOID(fill(stream, memory.span(), 3));
+    return stream.synchronize();
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a captured host function is called in each launch",
+                           "[graph][capture][G13]") {
+    const auto calls = std::make_shared<std::atomic<int>>(0);
+    {
+        CUSHIM_TRY(const Graph graph,
+                   capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                       return stream.launch_host_function([calls] { ++*calls; });
+                   }));
+        CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+        CHECK(*calls == 2);
+        CHECK(calls.use_count() == 2);
+    }
+    CHECK(soon([&] { return calls.use_count() == 1; }));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY_VOID(stream.capture_to(graph, first, CaptureMode::per_thread,
+                                      [&] { return fill(stream, memory.span(), 2); }));
+    CUSHIM_TRY(const auto after, graph.dependents(first));
+    CHECK(after.size() == 1);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a graph that is let go while it is captured to",
+                           "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
+    CUSHIM_TRY_VOID(stream.capture_to(graph, {}, CaptureMode::per_thread, [&] {
+        graph.reset();
+        return fill(stream, memory.span(), 2);
+    }));
+    CHECK_GIVES(stream.capture_status(), CaptureStatus::none);
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a stream that is let go, or moved, while it is captured",
+                            "[graph][capture][G4]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(Stream stream, Stream::create(context));
+    Stream moved;
+    CUSHIM_TRY(const Graph graph,
+               capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                   CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
+                   moved = std::move(stream);
+                   return {};
+               }));
+    CHECK_GIVES(graph.node_count(), 1);
+    CHECK_GIVES(moved.capture_status(), CaptureStatus::none);
+    CUSHIM_TRY(const Graph another,
+               capture(api, moved, CaptureMode::per_thread, [&] { moved.reset(); }));
+    CHECK_GIVES(another.node_count(), 0);
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a stream that is moved while it is captured to a graph",
+                            "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    Stream moved;
+    CUSHIM_TRY_VOID(
+        stream.capture_to(graph, {}, CaptureMode::per_thread, [&] { moved = std::move(stream); }));
+    CHECK_GIVES(moved.capture_status(), CaptureStatus::none);
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a graph that is captured to keeps its one owner",
+                           "[graph][capture][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const Graph another, create_graph(api, context));
+    const Ending endings[] = {
+        {"invalid argument: the capture was into another graph",
+         [&] { return stream.end_capture_to(another); }},
+        {"invalid argument: the graph is empty", [&] { return stream.end_capture_to(Graph()); }},
+        {"invalid argument: the capture was into a graph that is there: end_capture_to() ends it",
+         [&] { return without_value(stream.end_capture()); }},
+        {"invalid argument: the capture was into a graph that is there: end_capture_to() ends it",
+         [&] { return without_value(api_test::end_capture(api, stream)); }}};
+    for (const Ending &ending : endings) {
+        CUSHIM_TRY_VOID(stream.begin_capture_to(graph, {}));
+        const Result<void> queued = fill(stream, memory.span(), 2);
+        CUSHIM_TRY_VOID(refused(ending.end(), ending.why));
+        CUSHIM_TRY_VOID(queued);
+        CHECK_GIVES(stream.capture_status(), CaptureStatus::none);
+    }
+    CHECK_GIVES(graph.node_count(), std::size(endings));
+    return run_once(graph, stream);
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's after a capture",
+                           "[graph][capture][conditional][G2]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(const Graph lent, Graph::borrow(context, graph.native()));
+    for (const Graph *const to : {&branch.body, &lent}) {
+        CUSHIM_TRY_VOID(stream.begin_capture_to(*to, {}));
+        const Result<void> queued = fill(stream, memory.span(), 2);
+        CUSHIM_TRY_VOID(refused(api_test::end_capture(api, stream),
+                                "invalid argument: the capture was into a graph that is there: "
+                                "end_capture_to() ends it"));
+        CUSHIM_TRY_VOID(queued);
+    }
+    return run_once(graph, stream);
+}
+
+#if CUDA_VERSION >= 12030
+GRAPH_STREAM_SCENARIO_TEST("nor after a capture that CUDA's own call has begun",
+                           "[graph][capture][G2]") {
+    trial.needs_driver(12, 3);
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const CUresult begun = driver().cuStreamBeginCaptureToGraph(
+        stream.native(), graph.native(), nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (begun != CUDA_SUCCESS) {
+        CUgraph captured = nullptr; // it may have begun all the same
+        (void)driver().cuStreamEndCapture(stream.native(), &captured);
+        return begun == 36 ? Error::requires_newer_driver("cuStreamBeginCaptureToGraph",
+                                                          Version::of(12, 3), driver_version())
+                           : Error::status(Api::driver, begun, "cuStreamBeginCaptureToGraph");
+    }
+    return refused(api_test::end_capture(api, stream),
+                   "invalid argument: the capture was into a graph that is there: "
+                   "end_capture_to() ends it");
+}
+#endif
+
+GRAPH_STREAM_SCENARIO_TEST("what was captured for nobody goes", "[graph][capture][G2]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY_VOID(api_test::begin_capture(api, stream, CaptureMode::per_thread));
+    const Result<void> queued = fill(stream, memory.span(), 2);
+    CUSHIM_TRY_VOID(refused(stream.end_capture_to(graph),
+                            "invalid argument: the capture was into another graph"));
+    CUSHIM_TRY_VOID(queued);
+    CHECK_GIVES(graph.node_count(), 0);
+    return {};
+}
+
+GRAPH_TEST_CASE("a capture needs no current context, and leaves none behind",
+                "[graph][capture][G4]") {
+    const auto [device, context, stream] = make_place();
+    CHECK(capture(api, stream, CaptureMode::per_thread, [] {}).has_value());
+    CUcontext current = nullptr;
+    REQUIRE(driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS);
+    CHECK(current == nullptr);
+}
+
+GRAPH_TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
+    const auto [device, context, stream] = make_place();
+    auto memory = required(DeviceBuffer<int>::allocate(context, 8));
+    CHECK_THROWS_AS(capture(api, stream, CaptureMode::per_thread,
+                            [&, &of = stream] {
+                                (void)fill(of, memory.span(), 1);
+                                throw std::runtime_error("out");
+                            }),
+                    std::runtime_error);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+    CHECK(stream.synchronize().has_value());
+    CHECK(leaks().size() == (simulator() == nullptr ? 0 : 3));
+}
+
+GRAPH_TEST_CASE("a capture that begins although the call fails is ended",
+                "[graph][capture][current][G3]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const std::string call =
+        api == Api::runtime ? "cudaStreamBeginCapture" : "cuStreamBeginCapture_v2";
+    const Context context = context_after_restart("fault=" + call + ":1:999:after");
+    const Stream stream = required(Stream::create(context));
+    CHECK(error_of(api_test::begin_capture(api, stream, CaptureMode::per_thread)).status() == 999);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+}
+
+GRAPH_TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
+    const auto [device, context, stream] = make_place();
+    REQUIRE(api_test::begin_capture(api, stream, CaptureMode::per_thread).has_value());
+    CHECK(refused(unsafe_call(context), ErrorKind::not_permitted));
+    CHECK(*stream.capture_status() == CaptureStatus::invalidated);
+    CHECK_FALSE(*stream.is_capturing());
+    const Error graph = error_of(api_test::end_capture(api, stream));
+    CHECK(graph.kind() == ErrorKind::capture_invalidated);
+    CHECK(graph.api() == api);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+}
+
+GRAPH_TEST_CASE("what a scope answers of a ruined capture is the first error",
+                "[graph][capture][G4]") {
+    const auto [device, context, stream] = make_place();
+    const Reports reports;
+    const auto graph =
+        capture(api, stream, CaptureMode::per_thread, [&in = context] { return unsafe_call(in); });
+    REQUIRE_FALSE(graph.has_value());
+    CHECK(graph.error().kind() == ErrorKind::not_permitted);
+    CHECK(graph.error().status() == 900);
+    // Nobody looked: the end of the capture tells.
+    const auto ignored =
+        capture(api, stream, CaptureMode::per_thread, [&in = context] { (void)unsafe_call(in); });
+    REQUIRE_FALSE(ignored.has_value());
+    CHECK(ignored.error().kind() == ErrorKind::capture_invalidated);
+    CHECK(reports.failures.empty());
+}
+
+GRAPH_TEST_CASE("a capture whose streams are not joined has no graph", "[graph][capture][G4]") {
+    const auto [device, context, stream] = make_place();
+    const auto other = required(Stream::create(context));
+    const auto fork_event = required(Event::create(context, {.timing = false}));
+    const auto memory = required(DeviceBuffer<int>::allocate(context, 8));
+    const auto fork = [&, &from = stream]() -> Result<void> {
+        CUSHIM_TRY_VOID(fork_event.record(from));
+        CUSHIM_TRY_VOID(other.wait_event(fork_event));
+        return fill(other, memory.span(), 1);
+    };
+    CHECK(error_of(capture(api, stream, CaptureMode::per_thread, fork)).status() ==
+          CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    CHECK(*stream.capture_status() == CaptureStatus::none);
+    CHECK(*other.capture_status() == CaptureStatus::none);
+
+    // What leaves early is the error, and that it leaves streams behind is no news.
+    const Reports reports;
+    const auto left = capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(fork());
+        return Error::invalid_argument("between fork and join");
+    });
+    CHECK(refusal(left) == "invalid argument: between fork and join");
+    CHECK(reports.failures.empty());
+    CHECK(*other.capture_status() == CaptureStatus::none);
+    CHECK(fill(other, memory.span(), 2).has_value());
+    CHECK(other.synchronize().has_value());
+}
+
+GRAPH_TEST_CASE("whose unsafe calls ruin a capture is said by its mode", "[graph][capture][G1]") {
+    const Workplace place = make_place();
+    const struct {
+        CaptureMode mode;
+        Ruin by_other, by_own;
+    } cases[] = {{CaptureMode::global, refused_and_ruined, refused_and_ruined},
+                 {CaptureMode::per_thread, allowed, refused_and_ruined},
+                 {CaptureMode::relaxed, allowed, allowed}};
+    for (const auto &[mode, by_other, by_own] : cases) {
+        INFO("mode " << static_cast<int>(mode));
+        REQUIRE(api_test::begin_capture(api, place.stream, mode).has_value());
+        CHECK((by_another_thread(place) == by_other));
+        CHECK(api_test::end_capture(api, place.stream).has_value() ==
+              (by_other.capture == CaptureStatus::active));
+        REQUIRE(api_test::begin_capture(api, place.stream, mode).has_value());
+        CHECK((by_this_thread(place) == by_own));
+        CHECK(api_test::end_capture(api, place.stream).has_value() ==
+              (by_own.capture == CaptureStatus::active));
+    }
+}
+
+GRAPH_TEST_CASE("where no mode is said, a capture is its thread's alone", "[graph][capture][G1]") {
+    const Workplace place = make_place();
+    const bool is_runtime = api == Api::runtime;
+    const auto begin = [&] {
+        return is_runtime ? rt::begin_capture(place.stream) : place.stream.begin_capture();
+    };
+    REQUIRE(begin().has_value());
+    CHECK((by_another_thread(place) == allowed));
+    CHECK((by_this_thread(place) == refused_and_ruined));
+    CHECK_FALSE(api_test::end_capture(api, place.stream).has_value());
+
+    const auto use = [&]() -> Result<void> {
+        CHECK((by_another_thread(place) == allowed));
+        CHECK((by_this_thread(place) == refused_and_ruined));
+        return {};
+    };
+    CHECK_FALSE(
+        (is_runtime ? rt::capture(place.stream, use) : place.stream.capture(use)).has_value());
+}
+
+GRAPH_TEST_CASE("the end on another thread loses what was captured", "[graph][capture][G1]") {
+    const auto [device, context, stream] = make_place();
+    const auto memory = required(DeviceBuffer<int>::allocate(context, 8));
+    for (const CaptureMode mode : {CaptureMode::per_thread, CaptureMode::relaxed}) {
+        REQUIRE(api_test::begin_capture(api, stream, mode).has_value());
+        CHECK(fill(stream, memory.span(), 1).has_value());
+        auto graph = Result<Graph>(Graph());
+        std::thread([&, &of = stream] { graph = api_test::end_capture(api, of); }).join();
+        CHECK(*stream.capture_status() == CaptureStatus::none);
+        if (mode == CaptureMode::relaxed) {
+            CHECK(graph.has_value());
+        } else {
+            REQUIRE_FALSE(graph.has_value());
+            CHECK(graph.error().status() == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+        }
+    }
+    CHECK(stream.synchronize().has_value());
+}
+
+TEST_CASE("an unsafe call is allowed in a relaxed capture", "[graph][capture][G1]") {
+    const auto [device, context, stream] = make_place();
+    DeviceBuffer<int> memory;
+    const auto graph = stream.capture(CaptureMode::relaxed, [&, &in = context]() -> Result<void> {
+        CUSHIM_TRY(memory, DeviceBuffer<int>::allocate(in, 8));
+        return {};
+    });
+    CHECK(graph.has_value());
+}
+
+TEST_CASE("what cannot be captured, and ends that nobody began", "[graph][capture]") {
+    const auto [device, context, stream] = make_place();
+    REQUIRE(stream.begin_capture().has_value());
+    CHECK(stream.begin_capture().error().status() == 401);
+    REQUIRE(stream.end_capture().has_value());
+    CHECK_FALSE(stream.end_capture().has_value());
+    CHECK(refusal(Stream().begin_capture()) == "invalid argument: the stream is empty");
+    CHECK(refusal(Stream().end_capture()) == "invalid argument: the stream is empty");
+    CHECK(refusal(Stream().capture_status()) == "invalid argument: the stream is empty");
+    auto scope = required(context.enter());
+    CHECK(Stream::legacy().begin_capture().error().status() == 900);
+}
+
+GRAPH_TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]") {
+    const auto [device, context, stream] = make_place();
+    for (const CaptureMode mode : {CaptureMode::global, CaptureMode::per_thread}) {
+        auto memory = DeviceBuffer<int>::allocate(context, 8);
+        auto graph = create_graph(api, context);
+        REQUIRE((memory && graph));
+        REQUIRE(graph->add_memset_node({}, *memory, 1).has_value());
+        REQUIRE(graph->keep_alive(*memory).has_value());
+        memory->reset();
+        auto exec = required(graph->instantiate());
+        REQUIRE(api_test::begin_capture(api, stream, mode).has_value());
+        exec.reset();
+        graph->reset(); // and with it the memory
+        wait_for_released_closures();
+        CHECK(*stream.capture_status() == CaptureStatus::active);
+        CHECK(api_test::end_capture(api, stream).has_value());
+    }
+}
+
+GRAPH_TEST_CASE("two threads capture at once", "[graph][capture]") {
+    auto context = context_after_restart("");
+    std::atomic<int> good{0};
+    const auto work = [&](int value) -> Result<void> {
+        // Not blocking: what others do in the legacy stream would ruin the captures of blocking ones.
+        CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
+        for (int round = 0; round < 20; ++round) {
+            CUSHIM_TRY(const Graph graph,
+                       capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+                           CUSHIM_TRY_VOID(fill(stream, memory.span(), value));
+                           return fill(stream, memory.span(), value + round);
+                       }));
+            CUSHIM_TRY_VOID(run_once(graph, stream));
+            std::vector<int> values(64);
+            CUSHIM_TRY_VOID(copy(stream, std::span(values), memory.span()));
+            CUSHIM_TRY_VOID(stream.synchronize());
+            good += values == std::vector<int>(64, value + round) ? 1 : 0;
+        }
+        return {};
+    };
+    std::vector<std::string> errors(2);
+    {
+        std::vector<std::jthread> threads;
+        for (int index = 0; index < 2; ++index) {
+            threads.emplace_back([&, index] {
+                const auto done = work(1000 * index);
+                if (!done) {
+                    errors[static_cast<std::size_t>(index)] = done.error().message();
+                }
+            });
+        }
+    }
+    INFO(errors[0] << errors[1]);
+    CHECK(good == 40);
+}

@@ -1,0 +1,127 @@
+// Graphs as text for Graphviz, which CUDA writes into a file: what is read, and what is left of the file.
+#include "harness/graph_scenario.hpp"
+
+#include <cushim/override.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+#ifndef _WIN32
+// Where temporary files go while this lives: a folder of its own, empty at first.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        if (const char *const before = std::getenv(variable)) {
+            before_ = before;
+        }
+        path_ = (std::filesystem::temp_directory_path() / "cushim-test-XXXXXX").string();
+        REQUIRE(mkdtemp(path_.data()) != nullptr);
+        setenv(variable, path_.c_str(), 1);
+    }
+    ~TemporaryFolder() {
+        if (before_) {
+            setenv(variable, before_->c_str(), 1);
+        } else {
+            unsetenv(variable);
+        }
+        remove();
+    }
+    TemporaryFolder(const TemporaryFolder &) = delete;
+    TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+
+    bool is_empty() const { return std::filesystem::is_empty(path_); }
+    void remove() const { std::filesystem::remove_all(path_); }
+
+  private:
+    static constexpr const char *variable = "TMPDIR";
+    std::optional<std::string> before_;
+    std::string path_;
+};
+#endif
+
+void check_failed(const Result<std::string> &drawing, const std::string &why) {
+    REQUIRE_FALSE(drawing.has_value());
+    CHECK(drawing.error().status() == CUDA_ERROR_OPERATING_SYSTEM);
+    CHECK(contains(drawing.error().message(), why));
+}
+
+} // namespace
+
+GRAPH_CONTEXT_SCENARIO_TEST("a graph is drawn", "[graph]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
+    CUSHIM_TRY_VOID(graph.add_empty_node(a));
+    CUSHIM_TRY(const std::string drawing, graph.debug_dot());
+    CHECK(drawing.starts_with("digraph"));
+    CHECK(contains(drawing, "->"));
+    CUSHIM_TRY(const std::string more, graph.debug_dot(CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
+    CHECK(more.starts_with("digraph"));
+    return {};
+}
+
+GRAPH_TEST_CASE("a graph is drawn to the end, however large", "[graph]") {
+    const auto [context, graph] = make_graph(api);
+    GraphNode last = ok(graph.add_empty_node({}));
+    for (int count = 0; count < 500; ++count) {
+        last = ok(graph.add_empty_node(last));
+    }
+    const std::string drawing = ok(graph.debug_dot());
+    CHECK(drawing.size() > 10'000);
+    CHECK(drawing.starts_with("digraph"));
+    const std::size_t end = drawing.find_last_not_of(" \n");
+    REQUIRE(end != std::string::npos);
+    CHECK(drawing[end] == '}');
+}
+
+TEST_CASE("a drawing that CUDA did not leave cannot be read", "[graph]") {
+    const auto [context, graph] = make_graph(Api::driver);
+    const ScopedOverride<entry::cuGraphDebugDotPrint> without_a_file(
+        [](CUgraph, const char *path, unsigned int) {
+            std::remove(path);
+            return CUDA_SUCCESS;
+        });
+    check_failed(graph.debug_dot(), "a file of CUDA's cannot be read");
+}
+
+#ifndef _WIN32
+TEST_CASE("a drawing that reading fails for is not half of one", "[graph]") {
+    const auto [context, graph] = make_graph(Api::driver);
+    const TemporaryFolder folder;
+    // It can be opened, but not read.
+    const ScopedOverride<entry::cuGraphDebugDotPrint> as_a_folder(
+        [](CUgraph, const char *path, unsigned int) {
+            std::filesystem::remove(path);
+            std::filesystem::create_directory(path);
+            return CUDA_SUCCESS;
+        });
+    check_failed(graph.debug_dot(), "a file of CUDA's cannot be read");
+}
+
+TEST_CASE("a graph is not drawn where no file can be made", "[graph]") {
+    const auto [context, graph] = make_graph(Api::driver);
+    const TemporaryFolder folder;
+    folder.remove();
+    check_failed(graph.debug_dot(), "no temporary file can be made");
+}
+
+GRAPH_TEST_CASE("no file is left of a drawing", "[graph]") {
+    const auto [context, graph] = make_graph(api);
+    const TemporaryFolder folder;
+    CHECK(graph.debug_dot().has_value());
+    CHECK(folder.is_empty());
+    if (simulator() != nullptr) {
+        always_fail_after(api == Api::driver ? "cuGraphDebugDotPrint" : "cudaGraphDebugDotPrint");
+        CHECK_FALSE(graph.debug_dot().has_value());
+        CHECK(folder.is_empty());
+    }
+}
+#endif

@@ -1,0 +1,379 @@
+// Executable graphs: launching, updating, changing single nodes, and what they keep.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include <catch2/generators/catch_generators.hpp>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &from) {
+    std::vector<int> values(from.size());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), from.span()));
+    return values;
+}
+
+bool supports_it(Feature feature) {
+    return supports(driver_version(), feature) && supports(headers_version(), feature);
+}
+
+// Three roots and three nodes after them, one edge of which is in the one or in the other place.
+struct Crossing {
+    enum class Second { after_b, after_c };
+    GraphNode second;
+    GraphNode of_second; // what it waits for besides the first root
+};
+Result<Crossing> add_crossing(const Graph &graph, Crossing::Second how) {
+    CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode b, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode c, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode first, graph.add_empty_node({a, b}));
+    const GraphNode of_second = how == Crossing::Second::after_b ? b : c;
+    CUSHIM_TRY(const GraphNode second, graph.add_empty_node({a, of_second}));
+    CUSHIM_TRY(const GraphNode third, graph.add_empty_node(c));
+    CHECK((first && third));
+    return Crossing{second, of_second};
+}
+
+} // namespace
+
+GRAPH_STREAM_SCENARIO_TEST("an update changes what is written and where", "[graph][G25]") {
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 8));
+    GraphExec exec;
+    {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY_VOID(graph.add_memset_node({}, first, 1));
+        CUSHIM_TRY(exec, graph.instantiate());
+    }
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
+    CUdeviceptr second_address = 0;
+    {
+        CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 8));
+        second_address = second.native();
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY_VOID(graph.add_memset_node({}, second, 2));
+        CUSHIM_TRY(const GraphUpdate update, exec.update(graph));
+        CHECK(update.is_success());
+        CHECK_FALSE(update.node);
+    }
+    // The memory is kept by the executable graph now.
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(copy(stream, out.span(), DeviceSpan<const int>(second_address, 8)));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(std::count(out.begin(), out.end(), 2) == 8);
+    CHECK_GIVES(read(context, first), std::vector<int>(8, 1));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const Graph other, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode empty, other.add_empty_node({}));
+    CUSHIM_TRY(const GraphUpdate update, exec.update(other));
+    CHECK_FALSE(update.is_success());
+    CHECK(update.result == GraphUpdateResult::node_type_changed);
+    CHECK(update.node == empty);
+    // It does what it did.
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 1));
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("an update tells both ends of an edge that does not fit",
+                            "[graph][G25]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const Crossing before, add_crossing(graph, Crossing::Second::after_b));
+    CHECK(before.second);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const Graph other, create_graph(api, context));
+    CUSHIM_TRY(const Crossing after, add_crossing(other, Crossing::Second::after_c));
+    CUSHIM_TRY(const GraphUpdate update, exec.update(other));
+    CHECK(update.result == GraphUpdateResult::topology_changed);
+    // Which edge it is that does not fit is the driver's choice.
+    if (simulator() != nullptr) {
+        CHECK(update.node == after.second);
+        CHECK(update.from ==
+              (supports_it(Feature::graph_update_2) ? after.of_second : GraphNode()));
+    }
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
+    const auto before = std::make_shared<std::atomic<int>>(0);
+    const auto after = std::make_shared<std::atomic<int>>(0);
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, first, 1));
+    CUSHIM_TRY(const GraphNode move, graph.add_memcpy_node(clear, out, first));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node(move, [before] { ++*before; }));
+    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(call, event));
+    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
+    {
+        CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 8));
+        CUSHIM_TRY(const Event later, Event::create(context, {.timing = false}));
+        CUSHIM_TRY_VOID(exec.set_memset_node(clear, second, 9));
+        CUSHIM_TRY_VOID(exec.set_memcpy_node(move, out, second));
+        CUSHIM_TRY_VOID(exec.set_host_node(call, [after] { ++*after; }));
+        CUSHIM_TRY_VOID(exec.set_event_record_node(record, later));
+        CUSHIM_TRY_VOID(exec.set_event_wait_node(wait, later));
+    }
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    // Gone while it runs: what it was made to use lives until it is through.
+    exec.reset();
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(std::count(out.begin(), out.end(), 9) == 8);
+    CHECK(*before == 0);
+    CHECK(*after == 2);
+    CHECK(soon([&] { return after.use_count() == 1; }));
+    CHECK(before.use_count() == 2); // the graph's
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill,
+               graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 1, 8u));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.set_kernel_node(fill, kernel, LaunchConfig::covering(8), memory, 2, 8u));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph inner, create_graph(api, context));
+    CUSHIM_TRY_VOID(inner.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const Graph other, create_graph(api, context));
+    CUSHIM_TRY_VOID(other.add_memset_node({}, memory, 2));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a node is switched off and on", "[graph]") {
+    trial.needs_driver(11, 6);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode one, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const GraphNode two, graph.add_memset_node(one, memory, 2));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.set_enabled(two, false));
+    CHECK_GIVES(exec.is_enabled(two), false);
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 1));
+    CUSHIM_TRY_VOID(exec.set_enabled(two, true));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("an executable graph is uploaded, then launched", "[graph][G8][G24]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
+    CHECK(fill);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
+    CUSHIM_TRY_VOID(exec.upload(stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 3));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph][G8][G24]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
+    CHECK(fill);
+    CUSHIM_TRY(const GraphExec plain, graph.instantiate({.auto_free_on_launch = true}));
+    CHECK_GIVES(plain.flags(), 1);
+    CUSHIM_TRY(const GraphExec exec,
+               graph.instantiate({.upload = &stream, .use_node_priority = true}));
+    // Measured: neither of these is told.
+    CHECK_GIVES(exec.flags(), 0);
+    return launch_and_wait(exec, stream);
+}
+
+GRAPH_STREAM_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G8]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(device_code));
+    CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill,
+               graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 4, 8u));
+    CHECK(fill);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate({.device_launch = true}));
+    CHECK_GIVES(exec.flags(), 4);
+    // The host may launch it, too.
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 4));
+
+    // A host function cannot be launched by the device. Which node that is need not be told.
+    trial.may_do_without(api == Api::driver ? "cuGraphGetNodes" : "cudaGraphGetNodes");
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node(fill, [] {}));
+    InstantiateFailure failure;
+    const Error refused = error_of(graph.instantiate({.device_launch = true}, &failure));
+    if (refused.status() == 999) {
+        return refused; // planned
+    }
+    CHECK(failure.result == InstantiateResult::node_operation_not_supported);
+    CHECK((failure.node == call || !failure.node));
+    return {};
+}
+
+#if CUDA_VERSION >= 12040
+TEST_CASE("a node with which an instantiation fails has the name of its own graph's",
+          "[graph][current][G8]") {
+    need_simulator("needs the simulator, which always reports the node that failed");
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const auto [context, graph] = make_graph(api, "");
+    InstantiateFailure failure;
+    const Graph condition_graph = ok(create_graph(api, context));
+    const GraphCondition condition = ok(condition_graph.create_condition({}));
+    const GraphBody body = ok(condition_graph.add_if_node({}, condition));
+    const GraphNode inside = ok(body.body.add_host_node({}, [] {}));
+    REQUIRE_FALSE(condition_graph.instantiate({}, &failure).has_value());
+    CHECK(failure.node == inside);
+    CHECK(body.body.destroy_node(failure.node).has_value());
+
+    // Of the graph inside a node nobody has asked for.
+    const Graph child = ok(create_graph(api, context));
+    (void)ok(child.add_host_node({}, [] {}));
+    (void)ok(graph.add_child_graph_node({}, child));
+    failure.node = inside;
+    REQUIRE_FALSE(graph.instantiate({.device_launch = true}, &failure).has_value());
+    CHECK_FALSE(failure.node);
+}
+#endif
+
+#if CUDA_VERSION >= 12000
+TEST_CASE("an instantiation that does not begin tells nothing but the error",
+          "[graph][current][G8]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    auto context = context_after_restart("fault=cuGraphInstantiateWithParams:1:999:instead");
+    auto graph = required(Graph::create(context));
+    InstantiateFailure failure;
+    CHECK(error_of(graph.instantiate({}, &failure)).status() == 999);
+    CHECK(failure.result == InstantiateResult::error);
+    CHECK_FALSE(failure.node);
+}
+#endif
+
+GRAPH_STREAM_SCENARIO_TEST("launch attributes of an executable graph's kernel stay",
+                           "[graph][G11][G25]") {
+    trial.needs_cuda(11, 8);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
+    const LaunchConfig plain = LaunchConfig::covering(8);
+    LaunchConfig cooperative = plain;
+    cooperative.cooperative = true;
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, graph.add_kernel_node({}, kernel, cooperative, memory, 1, 8u));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    const Error refused = error_of(exec.set_kernel_node(fill, kernel, plain, memory, 2, 8u));
+    if (refused.kind() != ErrorKind::unsupported_platform) {
+        return refused; // another call failed
+    }
+    CUSHIM_TRY_VOID(exec.set_kernel_node(fill, kernel, cooperative, memory, 3, 8u));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 3));
+    return {};
+}
+
+GRAPH_TEST_CASE("a launch into the legacy stream is one into the current context", "[graph][G24]") {
+    auto context = context_after_restart("");
+    auto graph = required(create_graph(api, context));
+    auto exec = required(graph.instantiate());
+    const auto launched = exec.launch(Stream::legacy());
+    if (api == Api::runtime) {
+        CHECK(launched.has_value());
+    } else {
+        REQUIRE_FALSE(launched.has_value());
+        CHECK(launched.error().kind() == ErrorKind::wrong_context);
+    }
+    const auto scope = required(context.enter());
+    CHECK(exec.launch(Stream::legacy()).has_value());
+    CHECK(context.synchronize().has_value());
+}
+
+TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capture][G24]") {
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
+    auto stream = required(Stream::create(context));
+    auto exec = required(graph.instantiate());
+    const auto captured = stream.capture([&] { return exec.launch(stream); });
+    REQUIRE_FALSE(captured.has_value());
+    CHECK(captured.error().kind() == ErrorKind::not_permitted);
+    CHECK(captured.error().status() == 900);
+}
+
+TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context)), other = required(Graph::create(context));
+    auto memory = required(DeviceBuffer<int>::allocate(context, 8));
+    auto node = required(graph.add_memset_node({}, memory, 1));
+    auto foreign = required(other.add_memset_node({}, memory, 1));
+    auto exec = required(graph.instantiate());
+    CHECK(refusal(exec.set_memset_node(foreign, memory, 2)) ==
+          "invalid argument: the node is of another graph");
+    CHECK(refusal(exec.set_enabled(foreign, false)) ==
+          "invalid argument: the node is of another graph");
+    REQUIRE(graph.destroy_node(node).has_value());
+    CHECK(refusal(exec.set_memset_node(node, memory, 2)) ==
+          "invalid argument: the node was destroyed");
+    auto second = required(graph.add_empty_node({}));
+    graph.reset();
+    CHECK_FALSE(exec.set_enabled(second, false).has_value());
+
+    // The executable graph itself outlives its graph.
+    auto stream = required(Stream::create(context));
+    CHECK(exec.launch(stream).has_value());
+    CHECK(stream.synchronize().has_value());
+}
+
+TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
+    auto stream = required(Stream::create(context));
+    auto node = required(graph.add_empty_node({}));
+    auto exec = required(graph.instantiate());
+    const GraphExec shared = exec.share();
+    exec.reset();
+    CHECK(shared.launch(stream).has_value());
+    auto another = required(graph.instantiate());
+    const CUgraphExec native = another.release();
+    {
+        auto lent = required(GraphExec::borrow(context, native));
+        CHECK(lent.launch(stream).has_value());
+    }
+    auto owned = required(GraphExec::adopt(context, native));
+    CHECK(owned.launch(stream).has_value());
+    CHECK(refusal(owned.set_enabled(node, true)) ==
+          "invalid argument: the nodes of an executable graph that was adopted are not known");
+    CHECK(refusal(GraphExec::adopt(context, nullptr)) == "invalid argument: the handle is null");
+    CHECK(stream.synchronize().has_value());
+}

@@ -1,0 +1,195 @@
+// What a graph costs grows with the number of its nodes, and not faster: shown on the simulator by counting calls,
+// and by the times of what the wrapper does beyond them. On a GPU tests/gpu/graph_cost_test.cpp shows it.
+#include "harness/simulator.hpp"
+
+#include <cushim/cushim.hpp>
+
+#include "support/graph_chains.hpp"
+#include "support/sanitizers.h"
+
+#if CUDA_VERSION >= 12000
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+using namespace api_test;
+using namespace cushim;
+using chains::NodeKind;
+using chains::Parts;
+using support::ok;
+
+namespace {
+
+Context restarted() {
+    need_simulator("needs the simulator, on which the growth of host memory is measured");
+    restart("");
+    return ok(Context::primary(ok(Device::get(0))));
+}
+
+// --- calls
+
+class Calls {
+  public:
+    Calls() { simulator()->log_calls(1); }
+    ~Calls() { simulator()->log_calls(0); }
+    Calls(const Calls &) = delete;
+    Calls &operator=(const Calls &) = delete;
+
+    // Since the last time.
+    std::size_t take() const {
+        wait_for_released_closures();
+        const std::size_t count = simulator()->call_count();
+        simulator()->clear_calls();
+        return count;
+    }
+};
+
+// Of a graph with so many thousands of nodes.
+struct CallCounts {
+    std::size_t first_thousand = 0;
+    std::size_t last_thousand = 0;
+    std::size_t instantiating = 0;
+    std::size_t launching = 0;
+    std::size_t destroying = 0;
+};
+
+CallCounts calls_of(Api api, int thousands, const Stream &stream, const Parts &parts) {
+    CallCounts counts;
+    const Calls calls;
+    Graph graph = chains::create(api, parts.context);
+    GraphNode last;
+    for (int thousand = 1; thousand <= thousands; ++thousand) {
+        (void)calls.take();
+        last = chains::append(graph, last, NodeKind::mixed, 1000, parts);
+        counts.last_thousand = calls.take();
+        if (thousand == 1) {
+            counts.first_thousand = counts.last_thousand;
+        }
+    }
+    GraphExec exec = ok(graph.instantiate());
+    counts.instantiating = calls.take();
+    const auto launched = exec.launch(stream);
+    counts.launching = calls.take();
+    exec.reset();
+    graph.reset();
+    counts.destroying = calls.take();
+    CHECK(launched.has_value());
+    return counts;
+}
+
+void check_calls(Api api) {
+    const Context context = restarted();
+    const ContextScope scope = ok(context.enter());
+    const Stream stream = ok(Stream::create(context));
+    const Parts parts(context);
+    (void)calls_of(api, 1, stream, parts); // what the first use loads
+    const CallCounts few = calls_of(api, 1, stream, parts);
+    const CallCounts many = calls_of(api, 20, stream, parts);
+    CHECK(many.first_thousand == few.first_thousand);
+    CHECK(many.last_thousand <= many.first_thousand);
+    CHECK(many.instantiating == few.instantiating);
+    CHECK(many.launching == few.launching);
+    CHECK(many.destroying == few.destroying);
+    std::printf("%s: %.3f calls a node, %zu to instantiate, %zu to launch, %zu to destroy\n",
+                chains::name(api), static_cast<double>(many.last_thousand) / 1000,
+                many.instantiating, many.launching, many.destroying);
+}
+
+// --- times
+
+// Microseconds of processor time, of all threads.
+template <class Work>
+double time_of(const Work &work) {
+    const std::clock_t begin = std::clock();
+    work();
+    return static_cast<double>(std::clock() - begin) * 1e6 / CLOCKS_PER_SEC;
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+template <class RawCalls>
+void raw_life(std::size_t nodes, const Stream &stream, const Parts &parts) {
+    const CUgraph graph = chains::build_raw<RawCalls>(NodeKind::mixed, nodes, parts);
+    const CUgraphExec exec = RawCalls::instantiate(graph);
+    RawCalls::launch(exec, stream.native());
+    RawCalls::destroy(exec);
+    RawCalls::destroy(graph);
+}
+
+void wrapped_life(Api api, std::size_t nodes, const Stream &stream, const Parts &parts) {
+    Graph graph = chains::build(api, NodeKind::mixed, nodes, parts);
+    GraphExec exec = ok(graph.instantiate());
+    CHECK(exec.launch(stream).has_value());
+    exec.reset();
+    graph.reset();
+    wait_for_released_closures();
+}
+
+// For each node of a graph's whole life, in microseconds: medians.
+struct Cost {
+    double raw;  // of the simulator
+    double more; // of the wrapper
+};
+
+template <class RawCalls>
+Cost cost_of(std::size_t nodes, int rounds, const Stream &stream, const Parts &parts) {
+    std::vector<double> raw, more;
+    for (int round = 0; round < rounds; ++round) {
+        const double of_raw = time_of([&] { raw_life<RawCalls>(nodes, stream, parts); });
+        const double wrapped = time_of([&] { wrapped_life(RawCalls::api, nodes, stream, parts); });
+        raw.push_back(of_raw);
+        more.push_back(wrapped - of_raw);
+    }
+    const auto count = static_cast<double>(nodes);
+    const Cost cost{median(raw) / count, median(more) / count};
+    std::printf("%s, %6zu nodes: raw %6.2f us a node, the wrapper %+.2f us\n",
+                chains::name(RawCalls::api), nodes, cost.raw, cost.more);
+    return cost;
+}
+
+template <class RawCalls>
+void check_times() {
+#ifdef TEST_ADDRESS_SANITIZER
+    SKIP("times with AddressSanitizer tell nothing");
+#endif
+    const Context context = restarted();
+    const ContextScope scope = ok(context.enter());
+    const Stream stream = ok(Stream::create(context));
+    const Parts parts(context);
+    raw_life<RawCalls>(1000, stream, parts); // what the first use loads
+    const Cost few = cost_of<RawCalls>(1'000, 9, stream, parts);
+    (void)cost_of<RawCalls>(10'000, 1, stream, parts);
+    const Cost many = cost_of<RawCalls>(100'000, 1, stream, parts);
+    // Larger tables miss the caches more often: fivefold is room for that. What grows with the square
+    // would be hundredfold.
+    CHECK(many.raw <= 5 * few.raw);
+    CHECK(many.more <= 5 * std::max(few.more, few.raw / 5));
+}
+
+} // namespace
+
+TEST_CASE("every node of a graph costs as many calls as the first", "[graph][growth][current]") {
+    check_calls(Api::driver);
+}
+TEST_CASE("every node of a graph costs as many calls as the first (runtime)",
+          "[graph][growth][runtime][current]") {
+    check_calls(Api::runtime);
+}
+
+TEST_CASE("a graph's cost grows no faster than its nodes", "[graph][growth][current]") {
+    check_times<chains::DriverCalls>();
+}
+TEST_CASE("a graph's cost grows no faster than its nodes (runtime)",
+          "[graph][growth][runtime][current]") {
+    check_times<chains::RuntimeCalls>();
+}
+#else
+TEST_CASE("chains of a library's kernels need headers of CUDA 12.0", "[graph]") {
+    SKIP("these are older");
+}
+#endif

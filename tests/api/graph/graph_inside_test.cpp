@@ -1,0 +1,300 @@
+// Nodes of graphs inside an executable graph's own: of child graphs at any depth, and of conditional nodes' bodies.
+// How long what they use is kept: graph_inside_uses_test.cpp.
+#include "harness/graph_inside.hpp"
+#include "harness/memory.hpp"
+#include "support/failing_allocation.hpp"
+#include "support/workplace.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+using support::Workplace;
+
+namespace {
+
+// With memory for eight numbers.
+struct Place : Workplace {
+    DeviceBuffer<int> memory;
+
+    static Result<Place> make() {
+        CUSHIM_TRY(auto place, Workplace::first({.non_blocking = true}));
+        CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, 8));
+        return Place{std::move(place), std::move(memory)};
+    }
+};
+
+// A graph of one fill.
+Result<Graph> make_fill(Api api, const Place &at, int value) {
+    CUSHIM_TRY(Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, at.memory, value));
+    return graph;
+}
+
+// What a launch leaves in memory that was 0.
+Result<int> launched(const GraphExec &exec, const Place &at) {
+    CUSHIM_TRY_VOID(fill(at.stream, at.memory.span(), 0));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
+    CUSHIM_TRY(const auto values, read(at.context, at.memory));
+    CHECK(values == std::vector<int>(8, values[0]));
+    return values[0];
+}
+
+// All that can be said of a fill, which a launch does by now with 1.
+Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Place &at) {
+    CHECK_GIVES(launched(exec, at), 1);
+    CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 2));
+    CHECK_GIVES(launched(exec, at), 2);
+    if (supports(driver_version(), Feature::graph_node_enable) &&
+        supports(headers_version(), Feature::graph_node_enable)) {
+        CHECK_GIVES(exec.is_enabled(node), true);
+        CUSHIM_TRY_VOID(exec.set_enabled(node, false));
+        CHECK_GIVES(exec.is_enabled(node), false);
+        CHECK_GIVES(launched(exec, at), 0);
+        CUSHIM_TRY_VOID(exec.set_enabled(node, true));
+        CHECK_GIVES(launched(exec, at), 2);
+    }
+    return {};
+}
+
+} // namespace
+
+GRAPH_SCENARIO_TEST("a node of a child graph is changed in the executable graph",
+                    "[graph][G14][G25]") {
+    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
+    CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
+    CUSHIM_TRY(const GraphNode node, only_node(parent.inside));
+    CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
+    CUSHIM_TRY_VOID(change_fill(exec, node, at));
+    // The graph is what it was.
+    CUSHIM_TRY(const MemsetNodeParams params, parent.inside.memset_node_params(node));
+    CHECK(params.value == 1);
+    CUSHIM_TRY(const GraphExec another, parent.graph.instantiate());
+    CHECK_GIVES(launched(another, at), 1);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable graph",
+                    "[graph][G14][G25]") {
+    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
+    CUSHIM_TRY(const Parent branch, make_parent(api, at.context, leaf));
+    CUSHIM_TRY(const Parent root, make_parent(api, at.context, branch.graph));
+    CUSHIM_TRY(const GraphExec exec, root.graph.instantiate());
+    // Whether before or after that somebody has asked for what is inside.
+    CUSHIM_TRY(const GraphNode inner, only_node(root.inside));
+    GraphNode node;
+    {
+        CUSHIM_TRY(const Graph inmost, root.inside.child_graph(inner));
+        CUSHIM_TRY(node, only_node(inmost));
+    }
+    CUSHIM_TRY_VOID(change_fill(exec, node, at));
+    CUSHIM_TRY(const Graph other, make_fill(api, at, 3));
+    CUSHIM_TRY_VOID(exec.set_child_graph_node(inner, other));
+    CHECK_GIVES(launched(exec, at), 3);
+    CUSHIM_TRY_VOID(exec.set_child_graph_node(root.child, branch.graph));
+    CHECK_GIVES(launched(exec, at), 1);
+    CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 4));
+    CHECK_GIVES(launched(exec, at), 4);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][G14]") {
+    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(at.context, 8));
+    CUSHIM_TRY(auto second_out, PinnedBuffer<int>::allocate(at.context, 8));
+    std::fill(out.begin(), out.end(), 0);
+    std::fill(second_out.begin(), second_out.end(), 0);
+    CUSHIM_TRY(const Event event, Event::create(at.context, {.timing = false}));
+    CUSHIM_TRY(const Event second_event, Event::create(at.context, {.timing = false}));
+    CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, at.context, "fill"));
+    const LaunchConfig config = LaunchConfig::covering(8);
+    const auto calls = std::make_shared<std::array<std::atomic<int>, 2>>();
+
+    CUSHIM_TRY(const Graph leaf, create_graph(api, at.context));
+    CUSHIM_TRY(const GraphNode fill, leaf.add_kernel_node({}, kernel, config, at.memory, 1, 8u));
+    CUSHIM_TRY(const GraphNode copy, leaf.add_memcpy_node(fill, out, at.memory));
+    CUSHIM_TRY(const GraphNode call, leaf.add_host_node(copy, [calls] { ++(*calls)[0]; }));
+    CUSHIM_TRY_VOID(leaf.add_event_record_node(call, event));
+    CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
+    CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
+    CUSHIM_TRY(const auto nodes, parent.inside.nodes());
+    for (const GraphNode &node : nodes) {
+        CUSHIM_TRY(const GraphNodeType type, parent.inside.node_type(node));
+        switch (type) {
+        case GraphNodeType::kernel:
+            CUSHIM_TRY_VOID(exec.set_kernel_node(node, kernel, config, at.memory, 2, 8u));
+            break;
+        case GraphNodeType::memcpy:
+            CUSHIM_TRY_VOID(exec.set_memcpy_node(node, second_out, at.memory));
+            break;
+        case GraphNodeType::host:
+            CUSHIM_TRY_VOID(exec.set_host_node(node, [calls] { ++(*calls)[1]; }));
+            break;
+        default:
+            CHECK(type == GraphNodeType::event_record);
+            CUSHIM_TRY_VOID(exec.set_event_record_node(node, second_event));
+        }
+    }
+    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
+    CHECK_GIVES(second_event.query(), true);
+    CHECK(std::count(second_out.begin(), second_out.end(), 2) == 8);
+    CHECK(std::count(out.begin(), out.end(), 0) == 8);
+    CHECK((*calls)[0] == 0);
+    CHECK((*calls)[1] == 1);
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("a node of a body is changed in the executable graph",
+                    "[graph][conditional][G18][G25]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(const GraphNode node, branch.body.add_memset_node({}, at.memory, 1));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    return change_fill(exec, node, at);
+}
+
+GRAPH_SCENARIO_TEST("a node of a child graph in a body is changed in the executable graph",
+                    "[graph][conditional][G18][G25]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
+    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(const GraphNode child, branch.body.add_child_graph_node({}, leaf));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const Graph inside, branch.body.child_graph(child));
+    CUSHIM_TRY(const GraphNode node, only_node(inside));
+    CUSHIM_TRY_VOID(change_fill(exec, node, at));
+    CUSHIM_TRY_VOID(exec.set_child_graph_node(child, leaf));
+    CHECK_GIVES(launched(exec, at), 1);
+    return {};
+}
+
+// --- what is refused
+
+namespace {
+
+void check_foreign(const GraphExec &exec, const GraphNode &node, const DeviceBuffer<int> &memory,
+                   const Graph &child) {
+    const char *const message = "invalid argument: the node is of another graph";
+    CHECK(refusal(exec.set_memset_node(node, memory, 2)) == message);
+    CHECK(refusal(exec.set_child_graph_node(node, child)) == message);
+    CHECK(refusal(exec.set_enabled(node, false)) == message);
+    CHECK(refusal(exec.is_enabled(node)) == message);
+}
+
+} // namespace
+
+GRAPH_TEST_CASE("nodes that are inside another graph are not the executable graph's",
+                "[graph][G22]") {
+    const Context context = context_after_restart("");
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const Graph leaf = ok(create_graph(api, context));
+    const GraphNode copied = ok(leaf.add_memset_node({}, memory, 1));
+    const Parent parent = ok(make_parent(api, context, leaf));
+    const Parent other = ok(make_parent(api, context, leaf));
+    const Graph clone = ok(parent.graph.clone());
+    const Graph in_clone = ok(clone.child_graph(ok(only_node(clone))));
+    // Names of another Graph for the same one.
+    const Graph lent = ok(borrow_graph(api, context, parent.inside.native()));
+    const GraphExec exec = ok(parent.graph.instantiate());
+    for (const GraphNode &node :
+         {copied, ok(only_node(other.inside)), ok(only_node(in_clone)), ok(only_node(lent))}) {
+        check_foreign(exec, node, memory, leaf);
+    }
+    // And the outer graph's are not an inner one's.
+    const GraphExec of_leaf = ok(leaf.instantiate());
+    check_foreign(of_leaf, ok(only_node(parent.inside)), memory, leaf);
+    check_foreign(of_leaf, parent.child, memory, leaf);
+}
+
+GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22]") {
+    const Context context = context_after_restart("");
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const Graph leaf = ok(create_graph(api, context));
+    (void)ok(leaf.add_memset_node({}, memory, 1));
+    (void)ok(leaf.add_memset_node({}, memory, 1));
+    Parent parent = ok(make_parent(api, context, leaf));
+    const Parent root = ok(make_parent(api, context, parent.graph));
+    const GraphNode inner = ok(only_node(root.inside));
+    const auto nodes = ok(ok(root.inside.child_graph(inner)).nodes());
+    const GraphExec exec = ok(root.graph.instantiate());
+    CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
+    ok(ok(root.inside.child_graph(inner)).destroy_node(nodes[0]));
+    CHECK(refusal(exec.set_memset_node(nodes[0], memory, 2)) ==
+          "invalid argument: the node was destroyed");
+    CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
+    ok(root.graph.destroy_node(root.child)); // and with it the graphs inside
+    check_foreign(exec, nodes[1], memory, leaf);
+    check_foreign(exec, inner, memory, leaf);
+
+    const GraphNode node = ok(parent.inside.nodes())[0];
+    const GraphExec of_parent = ok(parent.graph.instantiate());
+    CHECK(of_parent.set_memset_node(node, memory, 2).has_value());
+    parent.inside.reset();
+    parent.graph.reset();
+    check_foreign(of_parent, node, memory, leaf);
+}
+
+GRAPH_TEST_CASE("nodes that were added inside a graph later cannot be set", "[graph][G22]") {
+    const Context context = context_after_restart("");
+    const Stream stream = ok(Stream::create(context));
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const Graph leaf = ok(create_graph(api, context));
+    (void)ok(leaf.add_memset_node({}, memory, 1));
+    const Parent parent = ok(make_parent(api, context, leaf));
+    const GraphExec exec = ok(parent.graph.instantiate());
+    const GraphNode late = ok(parent.inside.add_memset_node({}, memory, 1));
+    CHECK(error_of(exec.set_memset_node(late, memory, 2)).status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(exec.launch(stream).has_value());
+    CHECK(stream.synchronize().has_value());
+    CHECK(ok(read(context, memory)) == std::vector<int>(8, 1));
+}
+
+#ifdef API_TEST_ALLOCATIONS_FAIL
+// Whatever fails, the next attempt finds all as it was.
+GRAPH_TEST_CASE("nodes inside a graph are set after memory was short", "[graph][G14][current]") {
+    const auto [context, root] = make_graph(api);
+    need_simulator("needs the simulator, which works while host allocations fail");
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const Graph leaf = ok(create_graph(api, context));
+    (void)ok(leaf.add_memset_node({}, memory, 1));
+    const Parent branch = ok(make_parent(api, context, leaf));
+    const GraphNode outer = ok(root.add_child_graph_node({}, branch.graph));
+    const GraphExec exec = ok(root.instantiate());
+    const auto set_inmost = [&, &graph = root]() -> Result<void> {
+        CUSHIM_TRY(const Graph inside, graph.child_graph(outer));
+        CUSHIM_TRY(const auto inner, inside.nodes());
+        CUSHIM_TRY(const Graph inmost, inside.child_graph(inner[0]));
+        CUSHIM_TRY(const auto nodes, inmost.nodes());
+        return exec.set_memset_node(nodes[0], memory, 2);
+    };
+    int without_memory = 0;
+    for (long nth = 1;; ++nth) {
+        INFO("allocation " << nth);
+        REQUIRE(nth < 1000);
+        Result<void> set;
+        {
+            const FailingAllocation failing(nth);
+            set = set_inmost();
+        }
+        if (set) {
+            break;
+        }
+        INFO(set.error().message());
+        REQUIRE(set.error().kind() == ErrorKind::out_of_memory);
+        without_memory += set.error().status() == 0 ? 1 : 0; // else it was the simulated driver's
+    }
+    CHECK(without_memory > 3);
+    ok(set_inmost());
+}
+#endif

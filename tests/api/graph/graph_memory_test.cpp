@@ -1,0 +1,211 @@
+// Memory that graphs allocate and free.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+// What CUDA is told to allocate by a node, by either API.
+class ToldAllocation {
+  public:
+    ToldAllocation() { told_ = {}; }
+    const CUDA_MEM_ALLOC_NODE_PARAMS &operator*() const { return told_; }
+
+  private:
+    static inline CUDA_MEM_ALLOC_NODE_PARAMS told_;
+
+    template <class Params>
+    static void look(CUgraphNode *, CUgraph, const CUgraphNode *, std::size_t, Params *params) {
+        const auto &pool = params->poolProps;
+        told_.poolProps.allocType = static_cast<CUmemAllocationType>(pool.allocType);
+        told_.poolProps.handleTypes = static_cast<CUmemAllocationHandleType>(pool.handleTypes);
+        told_.poolProps.location.type = static_cast<CUmemLocationType>(pool.location.type);
+        told_.poolProps.location.id = pool.location.id;
+        told_.accessDescCount = params->accessDescCount;
+        told_.bytesize = params->bytesize;
+    }
+    SpiedCall<entry::cuGraphAddMemAllocNode> by_driver_{look<CUDA_MEM_ALLOC_NODE_PARAMS>};
+    SpiedCall<entry::cudaGraphAddMemAllocNode> by_runtime_{look<cudaMemAllocNodeParams>};
+};
+
+} // namespace
+
+GRAPH_TEST_CASE("memory of a graph is pinned, of its device, and nobody else's",
+                "[graph][memory][G16]") {
+    const auto [context, graph] = make_graph(api);
+    const Device device = ok(Device::get(0));
+    const ToldAllocation told;
+    const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 100));
+    CHECK((*told).poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+    CHECK((*told).poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE);
+    CHECK((*told).poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    CHECK((*told).poolProps.location.id == device.native());
+    CHECK((*told).accessDescCount == 0);
+    CHECK((*told).bytesize == 400);
+    CHECK(memory.address() != 0);
+}
+
+GRAPH_TEST_CASE("memory of a graph is of the device that is named", "[graph][memory][G16]") {
+    const auto [context, graph] = make_graph(api, "devices=2");
+    if (ok(Device::count()) < 2) {
+        SKIP("needs 2 devices");
+    }
+    const Device second = ok(Device::get(1));
+    const ToldAllocation told;
+    const auto memory = ok(graph.add_mem_alloc_node<int>({}, second, 100));
+    CHECK((*told).poolProps.location.id == second.native());
+    CHECK(ok(graph.mem_alloc_node_params(memory.node())).device == second.native());
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("memory of a graph has one address in all launches",
+                            "[graph][memory][G16]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(memory.node(), memory.span(), 12));
+    CHECK(fill);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    for (int launch = 0; launch < 3; ++launch) {
+        std::fill(out.begin(), out.end(), 0);
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        const Result<void> copied = copy(stream, out.span(), memory.span());
+        CUSHIM_TRY_VOID(memory.free(stream));
+        CUSHIM_TRY_VOID(copied);
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(std::count(out.begin(), out.end(), 12) == 16);
+        CUSHIM_TRY(const MemAllocNodeParams params, graph.mem_alloc_node_params(memory.node()));
+        CHECK(params.address == memory.address());
+    }
+    return {};
+}
+
+GRAPH_TEST_CASE("a graph with memory has one executable graph at a time", "[graph][memory][G16]") {
+    const auto [context, graph] = make_graph(api);
+    const Device device = ok(Device::get(0));
+    const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 16));
+    (void)ok(graph.add_mem_free_node(memory.node(), memory));
+    GraphExec exec = ok(graph.instantiate());
+    CHECK_FALSE(graph.instantiate().has_value());
+    exec.reset();
+    CHECK(graph.instantiate().has_value());
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G17][G22]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
+    CHECK(memory.size() == 100);
+    CHECK(memory.address() != 0);
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(memory.node(), memory.span(), 12));
+    CUSHIM_TRY(const GraphNode back, graph.add_memcpy_node(fill, out, memory.span()));
+    CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(back, memory));
+    CUSHIM_TRY(const MemAllocNodeParams params, graph.mem_alloc_node_params(memory.node()));
+    CHECK(params.address == memory.address());
+    CHECK(params.bytes == 400);
+    CHECK(params.device == 0);
+    CHECK_GIVES(graph.mem_free_ptr(free), memory.address());
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    for (int launch = 0; launch < 2; ++launch) {
+        std::fill(out.begin(), out.end(), 0);
+        CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+        CHECK(std::count(out.begin(), out.end(), 12) == 100);
+    }
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("what a graph left allocated is freed in a stream",
+                            "[graph][memory][G16]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    for (int launch = 0; launch < 2; ++launch) {
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        const Result<void> used = fill(stream, memory.span(), 3);
+        CUSHIM_TRY_VOID(memory.free(stream));
+        CUSHIM_TRY_VOID(used);
+    }
+    return stream.synchronize();
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
+                            "[graph][memory][G16]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    const Result<void> again = exec.launch(stream);
+    CUSHIM_TRY_VOID(memory.free(stream));
+    CUSHIM_TRY_VOID(again);
+    return stream.synchronize();
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
+                            "[graph][memory][G14][G16]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
+    CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
+    CUSHIM_TRY(const Graph around, create_graph(api, context));
+    const auto clone = graph.clone();
+    CHECK_FALSE(clone.has_value());
+    if (clone.error().status() != 801) {
+        return clone.error();
+    }
+    const auto child = around.add_child_graph_node({}, graph);
+    CHECK_FALSE(child.has_value());
+    return child.error().status() == 801 ? Result<void>() : child.error();
+}
+
+CONTEXT_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
+    {
+        CUSHIM_TRY(const Graph graph, Graph::create(context));
+        CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<char>({}, device, 1 << 20));
+        CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
+        CUSHIM_TRY_VOID(run_once(graph, stream));
+        CUSHIM_TRY(const GraphMemoryUsage usage, graph_memory_usage(device));
+        CHECK(usage.used_high >= 1 << 20);
+        CHECK(usage.reserved_high >= usage.used_high);
+    }
+    CUSHIM_TRY_VOID(trim_graph_memory(device));
+    CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
+    CUSHIM_TRY(const GraphMemoryUsage after, graph_memory_usage(device));
+    CHECK(after.used == 0);
+    CHECK(after.used_high == after.used);
+    CHECK(after.reserved_high == after.reserved);
+    return {};
+}
+
+TEST_CASE("a node that allocates nothing, or too much", "[graph][memory]") {
+    auto context = context_after_restart("");
+    auto device = required(Device::get(0));
+    auto graph = required(Graph::create(context));
+    CHECK(refusal(graph.add_mem_alloc_node<int>({}, device, 0)) ==
+          "invalid argument: a node that allocates nothing");
+    CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
+               Catch::Matchers::ContainsSubstring("elements of 4 bytes"));
+    auto stream = required(Stream::create(context));
+    CHECK(refusal(GraphAllocation<int>().free(stream)) ==
+          "invalid argument: the allocation is none");
+}
+
+static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);
+static_assert(detail::KernelArgument<GraphAllocation<int>, const int *>);

@@ -1,0 +1,503 @@
+// What nodes of each type do, and that a graph keeps what they use.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &from) {
+    std::vector<int> values(from.size());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), from.span()));
+    return values;
+}
+
+Result<Kernel<Fill>> fill_kernel(Trial &trial, Api api, const Context &context) {
+    return graph_kernel<Fill>(trial, api, context, "fill");
+}
+
+// Of a kernel node, as the driver has it. The first words say all of those that are asked for here.
+struct Words {
+    alignas(8) std::array<unsigned int, 16> words = {};
+    int first() const { return static_cast<int>(words[0]); }
+};
+Result<Words> attribute(const GraphNode &node, unsigned int id) {
+    Words found;
+    const CUresult status =
+        driver().cuGraphKernelNodeGetAttribute(node.native(), static_cast<CUkernelNodeAttrID>(id),
+                                               reinterpret_cast<CUkernelNodeAttrValue *>(&found));
+    return status == CUDA_SUCCESS
+               ? Result<Words>(found)
+               : Error::status(Api::driver, status, "cuGraphKernelNodeGetAttribute");
+}
+constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
+
+struct Counter {
+    std::shared_ptr<std::atomic<int>> calls = std::make_shared<std::atomic<int>>(0);
+    auto counting() const {
+        return [calls = calls] { ++*calls; };
+    }
+    int operator*() const { return calls->load(); }
+    // Whether nobody else holds it.
+    bool is_alone() const { return calls.use_count() == 1; }
+};
+
+} // namespace
+
+GRAPH_STREAM_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph][G11][G12]") {
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(auto kernel, fill_kernel(trial, api, context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode begin, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(begin, memory, 5));
+    CUSHIM_TRY(const GraphNode fill,
+               graph.add_kernel_node(clear, kernel, LaunchConfig::covering(50), memory, 9, 50u));
+    CUSHIM_TRY(const KernelNodeParams params, graph.kernel_node_params(fill));
+    CHECK(params.grid == Dim3(1));
+    CHECK(params.block == Dim3(256));
+    CHECK(params.function == kernel.native());
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY(const auto values, read(context, memory));
+    CHECK(std::count(values.begin(), values.begin() + 50, 9) == 50);
+    CHECK(std::count(values.begin() + 50, values.end(), 5) == 50);
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory", "[graph][G11]") {
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
+    GraphExec exec;
+    {
+        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 100));
+        CUSHIM_TRY(const auto kernel, fill_kernel(trial, api, context));
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const GraphNode fill,
+                   graph.add_kernel_node({}, kernel, LaunchConfig::covering(100), memory, 3, 100u));
+        CUSHIM_TRY_VOID(graph.add_memcpy_node(fill, out, memory));
+        CUSHIM_TRY(exec, graph.instantiate());
+    }
+    // Graph, kernel and memory have no owners left but the executable graph.
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(std::count(out.begin(), out.end(), 3) == 100);
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("memset nodes of 1, 2 and 4 bytes", "[graph][G12]") {
+    CUSHIM_TRY(const auto bytes, DeviceBuffer<unsigned char>::allocate(context, 10));
+    CUSHIM_TRY(const auto words, DeviceBuffer<unsigned short>::allocate(context, 10));
+    CUSHIM_TRY(const auto floats, DeviceBuffer<float>::allocate(context, 10));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, bytes, 0xab));
+    CUSHIM_TRY(const GraphNode two, graph.add_memset_node({}, words, 0xabcd));
+    CUSHIM_TRY_VOID(graph.add_memset_node({}, floats, 1.5f));
+    CUSHIM_TRY(const MemsetNodeParams params, graph.memset_node_params(two));
+    CHECK(params.to.address == words.native());
+    CHECK(params.to.extent.width == 10);
+    CHECK(params.element_size == 2);
+    CHECK(params.value == 0xabcd);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    std::vector<unsigned char> of_bytes(10);
+    std::vector<unsigned short> of_words(10);
+    std::vector<float> of_floats(10);
+    CUSHIM_TRY_VOID(copy(context, std::span(of_bytes), bytes.span()));
+    CUSHIM_TRY_VOID(copy(context, std::span(of_words), words.span()));
+    CUSHIM_TRY_VOID(copy(context, std::span(of_floats), floats.span()));
+    CHECK(of_bytes == std::vector<unsigned char>(10, 0xab));
+    CHECK(of_words == std::vector<unsigned short>(10, 0xabcd));
+    CHECK(of_floats == std::vector<float>(10, 1.5f));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
+    CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, {5, 4}));
+    CUSHIM_TRY(const auto other, PitchedBuffer<int>::allocate(context, {5, 4}));
+    std::vector<int> from = numbers(20), to(20);
+    CUSHIM_TRY(const auto source,
+               HostPitchedSpan<const int>::of(std::span(std::as_const(from)), {5, 4}));
+    CUSHIM_TRY(const auto target, HostPitchedSpan<int>::of(std::span(to), {5, 4}));
+    CUSHIM_TRY(const auto part, image.span().part({1, 1}, {2, 2}));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, image, source));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(in, part, -1));
+    CUSHIM_TRY(const GraphNode across, graph.add_memcpy_node(fill, other, image));
+    CUSHIM_TRY(const GraphNode out, graph.add_memcpy_node(across, target, other));
+    CUSHIM_TRY(const MemcpyNodeParams params, graph.memcpy_node_params(out));
+    CHECK(params.to.address == reinterpret_cast<unsigned long long>(to.data()));
+    CHECK(params.from.address == other.span().address());
+    CHECK(params.from.extent.width == 5 * sizeof(int));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    for (std::size_t index = 0; index < from.size(); ++index) {
+        const bool is_in_part = index == 6 || index == 7 || index == 11 || index == 12;
+        CHECK(to[index] == (is_in_part ? -1 : static_cast<int>(index)));
+    }
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
+    const Extent extent = {5, 3, 2};
+    CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, extent));
+    CUSHIM_TRY(const auto other, PitchedBuffer<int>::allocate(context, extent));
+    std::vector<int> from = numbers(30), to(30);
+    CUSHIM_TRY(const auto source,
+               HostPitchedSpan<const int>::of(std::span(std::as_const(from)), extent));
+    CUSHIM_TRY(const auto target, HostPitchedSpan<int>::of(std::span(to), extent));
+    CUSHIM_TRY(const auto part_of_image, image.span().part({1, 1, 0}, {2, 2, 2}));
+    CUSHIM_TRY(const auto part_of_other, other.span().part({1, 1, 0}, {2, 2, 2}));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, image, source));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, other, -1));
+    CUSHIM_TRY(const GraphNode across,
+               graph.add_memcpy_node({in, fill}, part_of_other, part_of_image));
+    CUSHIM_TRY(const GraphNode out, graph.add_memcpy_node(across, target, other));
+    CUSHIM_TRY(const MemcpyNodeParams params, graph.memcpy_node_params(out));
+    CHECK(params.to.extent == Extent{5 * sizeof(int), 3, 2});
+    CHECK(params.from.pitch.layer == 3);
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    for (std::size_t index = 0; index < from.size(); ++index) {
+        const std::size_t x = index % 5, y = index / 5 % 3;
+        const bool is_in_part = (x == 1 || x == 2) && (y == 1 || y == 2);
+        CHECK(to[index] == (is_in_part ? static_cast<int>(index) : -1));
+    }
+    return refused(graph.add_memset_node({}, part_of_image, 0),
+                   "invalid argument: a node that fills 2 layers of 2 rows, 3 rows apart");
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a copy and a fill of nothing are empty nodes", "[graph]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const DeviceBuffer<int> nothing;
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, nothing, 1));
+    CUSHIM_TRY(const GraphNode moved, graph.add_memcpy_node(fill, nothing, nothing));
+    CHECK_GIVES(graph.node_type(moved), GraphNodeType::empty);
+    CHECK_GIVES(graph.dependencies(moved), std::vector{fill});
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("copies and host functions run in order", "[graph][G13]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY(auto host, PinnedBuffer<int>::allocate(context, 16));
+    Counter counter;
+    {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        int *const values = host.data();
+        CUSHIM_TRY(const GraphNode write,
+                   graph.add_host_node({}, [values, count = counter.counting()] {
+                       count();
+                       std::fill_n(values, 16, 11);
+                   }));
+        CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node(write, memory, host));
+        CUSHIM_TRY(const GraphNode clear,
+                   graph.add_host_node(in, [values] { std::fill_n(values, 16, 0); }));
+        CUSHIM_TRY_VOID(graph.add_memcpy_node(clear, host, memory));
+        CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+        CUSHIM_TRY_VOID(exec.launch(stream));
+        CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+        CHECK(*counter == 2);
+        CHECK(std::count(host.begin(), host.end(), 11) == 16);
+        CHECK_FALSE(counter.is_alone());
+    }
+    CHECK(soon([&] { return counter.is_alone(); }));
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a closure goes when the last graph that may call it has",
+                            "[graph][G13]") {
+    Counter counter;
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
+    CUSHIM_TRY_VOID(graph.add_host_node({}, counter.counting()));
+    CUSHIM_TRY(Graph clone, graph.clone());
+    CUSHIM_TRY(GraphExec exec, clone.instantiate());
+    graph.reset();
+    clone.reset();
+    wait_for_released_closures();
+    CHECK_FALSE(counter.is_alone());
+    exec.reset();
+    CHECK(soon([&] { return counter.is_alone(); }));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("child graphs, and events that nodes record and wait for",
+                           "[graph][G14][G15]") {
+    CUSHIM_TRY(const Stream other, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const Graph inner, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, inner.add_memset_node({}, memory, 4));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
+    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(child, event));
+    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
+    CUSHIM_TRY(const Event recorded, graph.event_of(record));
+    CHECK(recorded.native() == event.native());
+    CUSHIM_TRY(const Event waited, graph.event_of(wait));
+    CHECK(waited.native() == event.native());
+
+    // The node has a copy of the inner graph, with nodes of its own.
+    CUSHIM_TRY(const Graph inside, graph.child_graph(child));
+    CUSHIM_TRY(const auto nodes, inside.nodes());
+    CHECK(nodes.size() == 1);
+    CHECK(nodes[0] != fill);
+    CHECK_FALSE(graph.node_type(nodes[0]).has_value());
+    CHECK_GIVES(inside.node_type(nodes[0]), GraphNodeType::memset);
+
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(other.wait_event(event));
+    std::vector<int> values(8);
+    CUSHIM_TRY_VOID(copy(other, std::span(values), memory.span()));
+    CUSHIM_TRY_VOID(other.synchronize());
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(values == std::vector<int>(8, 4));
+
+    CUSHIM_TRY_VOID(graph.destroy_node(child));
+    CHECK(refusal(inside.nodes()) ==
+          "invalid argument: the node that this graph is inside of was destroyed");
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a graph keeps its events and what it is told to", "[graph][G15]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 4));
+    {
+        CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
+        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+        CUSHIM_TRY(const GraphNode record, graph.add_event_record_node({}, event));
+        CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(record, memory.span(), 6));
+        CUSHIM_TRY_VOID(graph.add_memcpy_node(fill, out.span(), memory.span()));
+        CUSHIM_TRY_VOID(graph.keep_alive(memory));
+        CUSHIM_TRY_VOID(graph.keep_alive(out));
+    }
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK(std::count(out.begin(), out.end(), 6) == 4);
+    return {};
+}
+
+STREAM_SCENARIO_TEST("values in memory are written and waited for by a node", "[graph]") {
+    trial.needs_driver(11, 7);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<unsigned int>::allocate(context, 2));
+    CUstreamBatchMemOpParams operations[2] = {};
+    operations[0].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operations[0].writeValue.address = memory.native();
+    operations[0].writeValue.value = 77;
+    operations[1].operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    operations[1].waitValue.address = memory.native();
+    operations[1].waitValue.value = 77;
+    operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    CUSHIM_TRY(const Graph graph, Graph::create(context));
+    CUSHIM_TRY(const GraphNode node, graph.add_batch_mem_op_node({}, operations));
+    CHECK_GIVES(graph.node_type(node), GraphNodeType::batch_mem_op);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    operations[0].writeValue.value = operations[1].waitValue.value = 78;
+    CUSHIM_TRY_VOID(exec.set_batch_mem_op_node(node, operations));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    std::vector<unsigned int> values(1);
+    CUSHIM_TRY(const auto first, memory.span().subspan(0, 1));
+    CUSHIM_TRY_VOID(copy(context, std::span(values), first));
+    CHECK(values[0] == 78);
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const Event later, Event::create(context, {.timing = false}));
+    Counter before, after;
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, first, 1));
+    CUSHIM_TRY(const GraphNode move, graph.add_memcpy_node(fill, out, first));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node(move, before.counting()));
+    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(call, event));
+    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
+    CUSHIM_TRY_VOID(graph.set_memset_node(fill, second, 8));
+    CUSHIM_TRY_VOID(graph.set_memcpy_node(move, out, second));
+    CUSHIM_TRY_VOID(graph.set_host_node(call, after.counting()));
+    CUSHIM_TRY_VOID(graph.set_event_record_node(record, later));
+    CUSHIM_TRY_VOID(graph.set_event_wait_node(wait, later));
+    CUSHIM_TRY(const Event recorded, graph.event_of(record));
+    CHECK(recorded.native() == later.native());
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK(std::count(out.begin(), out.end(), 8) == 10);
+    CHECK(*before == 0);
+    CHECK(*after == 1);
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("parameters of a kernel are changed", "[graph][G11]") {
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY_VOID(fill(context, first.span(), 0));
+    CUSHIM_TRY(const auto kernel, fill_kernel(trial, api, context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode node,
+               graph.add_kernel_node({}, kernel, LaunchConfig::covering(10), first, 1, 10u));
+    CUSHIM_TRY_VOID(
+        graph.set_kernel_node(node, kernel, LaunchConfig::covering(10), second, 8, 10u));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(read(context, first), std::vector<int>(10, 0));
+    CHECK_GIVES(read(context, second), std::vector<int>(10, 8));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("launch attributes of a node are those of the last configuration",
+                           "[graph][G11]") {
+    trial.needs_cuda(11, 8);
+    CUSHIM_TRY(const StreamPriorities range, context.stream_priorities());
+    CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode node,
+               graph.add_kernel_node({}, idle, {.grid = 4, .block = 32, .cooperative = true}));
+    const auto check = [&](int is_cooperative, int urgency) -> Result<void> {
+        CUSHIM_TRY(const Words how, attribute(node, cooperative));
+        CHECK(how.first() == is_cooperative);
+        CUSHIM_TRY(const Words when, attribute(node, priority));
+        CHECK(when.first() == urgency);
+        return run_once(graph, stream);
+    };
+    CUSHIM_TRY_VOID(check(1, 0));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.priority = range.greatest}));
+    CUSHIM_TRY_VOID(check(0, range.greatest));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 2, .cooperative = true}));
+    CUSHIM_TRY_VOID(check(1, 0));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 3}));
+    return check(0, 0);
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a node is in clusters as long as the configuration says so",
+                            "[graph][G11]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
+    if (capability < ComputeCapability{9, 0}) {
+        trial.skip("the device has no clusters");
+        return {};
+    }
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(cluster_code));
+    CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode node,
+               graph.add_kernel_node({}, idle, {.grid = 4, .block = 32, .cluster = 2}));
+    CUSHIM_TRY(const Words before, attribute(node, cluster));
+    CHECK((before.words[0] == 2 && before.words[1] == 1 && before.words[2] == 1));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 3, .block = 32})); // no pairs
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 8, .block = 32, .cluster = 4}));
+    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 5, .block = 32}));
+    CUSHIM_TRY(const Words after, attribute(node, cluster));
+    CHECK((after.words[0] == 1 && after.words[1] == 1 && after.words[2] == 1));
+    return run_once(graph, stream);
+}
+
+GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][current][G11]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_cuda(12, 0);
+    const bool is_runtime = api == Api::runtime;
+    const std::string prefix = is_runtime ? "cudaGraphKernelNode" : "cuGraphKernelNode";
+    const std::string parameters = is_runtime ? "SetParams" : "SetParams_v2";
+    // Of the attributes the first two are the new node's. Then one goes, and one comes.
+    for (const std::string &failing :
+         {parameters + ":1", std::string("SetAttribute:3"), std::string("SetAttribute:4"),
+          std::string("GetAttribute:1"), std::string("GetAttribute:3"),
+          std::string("GetAttribute:4")}) {
+        INFO(failing);
+        restart("fault=" + prefix + failing + ":999:instead");
+        register_kernels();
+        auto context = required(Trial::context());
+        auto library = required(Library::load(device_code));
+        auto graph = required(create_graph(api, context));
+        auto idle = required(library.kernel<void()>("idle"));
+        auto node = required(graph.add_kernel_node(
+            {}, idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1}));
+        const Error changed =
+            error_of(graph.set_kernel_node(node, idle, {.grid = 2, .priority = -2}));
+        CHECK(changed.status() == 999);
+        const auto params = graph.kernel_node_params(node);
+        const auto how = attribute(node, cooperative), when = attribute(node, priority);
+        REQUIRE((params && how && when));
+        CHECK(params->grid == Dim3(4));
+        CHECK(how->first() == 1);
+        CHECK(when->first() == -1);
+    }
+}
+
+#if CUDA_VERSION >= 12020
+GRAPH_STREAM_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph][G19]") {
+    trial.needs_driver(12, 2);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
+    Result<GraphNode> added = GraphNode();
+    if (api == Api::driver) {
+        CUgraphNodeParams parameters{};
+        parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
+        parameters.memset.dst = memory.native();
+        parameters.memset.value = 2;
+        parameters.memset.elementSize = 4;
+        parameters.memset.width = 8;
+        parameters.memset.height = 1;
+        parameters.memset.ctx = context.native();
+        added = graph.add_node_raw(first, &parameters);
+    } else {
+        cudaGraphNodeParams parameters{};
+        parameters.type = cudaGraphNodeTypeMemset;
+        parameters.memset.dst = memory.span().data();
+        parameters.memset.value = 2;
+        parameters.memset.elementSize = 4;
+        parameters.memset.width = 8;
+        parameters.memset.height = 1;
+        added = graph.add_node_raw(first, &parameters);
+    }
+    CUSHIM_TRY(const GraphNode second, std::move(added));
+    CHECK_GIVES(graph.node_type(second), GraphNodeType::memset);
+    CHECK_GIVES(graph.dependencies(second), std::vector{first});
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
+    return {};
+}
+#endif
+
+TEST_CASE("a closure that cannot be added is destroyed", "[graph][G13]") {
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
+    const Counter counter;
+    CHECK_FALSE(graph.add_host_node(GraphNode(), counter.counting()).has_value());
+    CHECK_FALSE(Graph().add_host_node({}, counter.counting()).has_value());
+    CHECK(soon([&] { return counter.is_alone(); }));
+}
+
+TEST_CASE("parameters that no node can have are refused", "[graph]") {
+    auto context = context_after_restart("");
+    auto graph = required(Graph::create(context));
+    auto memory = required(DeviceBuffer<int>::allocate(context, 8));
+    CHECK(refusal(graph.add_event_record_node({}, Event())) ==
+          "invalid argument: the event is empty");
+    CHECK(refusal(graph.add_kernel_node({}, Kernel<void()>(), {})) ==
+          "invalid argument: the kernel is empty");
+    const std::vector<int> four(4);
+    CHECK(refusal(graph.add_memcpy_node({}, memory, std::span(four))) ==
+          "invalid argument: a copy of 4 x 1 x 1 elements into 8 x 1 x 1");
+    CHECK(refusal(graph.add_batch_mem_op_node({}, {})) ==
+          "invalid argument: a node without memory operations");
+    CHECK(refusal(graph.add_semaphore_signal_node({}, {})) ==
+          "invalid argument: a semaphore node without semaphores");
+    CHECK(refusal(graph.add_node_raw({}, nullptr)) ==
+          "invalid argument: the node's parameters are null");
+    CHECK(refusal(graph.add_mem_free_node({}, GraphAllocation<int>())) ==
+          "invalid argument: the allocation is none");
+    auto fill = required(graph.add_memset_node({}, memory, 0));
+    CHECK(refusal(graph.set_memset_node(fill, DeviceBuffer<int>(), 0)) ==
+          "invalid argument: a node cannot be made one of nothing");
+    CHECK(refusal(graph.kernel_node_params(fill)) ==
+          "invalid argument: the node is of type 2, not 0");
+    CHECK(graph.add_empty_node({}).has_value());
+    CHECK(graph.node_count().value() == 2);
+}

@@ -1,0 +1,410 @@
+// What nodes tell of themselves: their types, and what they were given, by the API that made them and by the other.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+
+#ifndef _WIN32
+#include "harness/their_semaphore.hpp"
+#endif
+
+#include <cushim/override.hpp>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+// CUDA's own numbers.
+constexpr bool is_type(GraphNodeType type, int number) {
+    return static_cast<int>(type) == number;
+}
+static_assert(is_type(GraphNodeType::kernel, CU_GRAPH_NODE_TYPE_KERNEL));
+static_assert(is_type(GraphNodeType::memcpy, CU_GRAPH_NODE_TYPE_MEMCPY));
+static_assert(is_type(GraphNodeType::memset, CU_GRAPH_NODE_TYPE_MEMSET));
+static_assert(is_type(GraphNodeType::host, CU_GRAPH_NODE_TYPE_HOST));
+static_assert(is_type(GraphNodeType::child_graph, CU_GRAPH_NODE_TYPE_GRAPH));
+static_assert(is_type(GraphNodeType::empty, CU_GRAPH_NODE_TYPE_EMPTY));
+static_assert(is_type(GraphNodeType::event_wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT));
+static_assert(is_type(GraphNodeType::event_record, CU_GRAPH_NODE_TYPE_EVENT_RECORD));
+static_assert(is_type(GraphNodeType::semaphore_signal, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL));
+static_assert(is_type(GraphNodeType::semaphore_wait, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT));
+static_assert(is_type(GraphNodeType::mem_alloc, CU_GRAPH_NODE_TYPE_MEM_ALLOC));
+static_assert(is_type(GraphNodeType::mem_free, CU_GRAPH_NODE_TYPE_MEM_FREE));
+#if CUDA_VERSION >= 11070
+static_assert(is_type(GraphNodeType::batch_mem_op, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP));
+#endif
+#if CUDA_VERSION >= 12030
+static_assert(is_type(GraphNodeType::conditional, CU_GRAPH_NODE_TYPE_CONDITIONAL));
+static_assert(static_cast<int>(GraphConditionalType::if_) == CU_GRAPH_COND_TYPE_IF);
+static_assert(static_cast<int>(GraphConditionalType::while_) == CU_GRAPH_COND_TYPE_WHILE);
+#endif
+#if CUDA_VERSION >= 12080
+static_assert(static_cast<int>(GraphConditionalType::switch_) == CU_GRAPH_COND_TYPE_SWITCH);
+#endif
+
+namespace {
+
+// That each node is told to be of its type, by a Graph of either API.
+struct Typed {
+    GraphNode node;
+    GraphNodeType type;
+};
+Result<void> check_types(Api api, const Context &context, const Graph &graph,
+                         const std::vector<Typed> &expected) {
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    for (const auto &[node, type] : expected) {
+        INFO("of type " << static_cast<int>(type));
+        CHECK_GIVES(graph.node_type(node), type);
+        CUSHIM_TRY(const GraphNode same_node, node_in(same, node));
+        CHECK_GIVES(same.node_type(same_node), type);
+    }
+    return {};
+}
+
+// Calls of what was given to a host node.
+struct Calls {
+    std::shared_ptr<std::atomic<int>> count = std::make_shared<std::atomic<int>>(0);
+    auto counting() const {
+        return [count = count] { ++*count; };
+    }
+};
+
+} // namespace
+
+GRAPH_CONTEXT_SCENARIO_TEST("each type of node is told", "[graph][G22]") {
+    trial.needs_runtime();
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
+    CUSHIM_TRY(const Graph inner, create_graph(api, context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode launch, graph.add_kernel_node({}, idle, {}));
+    CUSHIM_TRY(const GraphNode move, graph.add_memcpy_node({}, memory, host));
+    CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
+    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
+    CUSHIM_TRY(const GraphNode empty, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node({}, event));
+    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node({}, event));
+    CUSHIM_TRY(const auto allocation, graph.add_mem_alloc_node<int>({}, device, 8));
+    CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(allocation.node(), allocation));
+    return check_types(api, context, graph,
+                       {{launch, GraphNodeType::kernel},
+                        {move, GraphNodeType::memcpy},
+                        {set, GraphNodeType::memset},
+                        {call, GraphNodeType::host},
+                        {child, GraphNodeType::child_graph},
+                        {empty, GraphNodeType::empty},
+                        {record, GraphNodeType::event_record},
+                        {wait, GraphNodeType::event_wait},
+                        {allocation.node(), GraphNodeType::mem_alloc},
+                        {free, GraphNodeType::mem_free}});
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("the function of a host node is told", "[graph][G13][G22]") {
+    trial.needs_runtime();
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const Calls first, second;
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, first.counting()));
+    CUSHIM_TRY(const HostNodeParams params, graph.host_node_params(call));
+    REQUIRE(params.function != nullptr);
+    params.function(params.user);
+    CHECK(*first.count == 1);
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_call, node_in(same, call));
+    CUSHIM_TRY(const HostNodeParams same_params, same.host_node_params(same_call));
+    CHECK(same_params.function == params.function);
+    CHECK(same_params.user == params.user);
+
+    CUSHIM_TRY_VOID(graph.set_host_node(call, second.counting()));
+    CUSHIM_TRY(const HostNodeParams changed, graph.host_node_params(call));
+    CHECK(changed.user != params.user);
+    changed.function(changed.user);
+    CHECK(*first.count == 1);
+    CHECK(*second.count == 1);
+    return {};
+}
+
+// --- semaphores
+
+#ifndef _WIN32
+namespace {
+
+template <class Node>
+using StatusOf = std::conditional_t<std::is_same_v<Node, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS> ||
+                                        std::is_same_v<Node, CUDA_EXT_SEM_WAIT_NODE_PARAMS>,
+                                    CUresult, cudaError_t>;
+
+// Of one semaphore with a flag, and 0 in all else.
+template <class Node, class Operation, unsigned int flag>
+StatusOf<Node> tell_flag(CUgraphNode, Node *node) {
+    static std::remove_cvref_t<decltype(node->extSemArray[0])> semaphore{};
+    static Operation operation{};
+    operation.flags = flag;
+    node->extSemArray = &semaphore;
+    node->paramsArray = &operation;
+    node->numExtSems = 1;
+    return {};
+}
+
+} // namespace
+
+GRAPH_SCENARIO_TEST("signals and waits are told in their order", "[graph][X8][X9][G22]") {
+    trial.needs_runtime();
+    need_simulator(trial);
+    const TheirSemaphore theirs(1), theirs_too(1);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const auto one, TimelineSemaphore::import_fd(context, theirs.exported()));
+    CUSHIM_TRY(const auto two, TimelineSemaphore::import_fd(context, theirs_too.exported()));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const SemaphoreWait waits[] = {two.waiting(1), one.waiting(3)};
+    const SemaphoreSignal signals[] = {one.signaling(1ULL << 40), two.signaling(7)};
+    CUSHIM_TRY(const GraphNode wait, graph.add_semaphore_wait_node({}, waits));
+    CUSHIM_TRY(const GraphNode signal, graph.add_semaphore_signal_node(wait, signals));
+    CUSHIM_TRY_VOID(check_types(
+        api, context, graph,
+        {{wait, GraphNodeType::semaphore_wait}, {signal, GraphNodeType::semaphore_signal}}));
+
+    CUSHIM_TRY(const auto waited, graph.semaphore_node_params(wait));
+    REQUIRE(waited.size() == 2);
+    CHECK(waited[0].semaphore == two.native());
+    CHECK(waited[0].value == 1);
+    CHECK(waited[1].semaphore == one.native());
+    CHECK(waited[1].value == 3);
+    CHECK(waited[1].key == 0);
+    CHECK(waited[1].timeout_ms == 0);
+    CHECK_FALSE(waited[1].skip_memory_sync);
+    CUSHIM_TRY(const auto signalled, graph.semaphore_node_params(signal));
+    REQUIRE(signalled.size() == 2);
+    CHECK(signalled[0].semaphore == one.native());
+    CHECK(signalled[0].value == 1ULL << 40);
+    CHECK(signalled[1].semaphore == two.native());
+    CHECK(signalled[1].value == 7);
+
+    const SemaphoreSignal later[] = {one.signaling(8), two.signaling(9)};
+    CUSHIM_TRY_VOID(graph.set_semaphore_signal_node(signal, later));
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_signal, node_in(same, signal));
+    CUSHIM_TRY(const auto changed, same.semaphore_node_params(same_signal));
+    REQUIRE(changed.size() == 2);
+    CHECK(changed[0].semaphore == one.native());
+    CHECK(changed[0].value == 8);
+    CHECK(changed[1].value == 9);
+    CUSHIM_TRY(const GraphNode same_wait, node_in(same, wait));
+    CUSHIM_TRY(const auto same_waited, same.semaphore_node_params(same_wait));
+    REQUIRE(same_waited.size() == 2);
+    CHECK(same_waited[1].semaphore == one.native());
+    CHECK(same_waited[1].value == 3);
+    CHECK(signalled[0].value == 1ULL << 40); // what was told stays
+    return {};
+}
+
+// Which of a semaphore's values count is its kind's affair, which CUDA is not told by a node: so nodes of the
+// kinds that this system has none of can be made of any semaphore, as long as nobody launches them.
+GRAPH_TEST_CASE("keys, times and fences are told", "[graph][current][X8][X9][G22]") {
+    need_simulator(needs_vulkan);
+    const auto [context, graph] = make_graph(api);
+    const TheirSemaphore theirs(1);
+    const auto semaphore = ok(TimelineSemaphore::import_fd(context, theirs.exported()));
+    const KeyedMutex mutex = KeyedMutex::borrow(context, semaphore.native());
+    const NvSciSemaphore sync = NvSciSemaphore::borrow(context, semaphore.native());
+    int fence = 0;
+    const SemaphoreWait waits[] = {mutex.waiting(5, 250), sync.waiting(&fence)};
+    const auto waited =
+        ok(graph.semaphore_node_params(ok(graph.add_semaphore_wait_node({}, waits))));
+    REQUIRE(waited.size() == 2);
+    CHECK(waited[0].key == 5);
+    CHECK(waited[0].timeout_ms == 250);
+    CHECK(waited[0].fence == nullptr);
+    CHECK(waited[1].fence == &fence);
+    CHECK_FALSE(waited[1].skip_memory_sync);
+    const SemaphoreSignal signals[] = {mutex.signaling(6), sync.signaling(&fence)};
+    const auto signalled =
+        ok(graph.semaphore_node_params(ok(graph.add_semaphore_signal_node({}, signals))));
+    REQUIRE(signalled.size() == 2);
+    CHECK(signalled[0].key == 6);
+    CHECK(signalled[0].timeout_ms == 0);
+    CHECK(signalled[1].key == 0);
+    CHECK(signalled[1].fence == &fence);
+}
+
+// Flags only a semaphore of NvSciSync may have: what a node with one would tell.
+GRAPH_TEST_CASE("that memory is not made coherent is told", "[graph][current][X8][X9][G22]") {
+    need_simulator(needs_vulkan);
+    const auto [context, graph] = make_graph(api);
+    const TheirSemaphore theirs(1);
+    const auto semaphore = ok(TimelineSemaphore::import_fd(context, theirs.exported()));
+    const SemaphoreWait waits[] = {semaphore.waiting(1)};
+    const SemaphoreSignal signals[] = {semaphore.signaling(2)};
+    const GraphNode wait = ok(graph.add_semaphore_wait_node({}, waits));
+    const GraphNode signal = ok(graph.add_semaphore_signal_node({}, signals));
+    const ScopedOverride<entry::cuGraphExternalSemaphoresSignalNodeGetParams> tell_signal(
+        tell_flag<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
+                  CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC>);
+    const ScopedOverride<entry::cuGraphExternalSemaphoresWaitNodeGetParams> tell_wait(
+        tell_flag<CUDA_EXT_SEM_WAIT_NODE_PARAMS, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS,
+                  CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC>);
+    const ScopedOverride<entry::cudaGraphExternalSemaphoresSignalNodeGetParams> rt_tell_signal(
+        tell_flag<cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreSignalParams,
+                  cudaExternalSemaphoreSignalSkipNvSciBufMemSync>);
+    const ScopedOverride<entry::cudaGraphExternalSemaphoresWaitNodeGetParams> rt_tell_wait(
+        tell_flag<cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams,
+                  cudaExternalSemaphoreWaitSkipNvSciBufMemSync>);
+    const auto signalled = ok(graph.semaphore_node_params(signal));
+    REQUIRE(signalled.size() == 1);
+    CHECK(signalled[0].skip_memory_sync);
+    const auto waited = ok(graph.semaphore_node_params(wait));
+    REQUIRE(waited.size() == 1);
+    CHECK(waited[0].skip_memory_sync);
+}
+#endif
+
+// --- memory operations
+
+namespace {
+
+struct WriteAndWait {
+    explicit WriteAndWait(CUdeviceptr address) {
+        operations[0].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        operations[0].writeValue.address = address;
+        operations[0].writeValue.value = 77;
+        operations[1].operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+        operations[1].waitValue.address = address;
+        operations[1].waitValue.value = 78;
+        operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    }
+    CUstreamBatchMemOpParams operations[2] = {};
+};
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("memory operations are told in their order", "[graph][G22]") {
+    trial.needs_cuda(11, 7);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<unsigned int>::allocate(context, 2));
+    CUSHIM_TRY(const Graph graph, Graph::create(context));
+    WriteAndWait wanted(memory.native());
+    CUSHIM_TRY(const GraphNode node, graph.add_batch_mem_op_node({}, wanted.operations));
+    CUSHIM_TRY(const auto told, graph.batch_mem_op_node_params(node));
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32);
+    CHECK(told[0].writeValue.address == memory.native());
+    CHECK(told[0].writeValue.value == 77);
+    CHECK(told[1].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32);
+    CHECK(told[1].waitValue.address == memory.native());
+    CHECK(told[1].waitValue.value == 78);
+    CHECK(told[1].waitValue.flags == CU_STREAM_WAIT_VALUE_EQ);
+
+    wanted.operations[0].writeValue.value = 80;
+    CUSHIM_TRY_VOID(graph.set_batch_mem_op_node(node, {wanted.operations, 1}));
+    CUSHIM_TRY(const auto fewer, graph.batch_mem_op_node_params(node));
+    REQUIRE(fewer.size() == 1);
+    CHECK(fewer[0].writeValue.value == 80);
+    CHECK(told[0].writeValue.value == 77);
+    return {};
+}
+
+#if CUDA_VERSION >= 11070
+TEST_CASE("the runtime API tells no memory operations", "[graph][current][G22]") {
+    need_simulator("needs the simulator, whose runtime reports the types of all nodes");
+    const auto [context, graph] = make_graph(Api::driver);
+    const auto memory = ok(DeviceBuffer<unsigned int>::allocate(context, 2));
+    WriteAndWait wanted(memory.native());
+    const GraphNode node = ok(graph.add_batch_mem_op_node({}, wanted.operations));
+    const Graph same = ok(rt::borrow_graph(context, graph.native()));
+    const GraphNode same_node = ok(node_in(same, node));
+    CHECK(ok(same.node_type(same_node)) == GraphNodeType::batch_mem_op);
+    const Error told = error_of(same.batch_mem_op_node_params(same_node));
+    CHECK(told.kind() == ErrorKind::unsupported_platform);
+    CHECK(contains(told.message(), "memory operations"));
+}
+#endif
+
+// --- conditional nodes
+
+namespace {
+
+// Whether it is the body, with the same names for its nodes.
+Result<void> check_body(const Graph &told, const Graph &body) {
+    CHECK(told.native() == body.native());
+    CUSHIM_TRY(const GraphNode added, body.add_empty_node({}));
+    CHECK_GIVES(told.nodes(), std::vector{added});
+    return {};
+}
+
+} // namespace
+
+GRAPH_CONTEXT_SCENARIO_TEST("a conditional node tells its condition and its bodies",
+                            "[graph][conditional][G18][G22]") {
+    trial.needs_cuda(13, 2);
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto may, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const auto more, graph.create_condition({}));
+    CUSHIM_TRY(const auto which, graph.create_condition({}));
+    CUSHIM_TRY(const GraphBranches branches, graph.add_if_else_node({}, may));
+    CUSHIM_TRY(const GraphBody loop, graph.add_while_node(branches.node, more));
+    CUSHIM_TRY(const GraphCases cases, graph.add_switch_node(loop.node, which, 3));
+
+    CUSHIM_TRY(const auto either, graph.conditional_node_params(branches.node));
+    CHECK(either.type == GraphConditionalType::if_);
+    CHECK(either.condition == may.native());
+    REQUIRE(either.bodies.size() == 2);
+    CUSHIM_TRY_VOID(check_body(either.bodies[0], branches.then_body));
+    CUSHIM_TRY_VOID(check_body(either.bodies[1], branches.else_body));
+
+    CUSHIM_TRY(const auto again, graph.conditional_node_params(loop.node));
+    CHECK(again.type == GraphConditionalType::while_);
+    CHECK(again.condition == more.native());
+    REQUIRE(again.bodies.size() == 1);
+    CUSHIM_TRY_VOID(check_body(again.bodies[0], loop.body));
+
+    CUSHIM_TRY(const auto one_of, graph.conditional_node_params(cases.node));
+    CHECK(one_of.type == GraphConditionalType::switch_);
+    CHECK(one_of.condition == which.native());
+    REQUIRE(one_of.bodies.size() == 3);
+    for (std::size_t index = 0; index < 3; ++index) {
+        CUSHIM_TRY_VOID(check_body(one_of.bodies[index], cases.bodies[index]));
+    }
+    return check_types(api, context, graph,
+                       {{branches.node, GraphNodeType::conditional},
+                        {loop.node, GraphNodeType::conditional},
+                        {cases.node, GraphNodeType::conditional}});
+}
+
+#if CUDA_VERSION >= 12030 && CUDA_VERSION < 13020
+GRAPH_TEST_CASE("before CUDA 13.2 a conditional node tells what it would need",
+                "[graph][current][conditional][G22]") {
+    const auto [context, graph] = make_graph(api);
+    const GraphBody body = ok(graph.add_if_node({}, ok(graph.create_condition({}))));
+    const Error told = error_of(graph.conditional_node_params(body.node));
+    CHECK(told.kind() == ErrorKind::requires_newer_headers);
+    CHECK(std::string(told.entry_point()) == "cuGraphNodeGetParams");
+    CHECK(told.required() == Version::of(13, 2));
+}
+#endif
+
+// --- what is no node of that type
+
+GRAPH_TEST_CASE("of another type than its own a node tells nothing", "[graph][G22]") {
+    const auto [context, graph] = make_graph(api);
+    const GraphNode empty = ok(graph.add_empty_node({}));
+    const auto of_type = [](int type) {
+        return "invalid argument: the node is of type 5, not " + std::to_string(type);
+    };
+    CHECK(refusal(graph.kernel_node_params(empty)) == of_type(0));
+    CHECK(refusal(graph.memcpy_node_params(empty)) == of_type(1));
+    CHECK(refusal(graph.memset_node_params(empty)) == of_type(2));
+    CHECK(refusal(graph.host_node_params(empty)) == of_type(3));
+    CHECK(refusal(graph.child_graph(empty)) == of_type(4));
+    CHECK(refusal(graph.event_of(empty)) == of_type(7));
+    CHECK(refusal(graph.semaphore_node_params(empty)) == of_type(8));
+    CHECK(refusal(graph.mem_alloc_node_params(empty)) == of_type(10));
+    CHECK(refusal(graph.mem_free_ptr(empty)) == of_type(11));
+    CHECK(refusal(graph.batch_mem_op_node_params(empty)) == of_type(12));
+    CHECK(refusal(graph.conditional_node_params(empty)) == of_type(13));
+}

@@ -1,0 +1,478 @@
+// Graphs of both APIs beside each other: what one makes the other reads, changes and launches. That graphs of
+// either API do what they are to do is shown by the other tests of graphs, which are run for both.
+#include "harness/graph_scenario.hpp"
+
+#ifndef _WIN32
+#include "harness/their_semaphore.hpp"
+
+#include <dlfcn.h>
+#endif
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+Result<void> answer(CUresult status, const char *entry_point) {
+    return status == CUDA_SUCCESS ? Result<void>()
+                                  : Error::status(Api::driver, status, entry_point);
+}
+Result<void> answer(cudaError_t status, const char *entry_point) {
+    return status == cudaSuccess ? Result<void>()
+                                 : Error::status(Api::runtime, status, entry_point);
+}
+
+// Something that the test got from the runtime library itself.
+template <class Handle>
+class TheirObject {
+  public:
+    using Destroy = cudaError_t (*)(Handle);
+
+    explicit TheirObject(Destroy destroy) : destroy_(destroy) {}
+    ~TheirObject() { (void)destroy(); }
+    TheirObject(const TheirObject &) = delete;
+    TheirObject &operator=(const TheirObject &) = delete;
+
+    Handle *out() { return &handle_; }
+    // What the call that was to make it answers: it is there or not.
+    Result<void> made(Result<void> result) {
+        if (!result) {
+            handle_ = nullptr;
+        }
+        return result;
+    }
+    Handle get() const { return handle_; }
+    Result<void> destroy() {
+        const Handle handle = std::exchange(handle_, nullptr);
+        return handle == nullptr ? Result<void>()
+                                 : answer(destroy_(handle), "its destroy function");
+    }
+
+  private:
+    Handle handle_ = nullptr;
+    Destroy destroy_;
+};
+
+#if CUDART_VERSION >= 12030 && !defined(_WIN32)
+// A function that nvcc's code calls and no header declares, of the simulated libcudart.
+template <class Function>
+Function compiler_function(const char *name) {
+    void *const library = dlopen(std::getenv("CUSHIM_RUNTIME"), RTLD_LAZY | RTLD_NOLOAD);
+    REQUIRE(library != nullptr);
+    void *const found = dlsym(library, name);
+    dlclose(library);
+    REQUIRE(found != nullptr);
+    return reinterpret_cast<Function>(found);
+}
+
+// What nvcc makes of a kernel and its image: a function of the host, whose address stands for it.
+class Registered {
+  public:
+    explicit Registered(const char *name) {
+        handle_ = compiler_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper_);
+        compiler_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
+                                   void *, void *, int *)>("__cudaRegisterFunction")(
+            handle_, &symbol_, &symbol_, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+        compiler_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
+        register_kernels();
+    }
+    ~Registered() { compiler_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
+    Registered(const Registered &) = delete;
+    Registered &operator=(const Registered &) = delete;
+
+    const void *symbol() const { return &symbol_; }
+
+  private:
+    struct {
+        int magic = 0x466243b1;
+        int version = 1;
+        const void *data = device_code;
+        void *more = nullptr;
+    } wrapper_;
+    char symbol_ = 0;
+    void **handle_ = nullptr;
+};
+#endif
+
+} // namespace
+
+// --- what one API makes the other reads
+
+GRAPH_CONTEXT_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G12][G22]") {
+    trial.needs_runtime();
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
+    CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 64));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, memory, host));
+    CUSHIM_TRY(const GraphNode set, graph.add_memset_node(in, memory, 7));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CHECK(same.api() == other(api));
+    CUSHIM_TRY(const GraphNode same_in, node_in(same, in));
+    CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
+    CHECK_GIVES(same.edges(), std::vector{GraphEdge{same_in, same_set}});
+    CHECK_GIVES(same.dependencies(same_set), std::vector{same_in});
+    CHECK_GIVES(same.dependents(same_in), std::vector{same_set});
+    CUSHIM_TRY(const MemsetNodeParams fill, same.memset_node_params(same_set));
+    CHECK(fill.to.address == memory.native());
+    CHECK(fill.to.extent.width == 64);
+    CHECK(fill.element_size == 4);
+    CHECK(fill.value == 7);
+    CUSHIM_TRY(const MemcpyNodeParams copy, same.memcpy_node_params(same_in));
+    CHECK(copy.to.address == memory.native());
+    CHECK(copy.from.address == reinterpret_cast<std::uintptr_t>(host.data()));
+    CHECK(copy.to.extent == Extent{64 * sizeof(int), 1, 1});
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("events and child graphs are read by the other API",
+                            "[graph][G14][G15][G22]") {
+    trial.needs_runtime();
+    CUSHIM_TRY(const Event event, Event::create(context));
+    CUSHIM_TRY(const Graph inner, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode inside, inner.add_empty_node({}));
+    CHECK(inside);
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node({}, event));
+    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
+    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node(wait, inner));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_record, node_in(same, record));
+    CUSHIM_TRY(const Event recorded, same.event_of(same_record));
+    CHECK(recorded.native() == event.native());
+    CUSHIM_TRY(const GraphNode same_wait, node_in(same, wait));
+    CHECK_GIVES(same.node_type(same_wait), GraphNodeType::event_wait);
+    CUSHIM_TRY(const Event waited, same.event_of(same_wait));
+    CHECK(waited.native() == event.native());
+    CUSHIM_TRY(const GraphNode same_child, node_in(same, child));
+    CUSHIM_TRY(const Graph nested, same.child_graph(same_child));
+    CHECK_GIVES(nested.node_count(), 1);
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("memory of a graph is read by the other API",
+                            "[graph][memory][G16][G17]") {
+    trial.needs_runtime();
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
+    CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(memory.node(), memory));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_alloc, node_in(same, memory.node()));
+    CUSHIM_TRY(const MemAllocNodeParams params, same.mem_alloc_node_params(same_alloc));
+    CHECK(params.address == memory.address());
+    CHECK(params.bytes == 100 * sizeof(int));
+    CHECK(params.device == 0);
+    CUSHIM_TRY(const GraphNode same_free, node_in(same, free));
+    CHECK_GIVES(same.mem_free_ptr(same_free), memory.address());
+    return {};
+}
+
+GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][memory][G16]",
+                    "devices=2") {
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const AccessGrant grants[] = {{second, AccessFlags::read_write}};
+    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100, grants));
+    CUDA_MEM_ALLOC_NODE_PARAMS seen{};
+    CUSHIM_TRY_VOID(answer(driver().cuGraphMemAllocNodeGetParams(memory.node().native(), &seen),
+                           "cuGraphMemAllocNodeGetParams"));
+    CHECK(seen.poolProps.location.id == device.native());
+    REQUIRE(seen.accessDescCount == 1);
+    CHECK(seen.accessDescs[0].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    CHECK(seen.accessDescs[0].location.id == second.native());
+    CHECK(seen.accessDescs[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    return {};
+}
+
+// --- kernels
+
+#if CUDART_VERSION >= 12000
+GRAPH_CONTEXT_SCENARIO_TEST("a kernel and its attributes are read by the other API",
+                            "[graph][G11][G22]") {
+    trial.needs_runtime();
+    register_kernels();
+    CUSHIM_TRY(const Library library, Library::load(device_code));
+    CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const LaunchConfig config = {.grid = {2, 3, 4}, .block = {32, 2, 1}, .cooperative = true};
+    CUSHIM_TRY(const GraphNode node, graph.add_kernel_node({}, idle, config));
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_node, node_in(same, node));
+    CUSHIM_TRY(const KernelNodeParams params, same.kernel_node_params(same_node));
+    CHECK(params.function == idle.native());
+    CHECK(params.grid == config.grid);
+    CHECK(params.block == config.block);
+    // Calls of the test's own: libcudart would make a context current where there is none.
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUkernelNodeAttrValue to_driver{};
+    CUSHIM_TRY_VOID(answer(driver().cuGraphKernelNodeGetAttribute(
+                               node.native(), CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &to_driver),
+                           "cuGraphKernelNodeGetAttribute"));
+    CHECK(to_driver.cooperative == 1);
+    cudaKernelNodeAttrValue to_runtime{};
+    CUSHIM_TRY_VOID(answer(runtime().cudaGraphKernelNodeGetAttribute(
+                               node.native(), cudaLaunchAttributeCooperative, &to_runtime),
+                           "cudaGraphKernelNodeGetAttribute"));
+    CHECK(to_runtime.cooperative == 1);
+    return {};
+}
+#endif
+
+#if CUDART_VERSION >= 12030 && !defined(_WIN32)
+TEST_CASE("a kernel that a compiler has registered is read as the driver has it",
+          "[graph][current][G11][G22]") {
+    need_simulator("needs the simulator, which accepts kernels that no compiler registered");
+    const auto [context, graph] = make_graph(Api::runtime);
+    const Registered idle("idle");
+    const Stream stream = ok(Stream::create(context));
+    const Graph captured = ok(rt::capture(stream, [&, &in = context]() -> Result<void> {
+        CUSHIM_TRY(const ContextScope scope, in.enter());
+        return answer(runtime().cudaLaunchKernel(idle.symbol(), {1, 2, 3}, {32, 1, 1}, nullptr, 0,
+                                                 stream.native()),
+                      "cudaLaunchKernel");
+    }));
+    const auto nodes = ok(captured.nodes());
+    REQUIRE(nodes.size() == 1);
+    const KernelNodeParams params = ok(captured.kernel_node_params(nodes[0]));
+    CHECK(params.grid == Dim3(1, 2, 3));
+    CHECK(reinterpret_cast<const void *>(params.function) != idle.symbol());
+    const char *name = nullptr;
+    CHECK(driver().cuFuncGetName(&name, params.function) == CUDA_SUCCESS);
+    CHECK(std::string(name != nullptr ? name : "") == "idle");
+    CHECK(runtime().cudaGetLastError() == cudaSuccess);
+}
+#endif
+
+#if CUDART_VERSION >= 12000
+TEST_CASE("what libcudart does not tell of nodes is no thread's last error",
+          "[graph][current][G22]") {
+    const auto [context, graph] = make_graph(Api::runtime);
+    register_kernels();
+    const Library library = ok(Library::load(device_code));
+    const auto idle = ok(library.kernel<void()>("idle"));
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const auto host = ok(PinnedBuffer<int>::allocate(context, 8));
+    const Graph drivers = ok(Graph::create(context));
+    const GraphNode launch = ok(drivers.add_kernel_node({}, idle, {}));
+    const GraphNode move = ok(drivers.add_memcpy_node({}, memory, host));
+    const Graph same = ok(rt::borrow_graph(context, drivers.native()));
+    CHECK(ok(same.kernel_node_params(ok(node_in(same, launch)))).function == idle.native());
+    CHECK(ok(same.memcpy_node_params(ok(node_in(same, move)))).to.address == memory.native());
+    CHECK(runtime().cudaGetLastError() == cudaSuccess);
+}
+#endif
+
+#if CUDART_VERSION >= 12080
+GRAPH_STREAM_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of both APIs",
+                           "[graph][current][G11]") {
+    register_kernels();
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
+    TheirObject<cudaLibrary_t> library(
+        [](cudaLibrary_t loaded) { return runtime().cudaLibraryUnload(loaded); });
+    cudaKernel_t kernel = nullptr;
+    {
+        // libcudart would make a context current where there is none.
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUSHIM_TRY_VOID(
+            library.made(answer(runtime().cudaLibraryLoadData(library.out(), device_code, nullptr,
+                                                              nullptr, 0, nullptr, nullptr, 0),
+                                "cudaLibraryLoadData")));
+        CUSHIM_TRY_VOID(answer(runtime().cudaLibraryGetKernel(&kernel, library.get(), "fill"),
+                               "cudaLibraryGetKernel"));
+    }
+    CUSHIM_TRY(const auto fill, AnyKernel::borrow(kernel).as<Fill>());
+    {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const GraphNode node,
+                   graph.add_kernel_node({}, fill, LaunchConfig::covering(64), memory, 3, 64u));
+        CHECK(node);
+        CUSHIM_TRY_VOID(run_once(graph, stream));
+        CHECK_GIVES(read(context, memory), std::vector<int>(64, 3));
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    return library.destroy();
+}
+#endif
+
+GRAPH_CONTEXT_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
+    trial.needs_runtime();
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode a, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
+    CUSHIM_TRY(const GraphNode b, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
+    // b may begin when a says so.
+    const GraphEdgeData early = {.from_port = 1, .to_port = 0, .type = 1};
+    const GraphEdge edge[] = {{a, b, early}};
+    CUSHIM_TRY_VOID(graph.add_dependencies(edge));
+    CHECK_GIVES(graph.edges(), std::vector{edge[0]});
+    CHECK_GIVES(graph.dependencies(b), std::vector{a});
+    CHECK_GIVES(graph.dependents(a), std::vector{b});
+
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const auto same_edges, same.edges());
+    REQUIRE(same_edges.size() == 1);
+    CHECK(same_edges[0].from.native() == a.native());
+    CHECK(same_edges[0].data == early);
+    CUSHIM_TRY_VOID(same.remove_dependencies(same_edges));
+    CUSHIM_TRY(const auto none, graph.edges());
+    CHECK(none.empty());
+    return {};
+}
+
+// --- what one API makes the other changes and launches
+
+GRAPH_STREAM_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
+    trial.needs_runtime();
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
+    CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
+    CUSHIM_TRY_VOID(same.set_memset_node(same_set, memory, 2));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 2));
+
+    CUSHIM_TRY_VOID(graph.set_memset_node(set, memory, 3));
+    CUSHIM_TRY_VOID(run_once(same, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 3));
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("an executable graph of either API is launched by the driver API",
+                           "[graph][G23][G24]") {
+    const auto calls = std::make_shared<std::atomic<int>>(0);
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode count, graph.add_host_node({}, [calls] { ++*calls; }));
+    CHECK(count);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(const GraphExec same, GraphExec::borrow(context, exec.native()));
+    CHECK(same.api() == Api::driver);
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(launch_and_wait(same, stream));
+    CHECK(*calls == 2);
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both APIs",
+                            "[graph][current][G15][G24]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    TheirObject<cudaStream_t> stream(
+        [](cudaStream_t made) { return runtime().cudaStreamDestroy(made); });
+    TheirObject<cudaEvent_t> event(
+        [](cudaEvent_t made) { return runtime().cudaEventDestroy(made); });
+    {
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUSHIM_TRY_VOID(stream.made(
+            answer(runtime().cudaStreamCreateWithFlags(stream.out(), cudaStreamNonBlocking),
+                   "cudaStreamCreateWithFlags")));
+        CUSHIM_TRY_VOID(event.made(
+            answer(runtime().cudaEventCreateWithFlags(event.out(), cudaEventDisableTiming),
+                   "cudaEventCreateWithFlags")));
+    }
+    const Stream ours = Stream::borrow(stream.get());
+    const Event recorded = Event::borrow(event.get());
+    {
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 6));
+        CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(set, recorded));
+        CHECK(record);
+        CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+        CUSHIM_TRY_VOID(exec.upload(ours));
+        CUSHIM_TRY_VOID(exec.launch(ours));
+        CUSHIM_TRY_VOID(recorded.synchronize());
+        CHECK_GIVES(read(context, memory), std::vector<int>(16, 6));
+        CUSHIM_TRY_VOID(ours.synchronize());
+    }
+    CUSHIM_TRY(const ContextScope scope, context.enter());
+    CUSHIM_TRY_VOID(event.destroy());
+    return stream.destroy();
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a capture that one API begins the other ends",
+                            "[graph][capture][G2][G3]") {
+    trial.needs_runtime();
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    const bool by_runtime = api == Api::runtime;
+    CUSHIM_TRY_VOID(by_runtime ? rt::begin_capture(stream) : stream.begin_capture());
+    const Result<void> queued = fill(stream, memory.span(), 8);
+    auto ended = by_runtime ? stream.end_capture() : rt::end_capture(stream);
+    if (!ended) {
+        (void)stream.end_capture(); // so that the stream captures no longer
+        return ended.error();
+    }
+    CUSHIM_TRY_VOID(queued);
+    CHECK(ended->api() == other(api));
+    CUSHIM_TRY_VOID(run_once(*ended, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 8));
+    return {};
+}
+
+#ifndef _WIN32
+GRAPH_SCENARIO_TEST("semaphores of another API are waited for and signalled by nodes",
+                    "[graph][X8][X9]") {
+    need_simulator(trial);
+    TheirSemaphore theirs(1);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    const SemaphoreWait first[] = {semaphore.waiting(1)};
+    const SemaphoreSignal second[] = {semaphore.signaling(2)};
+    CUSHIM_TRY(const GraphNode wait, graph.add_semaphore_wait_node({}, first));
+    CUSHIM_TRY(const GraphNode signal, graph.add_semaphore_signal_node(wait, second));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(theirs.value() == 2);
+
+    const SemaphoreWait third[] = {semaphore.waiting(2)};
+    const SemaphoreSignal fourth[] = {semaphore.signaling(5)};
+    CUSHIM_TRY_VOID(exec.set_semaphore_wait_node(wait, third));
+    CUSHIM_TRY_VOID(exec.set_semaphore_signal_node(signal, fourth));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(theirs.value() == 5);
+
+    const SemaphoreSignal last[] = {semaphore.signaling(9)};
+    CUSHIM_TRY_VOID(graph.set_semaphore_wait_node(wait, third));
+    CUSHIM_TRY_VOID(graph.set_semaphore_signal_node(signal, last));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK(theirs.value() == 9);
+    return {};
+}
+#endif
+
+#if CUDART_VERSION >= 12020
+STREAM_SCENARIO_TEST("a node of any kind by the runtime's own parameters",
+                     "[graph][current][G19]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
+    CUSHIM_TRY(const Graph graph, rt::create_graph(context));
+    CUSHIM_TRY(const GraphNode begin, graph.add_empty_node({}));
+    cudaGraphNodeParams parameters{};
+    parameters.type = cudaGraphNodeTypeMemset;
+    parameters.memset.dst = reinterpret_cast<void *>(memory.native());
+    parameters.memset.value = 5;
+    parameters.memset.elementSize = 4;
+    parameters.memset.width = 16;
+    parameters.memset.height = 1;
+    CUSHIM_TRY(const GraphNode set, graph.add_node_raw(begin, &parameters));
+    CHECK_GIVES(graph.node_type(set), GraphNodeType::memset);
+    CHECK_GIVES(graph.dependencies(set), std::vector{begin});
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(16, 5));
+    return {};
+}
+#endif

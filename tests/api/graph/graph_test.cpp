@@ -1,0 +1,387 @@
+// Graphs as objects: making, cloning, ordering, reading, destroying; which nodes are there.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+static_assert(!std::is_copy_constructible_v<Graph> && std::is_nothrow_move_constructible_v<Graph>);
+static_assert(!std::is_copy_constructible_v<GraphExec>);
+
+// What a graph can keep alive.
+using detail::Owning;
+static_assert(Owning<DeviceBuffer<int>> && Owning<PoolBuffer<int>> && Owning<GrowableBuffer<int>>);
+static_assert(Owning<PinnedBuffer<int>> && Owning<HostMappedBuffer<int>> &&
+              Owning<ManagedBuffer<int>> && Owning<PitchedBuffer<int>> &&
+              Owning<HostRegistration<int>>);
+static_assert(Owning<MappedRange> && Owning<IpcMemory> && Owning<ExternalBuffer> && Owning<Event> &&
+              Owning<Kernel<void()>> && Owning<TimelineSemaphore>);
+static_assert(!Owning<int> && !Owning<int *> && !Owning<DeviceSpan<int>>);
+static_assert(std::is_trivially_copyable_v<GraphNode> && sizeof(GraphNode) == 24);
+
+namespace {
+
+// In any order.
+Result<void> check_edges(const Graph &graph, const std::vector<GraphEdge> &expected) {
+    CUSHIM_TRY(const auto edges, graph.edges());
+    CHECK(std::is_permutation(edges.begin(), edges.end(), expected.begin(), expected.end()));
+    return {};
+}
+
+// How often graphs are destroyed, by either API.
+class Destructions {
+  public:
+    Destructions() { count_ = 0; }
+    int operator*() const { return count_; }
+
+  private:
+    static inline int count_ = 0;
+
+    SpiedCall<entry::cuGraphDestroy> by_driver_{[](CUgraph) { ++count_; }};
+    SpiedCall<entry::cudaGraphDestroy> by_runtime_{[](CUgraph) { ++count_; }};
+};
+
+// The dependencies that CUDA is told for an empty node, by either API.
+class ToldDependencies {
+  public:
+    ToldDependencies() { nodes_ = &unset_; }
+    const CUgraphNode *nodes() const { return nodes_; }
+    std::size_t count() const { return count_; }
+
+  private:
+    static inline const CUgraphNode unset_ = nullptr;
+    static inline const CUgraphNode *nodes_ = nullptr;
+    static inline std::size_t count_ = 0;
+
+    static void look(CUgraphNode *, CUgraph, const CUgraphNode *nodes, std::size_t count) {
+        nodes_ = nodes;
+        count_ = count;
+    }
+    SpiedCall<entry::cuGraphAddEmptyNode> by_driver_{look};
+    SpiedCall<entry::cudaGraphAddEmptyNode> by_runtime_{look};
+};
+
+bool is_primary_context_active() {
+    unsigned int flags = 0;
+    int active = 0;
+    REQUIRE(driver().cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS);
+    return active != 0;
+}
+
+} // namespace
+
+GRAPH_STREAM_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G24]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CHECK(graph.api() == api);
+    CHECK_GIVES(graph.node_count(), 0);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CHECK(exec.api() == api);
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    return launch_and_wait(exec, stream);
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G21]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
+    CUSHIM_TRY(const GraphNode c, graph.add_empty_node({a, b}));
+    const std::vector<GraphEdge> expected = {{a, b}, {a, c}, {b, c}};
+    CUSHIM_TRY_VOID(check_edges(graph, expected));
+
+    CHECK_GIVES(graph.root_nodes(), std::vector{a});
+    CUSHIM_TRY(const auto nodes, graph.nodes());
+    CHECK(nodes.size() == 3);
+    CHECK_GIVES(graph.dependencies(b), std::vector{a});
+    CHECK_GIVES(graph.dependents(b), std::vector{c});
+
+    const GraphNode from[] = {a}, to[] = {c};
+    CUSHIM_TRY_VOID(graph.remove_dependencies(from, to));
+    CUSHIM_TRY_VOID(check_edges(graph, {{a, b}, {b, c}}));
+    CUSHIM_TRY_VOID(graph.add_dependencies(from, to));
+    CUSHIM_TRY_VOID(check_edges(graph, expected));
+    const GraphEdge same[] = {{a, c}};
+    CUSHIM_TRY_VOID(graph.remove_dependencies(same));
+    CUSHIM_TRY_VOID(check_edges(graph, {{a, b}, {b, c}}));
+    CUSHIM_TRY_VOID(graph.add_dependencies(same));
+    CUSHIM_TRY_VOID(check_edges(graph, expected));
+
+    // Several at once: each from the one at its own index.
+    const GraphNode two_from[] = {a, b}, two_to[] = {c, c};
+    CUSHIM_TRY_VOID(graph.remove_dependencies(two_from, two_to));
+    CUSHIM_TRY_VOID(check_edges(graph, {{a, b}}));
+    CUSHIM_TRY_VOID(graph.add_dependencies(two_from, two_to));
+    return check_edges(graph, expected);
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    std::vector<GraphNode> many;
+    for (int index = 0; index < 20; ++index) {
+        CUSHIM_TRY(const GraphNode node, graph.add_empty_node({}));
+        many.push_back(node);
+    }
+    CUSHIM_TRY(const GraphNode last, graph.add_empty_node(many));
+    CUSHIM_TRY(const auto before, graph.dependencies(last));
+    CHECK(before.size() == many.size());
+    return {};
+}
+
+GRAPH_STREAM_SCENARIO_TEST("a clone runs by itself", "[graph][G6]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 7));
+    CUSHIM_TRY(const Graph clone, graph.clone());
+    CUSHIM_TRY(const GraphNode found, clone.find_in_clone(graph, fill));
+    CHECK(found != fill);
+    CHECK_GIVES(clone.node_type(found), GraphNodeType::memset);
+    graph.reset();
+    CUSHIM_TRY_VOID(run_once(clone, stream));
+    CHECK_GIVES(read(context, memory), std::vector<int>(64, 7));
+    return {};
+}
+
+GRAPH_CONTEXT_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
+    CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
+    CUSHIM_TRY_VOID(graph.destroy_node(a));
+    CUSHIM_TRY(const auto before, graph.dependencies(b));
+    CHECK(before.empty());
+    const auto again = graph.destroy_node(a);
+    CHECK(refusal(again) == "invalid argument: the node was destroyed");
+    // CUDA may give its handle again: the old name stays a dead one.
+    CUSHIM_TRY(const GraphNode c, graph.add_empty_node({}));
+    CHECK(c != a);
+    CHECK_FALSE(graph.node_type(a).has_value());
+    return {};
+}
+
+GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[graph][G22]") {
+    auto [context, graph] = make_graph(api);
+    const GraphNode node = ok(graph.add_empty_node({}));
+    const GraphNode copy = node;
+    CHECK(copy == node);
+    CHECK(copy.native() == node.native());
+    CHECK(ok(graph.nodes()) == std::vector{copy});
+
+    // The graph may have another owner, or a further one.
+    Graph moved = std::move(graph);
+    CHECK(ok(moved.node_type(copy)) == GraphNodeType::empty);
+    CHECK(ok(moved.share().node_type(copy)) == GraphNodeType::empty);
+
+    const char *const foreign = "invalid argument: the node is of another graph";
+    const Graph clone = ok(moved.clone());
+    CHECK(refusal(clone.node_type(copy)) == foreign);
+    const Graph around = ok(create_graph(api, context));
+    const GraphNode child = ok(around.add_child_graph_node({}, moved));
+    CHECK(refusal(around.node_type(copy)) == foreign);
+    CHECK(refusal(ok(around.child_graph(child)).node_type(copy)) == foreign);
+
+    // It dies with the graph, whatever still knows of it.
+    const GraphExec exec = ok(moved.instantiate());
+    const Graph shared = moved.share();
+    moved.reset();
+    CHECK(ok(shared.node_type(copy)) == GraphNodeType::empty);
+    const Graph lent = ok(borrow_graph(api, context, shared.native()));
+    CHECK(refusal(lent.node_type(copy)) == foreign);
+    CHECK(refusal(Graph().node_type(copy)) == "invalid argument: the graph is empty");
+}
+
+GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
+    auto [context, graph] = make_graph(api);
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const GraphNode set = ok(graph.add_memset_node({}, memory, 1));
+    const GraphExec exec = ok(graph.instantiate());
+    graph.reset();
+    const char *const gone = "invalid argument: the node was destroyed";
+    CHECK(refusal(exec.set_memset_node(set, memory, 2)) == gone);
+    CHECK(refusal(exec.set_enabled(set, false)) == gone);
+    // Where CUDA gives its place to another graph's node, the name stays a dead one.
+    const Graph next = ok(create_graph(api, context));
+    const GraphNode other = ok(next.add_memset_node({}, memory, 1));
+    CHECK(other != set);
+    CHECK(refusal(next.node_type(set)) == "invalid argument: the node is of another graph");
+}
+
+GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][G22]") {
+    const auto [context, graph] = make_graph(api);
+    const GraphNode gone = ok(graph.add_empty_node({}));
+    const GraphNode node = ok(graph.add_empty_node({}));
+    const Graph clone = ok(graph.clone());
+    const GraphNode found = ok(clone.find_in_clone(graph, node));
+    const char *const foreign = "invalid argument: the node is of another graph";
+    CHECK(refusal(clone.find_in_clone(graph, found)) == foreign);
+    CHECK(refusal(clone.find_in_clone(clone, node)) == foreign);
+    CHECK(refusal(clone.find_in_clone(graph, GraphNode())) == "invalid argument: the node is none");
+    CHECK_FALSE(graph.find_in_clone(graph, node).has_value());
+    ok(graph.destroy_node(gone));
+    CHECK(refusal(clone.find_in_clone(graph, gone)) == "invalid argument: the node was destroyed");
+}
+
+TEST_CASE("a node of another graph is refused", "[graph][G22]") {
+    const auto [context, graph] = make_graph(Api::driver);
+    const Graph other = ok(Graph::create(context));
+    const GraphNode node = ok(graph.add_empty_node({}));
+    const GraphNode foreign = ok(other.add_empty_node({}));
+    const char *const message = "invalid argument: the node is of another graph";
+    CHECK(refusal(graph.add_empty_node(foreign)) == message);
+    CHECK(refusal(graph.node_type(foreign)) == message);
+    CHECK(refusal(graph.destroy_node(foreign)) == message);
+    CHECK(refusal(graph.dependencies(foreign)) == message);
+    CHECK(refusal(graph.dependents(foreign)) == message);
+    const GraphNode from[] = {node}, to[] = {foreign};
+    CHECK(refusal(graph.add_dependencies(from, to)) == message);
+    CHECK(refusal(graph.add_empty_node(GraphNode())) == "invalid argument: the node is none");
+    CHECK(*graph.node_count() == 1);
+}
+
+GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
+    const auto [context, graph] = make_graph(api);
+    const GraphNode a = ok(graph.add_empty_node({}));
+    const GraphNode b = ok(graph.add_empty_node({}));
+    const GraphNode from[] = {a, b}, to[] = {b};
+    CHECK(refusal(graph.add_dependencies(from, to)) == "invalid argument: edges from 2 nodes to 1");
+    CHECK(refusal(graph.remove_dependencies(from, to)) ==
+          "invalid argument: edges from 2 nodes to 1");
+    CHECK(refusal(graph.add_dependencies({}, to)) == "invalid argument: edges from 0 nodes to 1");
+    CHECK(ok(graph.edges()).empty());
+}
+
+GRAPH_TEST_CASE("for no edges CUDA is not asked", "[graph][G20]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const auto [context, graph] = make_graph(api);
+    const GraphNode a = ok(graph.add_empty_node({}));
+    const GraphNode b = ok(graph.add_empty_node({}));
+    const std::string prefix = api == Api::runtime ? "cudaGraph" : "cuGraph";
+    always_fail_instead((prefix + "AddDependencies").c_str());
+    always_fail_instead((prefix + "RemoveDependencies").c_str());
+    const std::span<const GraphNode> no_nodes;
+    const std::span<const GraphEdge> no_edges;
+    CHECK(graph.add_dependencies(no_nodes, no_nodes).has_value());
+    CHECK(graph.remove_dependencies(no_nodes, no_nodes).has_value());
+    CHECK(graph.add_dependencies(no_edges).has_value());
+    CHECK(graph.remove_dependencies(no_edges).has_value());
+    const GraphEdge edge[] = {{a, b}};
+    CHECK(graph.add_dependencies(edge).error().status() == 999);
+    CHECK(graph.remove_dependencies(edge).error().status() == 999);
+}
+
+GRAPH_TEST_CASE("no dependencies are a null pointer to none", "[graph][G21]") {
+    const auto [context, graph] = make_graph(api);
+    const std::vector<GraphNode> none;
+    const GraphDependencies ways[] = {{}, none, std::span<const GraphNode>(none)};
+    for (const GraphDependencies &dependencies : ways) {
+        const ToldDependencies told;
+        const GraphNode node = ok(graph.add_empty_node(dependencies));
+        CHECK(told.nodes() == nullptr);
+        CHECK(told.count() == 0);
+        CHECK(ok(graph.dependencies(node)).empty());
+    }
+    CHECK(ok(graph.root_nodes()).size() == std::size(ways));
+
+    const GraphNode first = ok(graph.add_empty_node({}));
+    const ToldDependencies told;
+    CHECK(graph.add_empty_node(first).has_value());
+    CHECK(told.count() == 1);
+    CHECK(told.nodes() != nullptr);
+}
+
+// --- owners
+
+GRAPH_TEST_CASE("a graph goes with the last of those that share it", "[graph][G6]") {
+    auto [context, graph] = make_graph(api);
+    const Destructions destructions;
+    const GraphNode node = ok(graph.add_empty_node({}));
+    Graph second = graph.share();
+    Graph third = second.share();
+    CHECK(third.native() == graph.native());
+    CHECK(third.api() == api);
+    graph.reset();
+    second.reset();
+    CHECK(*destructions == 0);
+    CHECK(ok(third.nodes()) == std::vector{node});
+    third.reset();
+    CHECK(*destructions == 1);
+
+    Graph lent = ok(create_graph(api, context)), borrowed;
+    borrowed = ok(borrow_graph(api, context, lent.native()));
+    borrowed.reset();
+    CHECK(*destructions == 1);
+    const CUgraph native = lent.release();
+    CHECK(*destructions == 1);
+    (void)ok(api == Api::runtime ? rt::adopt_graph(context, native)
+                                 : Graph::adopt(context, native));
+    CHECK(*destructions == 2);
+}
+
+GRAPH_TEST_CASE("a graph and what is made of it hold their context", "[graph][G6]") {
+    auto [context, graph] = make_graph(api);
+    context.reset();
+    CHECK(is_primary_context_active());
+    const GraphNode node = ok(graph.add_empty_node({}));
+    Graph clone = ok(graph.clone());
+    CHECK(ok(graph.nodes()) == std::vector{node});
+    graph.reset();
+    CHECK(is_primary_context_active());
+    GraphExec exec = ok(clone.instantiate());
+    clone.reset();
+    CHECK(is_primary_context_active());
+    exec.reset();
+    if (simulator() != nullptr && api == Api::driver) {
+        CHECK_FALSE(is_primary_context_active()); // elsewhere others hold it, too
+    }
+}
+
+TEST_CASE("an empty graph object is refused", "[graph][G6]") {
+    restart("");
+    const Graph none;
+    CHECK(refusal(none.add_empty_node({})) == "invalid argument: the graph is empty");
+    CHECK(refusal(none.instantiate()) == "invalid argument: the graph is empty");
+    CHECK(refusal(none.clone()) == "invalid argument: the graph is empty");
+    CHECK(refusal(none.nodes()) == "invalid argument: the graph is empty");
+    CHECK(refusal(Graph::create(Context())) == "invalid argument: the context is empty");
+    const GraphExec nothing;
+    CHECK(refusal(nothing.launch(Stream::legacy())) ==
+          "invalid argument: the executable graph is empty");
+    CHECK(none.api() == Api::loader);
+}
+
+TEST_CASE("graphs are adopted and borrowed", "[graph][G6]") {
+    auto [context, graph] = make_graph(Api::driver);
+    (void)ok(graph.add_empty_node({}));
+    const CUgraph native = graph.release();
+    {
+        const Graph lent = ok(Graph::borrow(context, native));
+        CHECK(*lent.node_count() == 1);
+    }
+    const Graph owned = ok(Graph::adopt(context, native));
+    CHECK(*owned.node_count() == 1);
+    CHECK(refusal(Graph::adopt(context, nullptr)) == "invalid argument: the handle is null");
+    CHECK(refusal(Graph::borrow(context, nullptr)) == "invalid argument: the handle is null");
+}
+
+GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]") {
+    const auto [context, graph] = make_graph(api);
+    const GraphNode a = ok(graph.add_empty_node({}));
+    const GraphNode b = ok(graph.add_empty_node(a));
+    const GraphNode from[] = {b}, to[] = {a};
+    REQUIRE(graph.add_dependencies(from, to).has_value());
+    InstantiateFailure failure;
+    const Error exec = error_of(graph.instantiate({}, &failure));
+    CHECK(exec.api() == api);
+    CHECK(exec.status() == 1); // either API's invalid value
+    const Version oldest = std::min(driver_version(), headers_version());
+    CHECK(failure.result == (supports(oldest, Feature::graph_instantiate_params)
+                                 ? InstantiateResult::invalid_structure
+                                 : InstantiateResult::error));
+    // Older drivers tell the node by another call. Which node of the cycle it is, is up to the driver.
+    if (api == Api::driver) {
+        CHECK((failure.node == a || (failure.node == b && simulator() == nullptr)));
+    }
+}

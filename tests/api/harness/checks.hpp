@@ -1,0 +1,68 @@
+// Assertions on what calls return. They count as Catch2's own do; where one fails, the line of the test is told.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cushim/result.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+// In a scenario: the call gives this value. Where it fails, the scenario returns its error.
+//
+//     CHECK_GIVES(graph.node_count(), 3);
+#define CHECK_GIVES(call, ...)                                                                     \
+    do {                                                                                           \
+        INFO(#call);                                                                               \
+        CUSHIM_TRY(const auto given, call);                                                        \
+        CHECK(given == (__VA_ARGS__));                                                             \
+    } while (false)
+
+namespace api_test {
+
+// What the call gives; ends the test case where it fails.
+template <class T>
+T required(cushim::Result<T> result, const char *file = __builtin_FILE(),
+           int line = __builtin_LINE()) {
+    INFO("required at " << file << ":" << line);
+    INFO((result ? "" : result.error().message()));
+    REQUIRE(result.has_value());
+    return *std::move(result);
+}
+
+// The error of a call that must fail; ends the test case where it does not.
+template <class T>
+cushim::Error error_of(const cushim::Result<T> &result, const char *file = __builtin_FILE(),
+                       int line = __builtin_LINE()) {
+    INFO("must fail at " << file << ":" << line);
+    REQUIRE_FALSE(result.has_value());
+    return result.error();
+}
+
+// What was said of an argument that was refused; ends the test case where it was not.
+template <class T>
+std::string refusal(const cushim::Result<T> &result, const char *file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+    const cushim::Error error = error_of(result, file, line);
+    INFO("refused at " << file << ":" << line << ": " << error.message());
+    CHECK(error.kind() == cushim::ErrorKind::invalid_argument);
+    return error.message();
+}
+
+// For CHECK: whether the call failed in this way. Its message is told where it is not as wanted.
+template <class T>
+bool refused(const cushim::Result<T> &result,
+             cushim::ErrorKind kind = cushim::ErrorKind::invalid_argument) {
+    if (!result) {
+        UNSCOPED_INFO(result.error().message());
+    }
+    return !result && result.error().kind() == kind;
+}
+
+// For CHECK: whether the text has the other in it. Where it has not, both are told.
+inline bool contains(std::string_view text, std::string_view part) {
+    UNSCOPED_INFO("looking for \"" << part << "\" in: " << text);
+    return text.find(part) != text.npos;
+}
+
+} // namespace api_test

@@ -1,0 +1,47 @@
+// Memory that is exported, as every system can make it that runs these tests: physical memory of CUDA's own,
+// which imports as external memory on the simulator and on a GPU.
+#pragma once
+
+#ifndef _WIN32
+#include "../../support/child_process.hpp"
+
+#include <cushim/cushim.hpp>
+
+#include <fcntl.h>
+
+namespace api_test {
+
+struct ExportedMemory {
+    cushim::PhysicalMemory memory;
+    cushim::UniqueFd fd;
+
+    cushim::ExternalMemorySource source() {
+        return cushim::ExternalMemorySource::opaque_fd(static_cast<cushim::UniqueFd &&>(fd));
+    }
+    std::size_t size() const { return memory.size(); }
+};
+
+// At least this many bytes, on device 0.
+inline cushim::Result<ExportedMemory> export_memory(std::size_t size) {
+    const cushim::PhysicalMemoryOptions options{.exportable = {.posix_fd = true}};
+    CUSHIM_TRY(const auto device, cushim::Device::get(0));
+    CUSHIM_TRY(const auto granularity, cushim::Granularity::of(device, options));
+    CUSHIM_TRY(const std::size_t whole, granularity.round_up(size));
+    CUSHIM_TRY(auto memory, cushim::PhysicalMemory::create(device, whole, options));
+    CUSHIM_TRY(auto fd, memory.export_fd());
+    return ExportedMemory{static_cast<cushim::PhysicalMemory &&>(memory),
+                          static_cast<cushim::UniqueFd &&>(fd)};
+}
+
+inline cushim::Result<cushim::ExternalMemory> import_whole(const cushim::Context &context,
+                                                           ExportedMemory &exported) {
+    return cushim::ExternalMemory::import_from(context, exported.source(), exported.size());
+}
+
+// A descriptor that is no memory and no semaphore.
+inline cushim::UniqueFd null_device() {
+    return cushim::UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC));
+}
+
+} // namespace api_test
+#endif

@@ -1,0 +1,307 @@
+// Memory of other APIs: imports, and buffers in them. The rows of the checklist that a case shows stand in its
+// tags.
+#include "harness/external.hpp"
+#include "harness/memory.hpp"
+
+#include <limits>
+#include <memory>
+#include <utility>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include "harness/exported_mapping.hpp"
+#include "harness/exported_memory.hpp"
+#endif
+
+using namespace api_test;
+using namespace cushim;
+
+#ifdef _WIN32
+
+SCENARIO_TEST("a handle of Windows is imported, and stays the caller's", "[X1][X2][X3][X13]") {
+    constexpr std::size_t size = 4096;
+    if (simulator() == nullptr) {
+        trial.skip("needs memory of another API");
+    }
+    CUSHIM_TRY(const Context context, trial.context());
+    const std::intptr_t number = simulator()->make_memory_fd(size);
+    const std::unique_ptr<void, decltype(&CloseHandle)> handle(reinterpret_cast<HANDLE>(number),
+                                                               CloseHandle);
+    auto imported = ExternalMemory::import_from(
+        context, ExternalMemorySource::opaque_win32(Win32Handle::handle(handle.get())), size);
+    DWORD flags = 0;
+    CHECK(GetHandleInformation(handle.get(), &flags) != 0);
+    CUSHIM_TRY(const auto memory, std::move(imported));
+    CUSHIM_TRY(const auto buffer, memory.map_buffer(0, size));
+    CUSHIM_TRY(const auto words, buffer.as<unsigned int>());
+    CUSHIM_TRY_VOID(fill(context, words, 77u));
+    std::vector<unsigned int> values(words.size());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), words));
+    CHECK(values == std::vector<unsigned int>(words.size(), 77u));
+    return {};
+}
+
+#else
+
+// --- what is imported
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("exported memory imports as external memory, and is the same",
+                      "[X1][X2][X3][X13]") {
+    CUSHIM_TRY(auto exported, export_memory(1));
+    const std::size_t size = exported.size();
+    CUSHIM_TRY(const auto own, map_own(exported.memory));
+    CUSHIM_TRY_VOID(fill(context, own.span<unsigned char>(), 0x5a));
+
+    CUSHIM_TRY(const auto memory, ExternalMemory::import_from(context, exported.source(), size));
+    CHECK(memory.native() != nullptr);
+    CHECK(memory.size() == size);
+    CUSHIM_TRY(const auto buffer, memory.map_buffer(0, size));
+    CHECK(buffer.size() == size);
+    CUSHIM_TRY(const auto theirs, buffer.as<unsigned char>());
+    CUSHIM_TRY(auto bytes, read(context, theirs));
+    CHECK(bytes == std::vector<unsigned char>(size, 0x5a));
+
+    CUSHIM_TRY(const auto part, theirs.subspan(100, 50));
+    CUSHIM_TRY_VOID(fill(context, part, 0x11));
+    CUSHIM_TRY(bytes, read(context, own.span<unsigned char>()));
+    CHECK(bytes[99] == 0x5a);
+    CHECK(bytes[100] == 0x11);
+    CHECK(bytes[149] == 0x11);
+    CHECK(bytes[150] == 0x5a);
+    return {};
+}
+
+SCENARIO_TEST("a buffer outlives the names of what it lies in", "[X1][X3]") {
+    ExternalBuffer buffer;
+    CUSHIM_TRY(const Context context, trial.context());
+    {
+        CUSHIM_TRY(auto exported, export_memory(1));
+        CUSHIM_TRY(const Context made, trial.context());
+        const std::size_t size = exported.size();
+        CUSHIM_TRY(auto memory, ExternalMemory::import_from(made, exported.source(), size));
+        const ExternalMemory second = memory.share();
+        CHECK(second.native() == memory.native());
+        memory.reset();
+        CHECK_FALSE(memory);
+        CHECK(memory.size() == 0);
+        CUSHIM_TRY(buffer, second.map_buffer(page, 2 * page));
+    }
+    CUSHIM_TRY(const auto words, buffer.as<unsigned int>());
+    CHECK(words.size() == 2 * page / sizeof(unsigned int));
+    CUSHIM_TRY_VOID(fill(context, words, 77u));
+    std::vector<unsigned int> values(words.size());
+    CUSHIM_TRY_VOID(copy(context, std::span(values), words));
+    CHECK(values == std::vector<unsigned int>(words.size(), 77u));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("buffers of one import may overlap", "[X3]") {
+    CUSHIM_TRY(auto exported, export_memory(1));
+    CUSHIM_TRY(const auto memory, import_whole(context, exported));
+    CUSHIM_TRY(const auto whole, memory.map_buffer(0, exported.size()));
+    CUSHIM_TRY(auto end, memory.map_buffer(exported.size() - page, page));
+    CUSHIM_TRY(const auto end_bytes, end.as<unsigned char>());
+    CUSHIM_TRY_VOID(fill(context, end_bytes, 9));
+    CUSHIM_TRY_VOID(end.close());
+    CHECK_FALSE(end);
+    CHECK(end.native() == 0);
+    CUSHIM_TRY(const auto whole_bytes, whole.as<unsigned char>());
+    CUSHIM_TRY(const auto bytes, read(context, whole_bytes));
+    CHECK(bytes[exported.size() - 1] == 9);
+    CHECK(bytes[exported.size() - page] == 9);
+    return {};
+}
+
+// Without release_after() the simulator would tell of memory that was freed under queued work.
+CONTEXT_SCENARIO_TEST("a buffer waits for the work that uses it", "[external_memory]") {
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(auto exported, export_memory(1));
+    CUSHIM_TRY(const auto memory, import_whole(context, exported));
+    CUSHIM_TRY(auto buffer, memory.map_buffer(0, page));
+    CUSHIM_TRY_VOID(buffer.release_after(stream));
+    CUSHIM_TRY(const auto bytes, buffer.as<unsigned char>());
+    CUSHIM_TRY_VOID(fill(stream, bytes, 1));
+    CUSHIM_TRY_VOID(buffer.close());
+    CHECK_GIVES(stream.query(), true);
+    CHECK(error_of(buffer.release_after(Stream::legacy())).kind() == ErrorKind::invalid_argument);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("an import is given up, taken over and borrowed", "[X4]") {
+    CUSHIM_TRY(auto exported, export_memory(1));
+    CUSHIM_TRY(auto memory, import_whole(context, exported));
+    const CUexternalMemory native = memory.release();
+    CHECK(native != nullptr);
+    CHECK_FALSE(memory);
+    auto adopted = required(ExternalMemory::adopt(context, native, exported.size()));
+    const auto borrowed = ExternalMemory::borrow(context, native, exported.size());
+    CHECK(borrowed.native() == native);
+    {
+        CUSHIM_TRY(const auto buffer, borrowed.map_buffer(0, page));
+        CHECK(buffer.size() == page);
+    }
+    return adopted.close();
+}
+
+TEST_CASE("an import of no bytes is refused, and leaves the descriptor", "[X2]") {
+    const Context context = context_after_restart("");
+    auto exported = export_memory(1).value();
+    auto source = exported.source();
+    const int number = source.fd().get();
+    check_refused(ExternalMemory::import_from(context, std::move(source), 0),
+                  ErrorKind::invalid_argument, "0 bytes");
+    CHECK(source.fd().get() == number);
+    check_refused(ExternalMemory::adopt(context, reinterpret_cast<CUexternalMemory>(&exported), 0),
+                  ErrorKind::invalid_argument, "0 bytes");
+}
+
+TEST_CASE("a range must lie in its import", "[X3]") {
+    const Context context = context_after_restart("");
+    auto exported = export_memory(1).value();
+    const auto memory = import_whole(context, exported).value();
+    constexpr auto most = std::numeric_limits<std::size_t>::max();
+    const std::pair<std::size_t, std::size_t> ranges[] = {{0, exported.size() + 1},
+                                                          {exported.size(), 1},
+                                                          {1, exported.size()},
+                                                          {most, 2},
+                                                          {2, most},
+                                                          {most, most},
+                                                          {exported.size() + 1, 0}};
+    for (const auto &[offset, length] : ranges) {
+        check_refused(memory.map_buffer(offset, length), ErrorKind::invalid_argument,
+                      std::to_string(exported.size()));
+    }
+    // Of no bytes, and none that reaches the driver.
+    const auto empty = required(memory.map_buffer(exported.size(), 0));
+    CHECK(empty.empty());
+    CHECK(empty.native() == 0);
+    CHECK(empty.as<float>().value().empty());
+
+    check_refused(ExternalMemory().map_buffer(0, 1), ErrorKind::invalid_argument, "empty");
+    check_refused(ExternalMemory::adopt(context, nullptr, 1), ErrorKind::invalid_argument, "");
+}
+
+TEST_CASE("a buffer has whole and aligned elements", "[external_memory]") {
+    const Context context = context_after_restart("");
+    auto exported = export_memory(1).value();
+    const auto memory = import_whole(context, exported).value();
+    {
+        const auto buffer = memory.map_buffer(page, 12).value();
+        CHECK(buffer.span().size() == 12);
+        CHECK(buffer.as<float>().value().size() == 3);
+        check_refused(buffer.as<double>(), ErrorKind::invalid_argument, "12");
+    }
+    const ScopedOverride<entry::cuExternalMemoryGetMappedBuffer> at_an_odd_address(
+        [](CUdeviceptr *address, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *) {
+            *address = 0x1001;
+            return CUDA_SUCCESS;
+        });
+    const ScopedOverride<entry::cuMemFree> free([](CUdeviceptr) { return CUDA_SUCCESS; });
+    const auto odd = memory.map_buffer(1, 8).value();
+    CHECK(odd.as<char>().value().size() == 8);
+    check_refused(odd.as<float>(), ErrorKind::invalid_argument, "aligned to 4");
+}
+
+TEST_CASE("the driver refuses what the memory has not", "[external_memory]") {
+    const Context context = context_after_restart("");
+    auto exported = export_memory(1).value();
+    const std::size_t size = exported.size();
+    // It may be told too much, and maps only what is there.
+    const auto memory = ExternalMemory::import_from(context, exported.source(), 4 * size).value();
+    CHECK(memory.map_buffer(0, size));
+    const Error beyond = error_of(memory.map_buffer(size, size));
+    CHECK(beyond.status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(beyond.api() == Api::driver);
+}
+
+// --- in what order, and what of that fails
+
+TEST_CASE("a buffer is freed before its import, and that before its context", "[X3][X5]") {
+    STATIC_REQUIRE(std::is_nothrow_destructible_v<ExternalMemory>);
+    STATIC_REQUIRE(std::is_nothrow_destructible_v<ExternalBuffer>);
+    need_simulator("needs the simulator, which records the calls");
+    restart("");
+    {
+        auto exported = export_memory(1).value();
+        const std::size_t size = exported.size();
+        ExternalBuffer buffer;
+        ExternalMipmappedArray image;
+        {
+            const Context context = primary();
+            const auto memory =
+                ExternalMemory::import_from(context, exported.source(), size).value();
+            buffer = memory.map_buffer(0, page).value();
+            CUDA_ARRAY3D_DESCRIPTOR description{};
+            description.Width = 16;
+            description.Format = CU_AD_FORMAT_UNSIGNED_INT8;
+            description.NumChannels = 1;
+            image = memory.map_mipmapped(page, description).value();
+        }
+        CHECK(destroying_calls_in([&] {
+                  image.reset();
+                  buffer.reset();
+              }) == std::vector<std::string>{"cuMipmappedArrayDestroy", "cuMemFree_v2",
+                                             "cuDestroyExternalMemory",
+                                             "cuDevicePrimaryCtxRelease_v2"});
+    }
+    CHECK(leaks().empty());
+}
+
+// The address may be another memory's by then.
+TEST_CASE("a reset is known to a buffer in an import that is borrowed", "[external_memory]") {
+    const Context context = context_after_restart("");
+    auto exported = export_memory(1).value();
+    auto owned = import_whole(context, exported).value();
+    const auto borrowed = ExternalMemory::borrow(context, owned.native(), exported.size());
+    auto buffer = borrowed.map_buffer(0, exported.size()).value();
+    REQUIRE(Context::reset_primary(context.device().value()).has_value());
+    const auto calls = calls_in([&] {
+        CHECK(buffer.close().has_value());
+        CHECK(owned.close().has_value());
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("closing an import says what failed", "[external_memory]") {
+    const Context context = context_after_restart("");
+    auto exported = export_memory(1).value();
+    auto memory = import_whole(context, exported).value();
+    const CUexternalMemory native = memory.native();
+    {
+        const ScopedOverride<entry::cuDestroyExternalMemory> fails(
+            [](CUexternalMemory) { return CUDA_ERROR_INVALID_HANDLE; });
+        CHECK(error_of(memory.close()).status() == CUDA_ERROR_INVALID_HANDLE);
+        CHECK_FALSE(memory);
+    }
+    CHECK(driver().cuDestroyExternalMemory(native) == CUDA_SUCCESS);
+}
+
+TEST_CASE("kinds that the driver knows are its to refuse", "[X12]") {
+    restart("");
+    need_simulator("needs the simulator, which checks invalid handles");
+    const Context context = primary();
+    auto dma_buf = ExternalMemorySource::dma_buf(null_device());
+    const Error no_dma_buf =
+        error_of(ExternalMemory::import_from(context, std::move(dma_buf), page));
+    CHECK(dma_buf.fd());
+    if (driver_version() < Version::of(13, 0)) {
+        CHECK(no_dma_buf.kind() == ErrorKind::requires_newer_driver);
+        CHECK(no_dma_buf.required() == Version::of(13, 0));
+        CHECK(no_dma_buf.installed() == driver_version());
+    } else {
+        CHECK(no_dma_buf.kind() == ErrorKind::not_supported_by_device);
+    }
+    int object = 0;
+    const Error no_nvsci = error_of(
+        ExternalMemory::import_from(context, ExternalMemorySource::nvscibuf(&object), page));
+    CHECK(no_nvsci.kind() == ErrorKind::not_supported_by_device);
+}
+
+#endif

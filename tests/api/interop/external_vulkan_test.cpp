@@ -1,0 +1,132 @@
+// External memory and semaphores with the API that they are made for: Vulkan on the same GPU, without a window.
+// The simulator has no Vulkan; it shows the same in external_semaphore_test.cpp.
+#include "harness/scenario.hpp"
+#ifndef _WIN32
+#include "support/vulkan_device.hpp"
+#endif
+
+#include <cushim/cushim.hpp>
+
+#ifdef _WIN32
+
+TEST_CASE("memory and semaphores of Vulkan's on Windows", "[vulkan]") {
+    SKIP("this test shares by file descriptors");
+}
+
+#else
+
+using namespace api_test;
+using namespace cushim;
+using support::VulkanDevice;
+
+namespace {
+
+constexpr std::size_t half = 1 << 20; // bytes: what Vulkan and CUDA write, and a copy of Vulkan's
+
+// Both APIs on one device, and memory of Vulkan's that CUDA sees.
+struct Interop {
+    Interop() {
+        if (simulator() != nullptr) {
+            SKIP("the simulated device has no Vulkan");
+        }
+        const Device device = Device::get(0).value();
+        std::string why_not;
+        other = VulkanDevice::find(device.uuid().value(), why_not);
+        if (other == nullptr) {
+            SKIP(why_not);
+        }
+        context = Context::primary(device).value();
+        stream = Stream::create(context, {.non_blocking = true}).value();
+        auto exported = other->export_buffer(2 * half);
+        theirs = exported.buffer;
+        memory = ExternalMemory::import_from(
+                     context,
+                     ExternalMemorySource::opaque_fd(std::move(exported.fd), {.dedicated = true}),
+                     exported.memory_size)
+                     .value();
+        buffer = memory.map_buffer(0, 2 * half).value();
+        words = buffer.as<unsigned int>().value();
+        written = words.subspan(0, words.size() / 2).value();
+        copied = words.subspan(words.size() / 2, words.size() / 2).value();
+    }
+
+    bool all_are(DeviceSpan<unsigned int> span, unsigned int expected) {
+        std::vector<unsigned int> values(span.size());
+        copy(stream, std::span(values), span).value();
+        stream.synchronize().value();
+        return values == std::vector<unsigned int>(span.size(), expected);
+    }
+
+    std::unique_ptr<VulkanDevice> other; // goes last
+    Context context;
+    Stream stream;
+    vulkan::Buffer theirs = 0;
+    ExternalMemory memory;
+    ExternalBuffer buffer;
+    DeviceSpan<unsigned int> words, written, copied;
+};
+
+constexpr vulkan::BufferCopy to_second_half{.from = 0, .to = half, .size = half};
+
+} // namespace
+
+TEST_CASE("Vulkan and CUDA take turns by a timeline", "[X13][X8][X9][vulkan]") {
+    Interop both;
+    auto exported = both.other->export_timeline();
+    const vulkan::Semaphore theirs = exported.semaphore;
+    const auto frame = TimelineSemaphore::import_fd(both.context, std::move(exported.fd)).value();
+    CHECK_FALSE(exported.fd);
+    unsigned int turn = 0;
+    for (unsigned int n = 1; n <= 3; ++n) {
+        // Vulkan draws, after CUDA's last turn.
+        both.other->fill(both.theirs, half, n, VulkanDevice::At{theirs, turn}, {theirs, turn + 1});
+        // CUDA looks, and writes.
+        frame.wait(both.stream, turn + 1).value();
+        CHECK(both.all_are(both.written, n));
+        fill(both.stream, both.written, 100 + n).value();
+        frame.signal(both.stream, turn + 2).value();
+        // Vulkan copies what CUDA wrote.
+        both.other->copy(both.theirs, to_second_half, VulkanDevice::At{theirs, turn + 2},
+                         {theirs, turn + 3});
+        frame.wait(both.stream, turn + 3).value();
+        CHECK(both.all_are(both.copied, 100 + n));
+        turn += 3;
+    }
+    both.other->wait_idle();
+}
+
+TEST_CASE("Vulkan and CUDA take turns by binary semaphores", "[X7][X13][vulkan]") {
+    Interop both;
+    auto to_cuda = both.other->export_binary();
+    auto to_vulkan = both.other->export_binary();
+    const auto drawn = BinarySemaphore::import_fd(both.context, std::move(to_cuda.fd)).value();
+    const auto computed = BinarySemaphore::import_fd(both.context, std::move(to_vulkan.fd)).value();
+    for (unsigned int n = 1; n <= 3; ++n) {
+        both.other->fill(both.theirs, half, n, {}, {to_cuda.semaphore});
+        drawn.wait(both.stream).value();
+        CHECK(both.all_are(both.written, n));
+        fill(both.stream, both.written, 200 + n).value();
+        computed.signal(both.stream).value();
+        both.other->copy(both.theirs, to_second_half, VulkanDevice::At{to_vulkan.semaphore},
+                         {to_cuda.semaphore});
+        drawn.wait(both.stream).value();
+        CHECK(both.all_are(both.copied, 200 + n));
+    }
+    both.other->wait_idle();
+}
+
+TEST_CASE("one batch waits for a timeline and a binary semaphore of Vulkan's", "[X9][vulkan]") {
+    Interop both;
+    auto line = both.other->export_timeline();
+    auto flag = both.other->export_binary();
+    const auto timeline = TimelineSemaphore::import_fd(both.context, std::move(line.fd)).value();
+    const auto binary = BinarySemaphore::import_fd(both.context, std::move(flag.fd)).value();
+    both.other->fill(both.theirs, half, 5, {}, {line.semaphore, 1});
+    both.other->copy(both.theirs, to_second_half, VulkanDevice::At{line.semaphore, 1},
+                     {flag.semaphore});
+    wait_semaphores(both.stream, {timeline.waiting(1), binary.waiting()}).value();
+    CHECK(both.all_are(both.words, 5));
+    both.other->wait_idle();
+}
+
+#endif

@@ -1,0 +1,301 @@
+#include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <type_traits>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+Context context_now() {
+    restart("");
+    return Trial::context().value();
+}
+
+// Some bytes of what nobody exported.
+IpcExport made_up_export(unsigned char offset = 0, unsigned char size = 16) {
+    std::array<std::byte, IpcExport::byte_count> bytes{};
+    bytes[64] = std::byte{offset};
+    bytes[72] = std::byte{size};
+    return IpcExport::from_bytes(bytes).value();
+}
+
+template <class Owner>
+concept can_be_shared = requires(const Owner &owner) {
+    owner.share();
+};
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("memory is exported, whole and in part", "[ipc][P2]") {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY(const IpcExport whole, IpcExport::of(context, buffer.span()));
+    CHECK(whole.offset() == 0);
+    CHECK(whole.size() == 4000);
+    CUSHIM_TRY(const auto middle, buffer.span().subspan(100, 50));
+    CUSHIM_TRY(const IpcExport part, IpcExport::of(context, middle));
+    CHECK(part.offset() == 400);
+    CHECK(part.size() == 200);
+    CHECK(part.handle() == whole.handle());
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("an event is exported", "[ipc]") {
+    CUSHIM_TRY(const Event event, Event::interprocess(context));
+    CUSHIM_TRY(const IpcEventHandle handle, export_event(context, event));
+    CHECK(IpcEventHandle::from_bytes(handle.bytes()) == handle);
+    return {};
+}
+
+TEST_CASE("what is no event for several processes is refused", "[ipc]") {
+    const Context context = context_now();
+    const Event plain = Event::create(context).value();
+    CHECK(export_event(context, plain).error().status() == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(contains(refusal(export_event(context, Event())), "empty"));
+    CHECK(contains(refusal(export_event(Context(), plain)), "empty"));
+    CHECK(open_event(context, IpcEventHandle()).error().status() == CUDA_ERROR_MAP_FAILED);
+    CHECK(contains(refusal(open_event(Context(), IpcEventHandle())), "empty"));
+    const Event own = Event::interprocess(context).value();
+    const IpcEventHandle handle = export_event(context, own).value();
+    CHECK(refused(open_event(context, handle), ErrorKind::wrong_context));
+}
+
+TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
+    std::array<std::byte, 64> bytes{};
+    for (std::size_t index = 0; index < bytes.size(); ++index) {
+        bytes[index] = static_cast<std::byte>((index * 3) ^ 0x55);
+    }
+    const IpcMemHandle handle = IpcMemHandle::from_bytes(bytes);
+    CHECK(std::equal(bytes.begin(), bytes.end(), handle.bytes().begin()));
+    CHECK(handle == IpcMemHandle::from_bytes(handle.bytes()));
+    CHECK_FALSE(handle == IpcMemHandle());
+    STATIC_REQUIRE(std::is_trivially_copyable_v<IpcMemHandle>);
+    STATIC_REQUIRE(sizeof(IpcMemHandle) == 64);
+
+    STATIC_REQUIRE(std::is_same_v<decltype(handle.bytes()), std::span<const std::byte, 64>>);
+}
+
+TEST_CASE("a part of an allocation travels as bytes", "[ipc]") {
+    std::array<std::byte, IpcExport::byte_count> sent{};
+    CHECK(refused(IpcExport::from_bytes(sent))); // no size
+    sent[72] = std::byte{16};
+    const auto received = required(IpcExport::from_bytes(sent));
+    CHECK(received.size() == 16);
+    const auto again = required(IpcExport::from_bytes(received.bytes()));
+    CHECK(again.size() == 16);
+    // A byte too many.
+    std::array<std::byte, IpcExport::byte_count + 1> longer{};
+    std::copy(sent.begin(), sent.end(), longer.begin());
+    CHECK(refused(IpcExport::from_bytes(longer)));
+    // An offset so large that the sum overflows; bytes that are too few.
+    std::fill_n(sent.begin() + 64, 8, std::byte{0xff});
+    CHECK(refused(IpcExport::from_bytes(sent)));
+    CHECK(refused(IpcExport::from_bytes(std::span(sent).first(79))));
+}
+
+TEST_CASE("a bare handle of a program without cushim is an export with its size", "[ipc]") {
+    std::array<std::byte, 64> bytes{};
+    bytes[5] = std::byte{7};
+    const IpcMemHandle handle = IpcMemHandle::from_bytes(bytes);
+    const IpcExport whole = IpcExport::from_handle(handle, 4096).value();
+    CHECK(whole.handle() == handle);
+    CHECK(whole.offset() == 0);
+    CHECK(whole.size() == 4096);
+    const IpcExport part = IpcExport::from_handle(handle, 16, 256).value();
+    CHECK(part.offset() == 256);
+    CHECK(part.size() == 16);
+    CHECK(IpcExport::from_bytes(part.bytes()).value().handle() == handle);
+    CHECK(refusal(IpcExport::from_handle(handle, 0)) ==
+          "invalid argument: 0 bytes from 0 on are no memory");
+    CHECK(contains(refusal(IpcExport::from_handle(handle, SIZE_MAX, 1)), "no memory"));
+}
+
+TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]") {
+    const Context context = context_now();
+    const auto check_says = [&](DeviceSpan<int> memory, std::string_view instead) {
+        INFO(instead);
+        CHECK(contains(refusal(IpcExport::of(context, memory)), instead));
+    };
+    const auto stream = Stream::create(context).value();
+    const auto pooled = DeviceBuffer<int>::allocate_async(stream, 100).value();
+    check_says(pooled.span(), "MemoryPool::export_fd");
+    const auto managed = ManagedBuffer<int>::allocate(context, 100).value();
+    check_says(managed.device_span(), "DeviceBuffer::allocate");
+    const auto host = HostMappedBuffer<int>::allocate(context, 100).value();
+    check_says(host.device_span(), "HostRegistration");
+    const auto place = Place::make().value();
+    const auto mapped = map_new(place, place.unit).value();
+    check_says(mapped.span<int>(), "PhysicalMemory::export_fd");
+}
+
+TEST_CASE("of a part of an allocation the driver is given the beginning of all of it",
+          "[ipc][P2]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    static CUdeviceptr asked;
+    asked = 0;
+    const SpiedCall<entry::cuIpcGetMemHandle> spied(
+        [](CUipcMemHandle *, CUdeviceptr address) { asked = address; });
+    CHECK(IpcExport::of(context, buffer.span().subspan(10, 5).value()));
+    CHECK(asked == buffer.native());
+}
+
+TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
+    const Context context = context_now();
+    CHECK(contains(refusal(IpcExport::of(context, DeviceSpan<int>())), "0 bytes"));
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const DeviceSpan<int> beyond(buffer.native(), std::size_t(1) << 40);
+    CHECK(contains(refusal(IpcExport::of(context, beyond)), std::to_string(beyond.size_bytes())));
+}
+
+TEST_CASE("memory of another process has one owner", "[ipc][P4]") {
+    STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<IpcMemory>);
+    STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<IpcMemory>);
+    STATIC_REQUIRE(std::is_nothrow_move_constructible_v<IpcMemory>);
+    STATIC_REQUIRE(std::is_nothrow_move_assignable_v<IpcMemory>);
+    STATIC_REQUIRE_FALSE(can_be_shared<IpcMemory>);
+}
+
+// Nothing is left out of a build: a machine where it does not work says so when it is asked.
+TEST_CASE("where memory and events cannot be shared, calls say so", "[ipc][P7]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const auto event = Event::interprocess(context).value();
+    {
+        const ScopedOverride<entry::cuIpcGetMemHandle> get_memory(
+            [](CUipcMemHandle *, CUdeviceptr) { return CUDA_ERROR_NOT_SUPPORTED; });
+        const ScopedOverride<entry::cuIpcGetEventHandle> get_event(
+            [](CUipcEventHandle *, CUevent) { return CUDA_ERROR_NOT_SUPPORTED; });
+        const ScopedOverride<entry::cuIpcOpenMemHandle> open_memory(
+            [](CUdeviceptr *, CUipcMemHandle, unsigned int) { return CUDA_ERROR_NOT_SUPPORTED; });
+        const ScopedOverride<entry::cuIpcOpenEventHandle> open_of_event(
+            [](CUevent *, CUipcEventHandle) { return CUDA_ERROR_NOT_SUPPORTED; });
+        constexpr auto lacking = ErrorKind::not_supported_by_device;
+        CHECK(IpcExport::of(context, buffer.span()).error().kind() == lacking);
+        CHECK(export_event(context, event).error().kind() == lacking);
+        CHECK(IpcMemory::open(context, made_up_export()).error().kind() == lacking);
+        CHECK(open_event(context, IpcEventHandle()).error().kind() == lacking);
+    }
+    CHECK(IpcExport::of(context, buffer.span()));
+    CHECK(export_event(context, event));
+}
+
+TEST_CASE("what the driver answers about shared memory is kept", "[ipc][P8]") {
+    const Context context = context_now();
+    const ScopedOverride<entry::cuIpcOpenMemHandle> open(
+        [](CUdeviceptr *, CUipcMemHandle, unsigned int) { return CUDA_ERROR_ALREADY_MAPPED; });
+    const Error opened = error_of(IpcMemory::open(context, made_up_export()));
+    CHECK(opened.kind() == ErrorKind::status);
+    CHECK(opened.api() == Api::driver);
+    CHECK(opened.status() == CUDA_ERROR_ALREADY_MAPPED);
+    CHECK(std::string(opened.entry_point()) == "cuIpcOpenMemHandle_v2");
+}
+
+TEST_CASE("memory cannot be opened where it was exported", "[ipc]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const auto exported = IpcExport::of(context, buffer.span()).value();
+    CHECK(refused(IpcMemory::open(context, exported), ErrorKind::wrong_context));
+    CHECK_FALSE(IpcMemory::open(context, IpcExport()).has_value());
+}
+
+TEST_CASE("where there is no memory, none is exported", "[ipc][P2]") {
+    const Context context = context_now();
+    DeviceSpan<int> freed;
+    {
+        const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+        freed = buffer.span();
+    }
+    for (const DeviceSpan<int> nothing : {freed, DeviceSpan<int>(16, 100)}) {
+        CHECK(contains(refusal(IpcExport::of(context, nothing)), "no memory of CUDA's"));
+    }
+}
+
+TEST_CASE("memory of more bytes than there are numbers is not exported", "[ipc][P2]") {
+    const Context context = context_now();
+    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const DeviceSpan<int> wrapping(buffer.native(), SIZE_MAX / sizeof(int) + 2);
+    REQUIRE(wrapping.size_bytes() == 4);
+    CHECK(contains(refusal(IpcExport::of(context, wrapping)), "address space"));
+}
+
+namespace {
+
+// Stand in for what another process exported.
+CUdeviceptr opened_address = 0;
+int closed_count = 0;
+
+CUresult open_own(CUdeviceptr *to, CUipcMemHandle, unsigned int) {
+    *to = opened_address;
+    return CUDA_SUCCESS;
+}
+CUresult count_close(CUdeviceptr address) {
+    closed_count += address == opened_address ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+struct StandIn {
+    const Context context = context_now();
+    const DeviceBuffer<int> buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const ScopedOverride<entry::cuIpcOpenMemHandle> open{open_own};
+    const ScopedOverride<entry::cuIpcCloseMemHandle> close{count_close};
+
+    StandIn() {
+        opened_address = buffer.native();
+        closed_count = 0;
+    }
+};
+
+} // namespace
+
+TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]") {
+    const StandIn other_process;
+    const Context &context = other_process.context;
+    auto memory = IpcMemory::open(context, made_up_export()).value();
+    {
+        const Stream stream = Stream::create(context).value();
+        REQUIRE(memory.release_after(stream).has_value()); // keeps it
+    }
+    CHECK(contains(refusal(memory.release_after(Stream())), "stream is empty"));
+    CHECK(contains(refusal(memory.release_after(Stream::legacy())), "default stream"));
+    const auto calls = calls_in([&] { CHECK(memory.close().has_value()); });
+    CHECK(closed_count == 1);
+    if (simulator() != nullptr) {
+        CHECK(std::find(calls.begin(), calls.end(), "cuStreamSynchronize") != calls.end());
+    }
+    CHECK(IpcMemory().release_after(Stream::create(context).value()).has_value());
+}
+
+// In another context the call would close what somebody else has open there.
+TEST_CASE("opened memory is not closed outside of its context", "[ipc][P5]") {
+    const StandIn other_process;
+    const Context &context = other_process.context;
+    auto memory = IpcMemory::open(context, made_up_export()).value();
+    const Context other = Context::create(context.device().value()).value();
+    const ContextScope scope = other.enter().value();
+    const ScopedOverride<entry::cuCtxPushCurrent> fails(
+        [](CUcontext) { return CUDA_ERROR_OUT_OF_MEMORY; });
+    CHECK(error_of(memory.close()).status() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(closed_count == 0);
+    CHECK_FALSE(memory);
+}
+
+TEST_CASE("opened memory has whole and aligned elements, whatever the other process says",
+          "[ipc][P1]") {
+    const StandIn other_process;
+    const Context &context = other_process.context;
+    const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();
+    CHECK(contains(refusal(odd.as<int>()), "aligned to 4"));
+    CHECK(odd.as<char>().value().address() == opened_address + 3);
+    CHECK(odd.span().size() == 16);
+    const auto part = IpcMemory::open(context, made_up_export(8, 12)).value();
+    CHECK(contains(refusal(part.as<double>()), "12 bytes"));
+    CHECK(part.as<int>().value().address() == opened_address + 8);
+    CHECK(part.as<int>().value().size() == 3);
+    CHECK(IpcMemory().as<int>().value().empty());
+}

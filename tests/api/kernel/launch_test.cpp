@@ -1,0 +1,390 @@
+#include "harness/devices.hpp"
+#include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
+
+#include <atomic>
+#include <limits>
+#include <thread>
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace api_test;
+using namespace cushim;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr unsigned int count = 1000;
+
+Result<Worker> first_worker() {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    return Worker::on(device);
+}
+
+Worker load_or_fail() {
+    restart("");
+    const Device device = required(Device::get(0));
+    return required(Worker::on(device));
+}
+
+// A launch that nothing but the configuration can go wrong with.
+Result<void> launch_idle(const Worker &loaded, const LaunchConfig &config) {
+    CUSHIM_TRY(const auto idle, loaded.code.kernel<void()>("idle"));
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, config));
+    return loaded.stream.synchronize();
+}
+
+bool has_clusters() {
+    return driver_version() >= Version::of(11, 8);
+}
+
+} // namespace
+
+SCENARIO_TEST("kernels run in order, with the arguments that they were given", "[launch]") {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const auto add, loaded.code.kernel<Add>("add"));
+    CUSHIM_TRY(const auto scale, loaded.code.kernel<Scale>("line"));
+    CUSHIM_TRY(const auto a, DeviceBuffer<float>::allocate(loaded.context, count));
+    CUSHIM_TRY(const auto sum, DeviceBuffer<float>::allocate(loaded.context, count));
+    std::vector<float> values(count);
+    for (unsigned int i = 0; i < count; ++i) {
+        values[i] = static_cast<float>(i);
+    }
+    CUSHIM_TRY_VOID(copy(loaded.context, a.span(), std::span(values)));
+    const LaunchConfig config = LaunchConfig::covering(count, 128);
+    const DeviceSpan<const float> from = a;
+    CUSHIM_TRY_VOID(add.launch(loaded.stream, config, from, a, sum, count));
+    CUSHIM_TRY_VOID(scale.launch(loaded.stream, config, sum.data(), Line{0.5F, 1}, count));
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    CUSHIM_TRY_VOID(copy(loaded.context, std::span(values), sum.span()));
+    bool right = true;
+    for (unsigned int i = 0; i < count; ++i) {
+        right = right && values[i] == static_cast<float>(i) + 1;
+    }
+    CHECK(right);
+    return {};
+}
+
+SCENARIO_TEST("a kernel works in memory of the host's", "[launch]") {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
+    CUSHIM_TRY(const auto mapped, HostMappedBuffer<int>::allocate(loaded.context, count));
+    CUSHIM_TRY(const auto managed, ManagedBuffer<int>::allocate(loaded.context, count));
+    const LaunchConfig config = LaunchConfig::covering(count);
+    CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, config, mapped, 3, count));
+    CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, config, managed, 4, count));
+    CUSHIM_TRY(const auto threes, mapped.host_span_after(loaded.stream));
+    CHECK(std::vector<int>(threes.begin(), threes.end()) == std::vector<int>(count, 3));
+    CUSHIM_TRY(const auto fours, managed.host_span_after(loaded.stream));
+    CHECK(std::vector<int>(fours.begin(), fours.end()) == std::vector<int>(count, 4));
+    return {};
+}
+
+SCENARIO_TEST("arguments are copied before the launch returns", "[launch]") {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
+    int value = 5;
+    CUSHIM_TRY_VOID(
+        fill_kernel.launch(loaded.stream, LaunchConfig::covering(count), buffer, value, count));
+    value = 6;
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    CHECK_GIVES(read(loaded.context, buffer), std::vector<int>(count, 5));
+    return {};
+}
+
+SCENARIO_TEST("a null pointer is an argument", "[launch]") {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
+    if (simulator() != nullptr) { // which looks for the memory whatever the count
+        simulator()->register_kernel("fill", nullptr, nullptr);
+    }
+    CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, {}, nullptr, 1, 0U));
+    return loaded.stream.synchronize();
+}
+
+SCENARIO_TEST("a launch whose arguments nobody checked", "[launch]") {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const AnyKernel fill_kernel, loaded.code.kernel("fill"));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
+    CUdeviceptr to = buffer.native();
+    int value = 8;
+    unsigned int number = count;
+    void *arguments[] = {&to, &value, &number};
+    CUSHIM_TRY_VOID(
+        fill_kernel.launch_unchecked(loaded.stream, LaunchConfig::covering(count), arguments));
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    CHECK_GIVES(read(loaded.context, buffer), std::vector<int>(count, 8));
+    return {};
+}
+
+SCENARIO_TEST("a cooperative launch", "[launch]") {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    return launch_idle(loaded, {.grid = 2, .block = 32, .cooperative = true});
+}
+
+SCENARIO_TEST("a launch in clusters", "[launch]") {
+    trial.needs_driver(11, 6);
+    CUSHIM_TRY(Worker loaded, first_worker());
+    CUSHIM_TRY(const Device device, loaded.context.device());
+    CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
+    if (capability < ComputeCapability{9, 0}) {
+        trial.skip("the device has no clusters");
+        return {};
+    }
+    if (has_clusters()) { // what older drivers say, they say of any kernel
+        CUSHIM_TRY(loaded.code, Module::load(loaded.context, cluster_code));
+    }
+    return launch_idle(loaded, {.grid = 4, .block = 32, .cluster = 2});
+}
+
+SCENARIO_TEST("a launch with a priority, after one that it may overlap", "[launch]") {
+    trial.needs_driver(11, 6);
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const auto idle, loaded.code.kernel<void()>("idle"));
+    CUSHIM_TRY(const StreamPriorities range, loaded.context.stream_priorities());
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, {.priority = range.greatest}));
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, {.programmatic_stream_serialization = true}));
+    CUSHIM_TRY_VOID(idle.launch(loaded.stream, {.cooperative = true, .priority = range.least}));
+    return loaded.stream.synchronize();
+}
+
+#if CUDA_VERSION >= 11080
+SCENARIO_TEST("a launch with an attribute of CUDA's own", "[launch]") {
+    trial.needs_driver(11, 6);
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUlaunchAttribute attributes[2] = {};
+    attributes[0].id = CU_LAUNCH_ATTRIBUTE_IGNORE;
+    attributes[1].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attributes[1].value.cooperative = 1;
+    return launch_idle(loaded, {.more = {attributes, 2}});
+}
+
+TEST_CASE("more attributes than there is room for are refused", "[launch]") {
+    const Worker loaded = load_or_fail();
+    const std::vector<CUlaunchAttribute> attributes(33);
+    const auto refused = launch_idle(loaded, {.more = {attributes.data(), attributes.size()}});
+    CHECK(refused.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(refused.error().message(), ContainsSubstring("33") && ContainsSubstring("32"));
+}
+
+namespace {
+
+// What the last launch said of its priority.
+struct {
+    int count;
+    int value;
+} told_priority;
+
+void look_at_priority(const CUlaunchConfig *config, CUfunction, void **, void **) {
+    told_priority = {};
+    for (unsigned int i = 0; i != config->numAttrs; ++i) {
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+            told_priority = {told_priority.count + 1, config->attrs[i].value.priority};
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("a priority is told to the driver, and only one that was set", "[launch]") {
+    const Worker loaded = load_or_fail();
+    if (driver_version() < Version::of(11, 8)) {
+        SKIP("needs CUDA 11.8");
+    }
+    const SpiedCall<entry::cuLaunchKernelEx> spied(look_at_priority);
+    for (const int priority : {-3, -1, 0}) {
+        CHECK(launch_idle(loaded, {.priority = priority}));
+        CHECK(told_priority.count == 1);
+        CHECK(told_priority.value == priority);
+    }
+    CHECK(launch_idle(loaded, {.programmatic_stream_serialization = true}));
+    CHECK(told_priority.count == 0);
+}
+
+TEST_CASE("attributes that are nowhere are refused", "[launch]") {
+    const Worker loaded = load_or_fail();
+    constexpr const CUlaunchAttribute *nowhere = nullptr;
+    const auto refused = launch_idle(loaded, {.more = {nowhere, 2}});
+    CHECK(refused.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(refused.error().message(), ContainsSubstring("2 launch attributes at address 0"));
+}
+#endif
+
+TEST_CASE("several threads launch one kernel, and one of them is its last owner", "[launch]") {
+    Worker loaded = load_or_fail();
+    auto fill_kernel = required(loaded.code.kernel<Fill>("fill"));
+    const auto buffer = required(DeviceBuffer<int>::allocate(loaded.context, count));
+    std::atomic<int> failures = 0;
+    std::vector<std::thread> threads;
+    for (int value = 0; value < 4; ++value) {
+        threads.emplace_back([&, value, mine = fill_kernel.share()]() mutable {
+            for (int i = 0; i < 50; ++i) {
+                const auto launched = mine.launch(loaded.stream, {}, buffer, value, count);
+                failures += launched ? 0 : 1;
+            }
+            failures += loaded.stream.synchronize() ? 0 : 1;
+            mine.reset();
+        });
+    }
+    loaded.code.reset();
+    fill_kernel.reset();
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    CHECK(failures == 0);
+}
+
+TEST_CASE("launches are numbers of any integers", "[launch]") {
+    const std::size_t size = 7;
+    const short width = 8;
+    CHECK(Dim3() == Dim3(1, 1, 1));
+    CHECK(Dim3(size, width) == Dim3(7, 8, 1));
+    static_assert(!std::is_constructible_v<Dim3, float> && !std::is_constructible_v<Dim3, bool>);
+    CHECK(LaunchConfig::covering(1).grid == Dim3(1));
+    CHECK(LaunchConfig::covering(256).grid == Dim3(1));
+    CHECK(LaunchConfig::covering(257).grid == Dim3(2));
+    CHECK(LaunchConfig::covering(std::numeric_limits<std::size_t>::max(), 1024).grid.x ==
+          1LL << 54);
+    CHECK(LaunchConfig::covering(100, 32).block == Dim3(32));
+}
+
+TEST_CASE("nothing, and what CUDA has no room for, is refused with the numbers", "[launch]") {
+    const Worker loaded = load_or_fail();
+    const auto message = [&](const LaunchConfig &config) {
+        const auto refused = launch_idle(loaded, config);
+        CHECK(refused.error().kind() == ErrorKind::invalid_argument);
+        return std::string(refused.error().message());
+    };
+    CHECK_THAT(message({.grid = 0}), ContainsSubstring("a grid of 0 x 1 x 1"));
+    CHECK_THAT(message({.grid = {4, 0}}), ContainsSubstring("a grid of 4 x 0 x 1"));
+    CHECK_THAT(message({.block = {1, 2, 0}}), ContainsSubstring("a block of 1 x 2 x 0"));
+    CHECK_THAT(message({.block = -1}), ContainsSubstring("a block of -1 x 1 x 1"));
+    CHECK_THAT(message({.grid = 1LL << 32}), ContainsSubstring("4294967296"));
+    CHECK_THAT(message({.shared_bytes = std::size_t(1) << 32}), ContainsSubstring("4294967296"));
+    CHECK_THAT(message(LaunchConfig::covering(0)), ContainsSubstring("a grid of 0"));
+    CHECK_THAT(message(LaunchConfig::covering(1, 0)), ContainsSubstring("a grid of 0"));
+#if CUDA_VERSION >= 11080
+    CHECK_THAT(message({.cluster = {2, 0, 1}}), ContainsSubstring("a cluster of 2 x 0 x 1"));
+    CHECK_THAT(message({.grid = 0, .priority = 0}), ContainsSubstring("a grid of 0"));
+#endif
+    const auto idle = required(loaded.code.kernel<void()>("idle"));
+    CHECK(refused(idle.launch(Stream(), {})));
+}
+
+TEST_CASE("what is too much for the device is CUDA's answer", "[launch]") {
+    const Worker loaded = load_or_fail();
+    CHECK(launch_idle(loaded, {.block = 2048}).error().status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch_idle(loaded, {.grid = {1, 65536}}).error().status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch_idle(loaded, {.shared_bytes = 1 << 20}).error().status() ==
+          CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
+    need_simulator("needs the simulator, which records the calls");
+    const Worker loaded = load_or_fail();
+    const auto idle = required(loaded.code.kernel<void()>("idle"));
+    const auto calls = [&](const LaunchConfig &config) {
+        return calls_in([&] { (void)idle.launch(loaded.stream, config); });
+    };
+    using Names = std::vector<std::string>;
+    CHECK(calls({}) == Names{"cuLaunchKernel"});
+    CHECK(calls({.grid = 2, .cooperative = true}) == Names{"cuLaunchCooperativeKernel"});
+    if (supports(driver_version(), Feature::launch_attributes)) {
+        CHECK(calls({.priority = 0}) == Names{"cuLaunchKernelEx"});
+        CHECK(calls({.cooperative = true, .priority = 0}) == Names{"cuLaunchKernelEx"});
+    }
+    CHECK(calls({.grid = 0}).empty());
+}
+
+TEST_CASE("what fails in a kernel shows where it is waited for", "[launch]") {
+    need_simulator("leaves a context that no other test can use");
+    const Worker loaded = load_or_fail();
+    const auto fill_kernel = required(loaded.code.kernel<Fill>("fill"));
+    REQUIRE(fill_kernel.launch(loaded.stream, {}, nullptr, 1, 1U).has_value());
+    CHECK(loaded.stream.synchronize().error().status() == CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+namespace {
+
+// Each kind of memory that a kernel takes, as its owner.
+template <class Buffer, class Make>
+void check_closed_is_refused(const Worker &loaded, const Make &make) {
+    const auto fill = required(loaded.code.kernel<Fill>("fill"));
+    const auto config = LaunchConfig::covering(count);
+    auto buffer = required(make());
+    CHECK(fill.launch(loaded.stream, config, buffer, 7, count).has_value());
+    REQUIRE(loaded.stream.synchronize().has_value());
+    const std::string why = "invalid argument: kernel argument 0 is an empty buffer: closed, "
+                            "released, moved from, or never allocated";
+    const Buffer moved = std::move(buffer);
+    CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
+    REQUIRE(buffer.close().has_value());
+    CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
+    CHECK(refusal(fill.launch(loaded.stream, config, Buffer(), 7, count)) == why);
+    const auto graph = required(Graph::create(loaded.context));
+    CHECK(refusal(graph.add_kernel_node({}, fill, config, buffer, 7, count)) == why);
+    CHECK(fill.launch(loaded.stream, config, moved, 7, count).has_value());
+    CHECK(loaded.stream.synchronize().has_value());
+}
+
+} // namespace
+
+TEST_CASE("a launch with a closed or moved-from buffer is refused", "[launch]") {
+    const Worker loaded = load_or_fail();
+    check_closed_is_refused<DeviceBuffer<int>>(
+        loaded, [&] { return DeviceBuffer<int>::allocate(loaded.context, count); });
+    check_closed_is_refused<HostMappedBuffer<int>>(
+        loaded, [&] { return HostMappedBuffer<int>::allocate(loaded.context, count); });
+    check_closed_is_refused<ManagedBuffer<int>>(
+        loaded, [&] { return ManagedBuffer<int>::allocate(loaded.context, count); });
+    const auto pool = required(MemoryPool::create(Device::from_native(0)));
+    check_closed_is_refused<PoolBuffer<int>>(
+        loaded, [&] { return PoolBuffer<int>::allocate(pool, loaded.stream, count); });
+}
+
+TEST_CASE("a null address is passed to a kernel as nullptr or as an empty span", "[launch]") {
+    const Worker loaded = load_or_fail();
+    const auto fill = required(loaded.code.kernel<Fill>("fill"));
+    CHECK(fill.launch(loaded.stream, {}, nullptr, 7, 0u).has_value());
+    CHECK(fill.launch(loaded.stream, {}, DeviceSpan<int>(), 7, 0u).has_value());
+    CHECK(fill.launch(loaded.stream, {}, DeviceBuffer<int>().span(), 7, 0u).has_value());
+    CHECK(loaded.stream.synchronize().has_value());
+}
+
+namespace {
+
+// Moved, it is still one; what it was moved from, and what was closed, is not.
+template <class Buffer>
+void check_zero_length_is_passed(const Worker &loaded, Result<Buffer> made) {
+    const auto fill = required(loaded.code.kernel<Fill>("fill"));
+    REQUIRE(made.has_value());
+    CHECK(made->empty());
+    CHECK(fill.launch(loaded.stream, {}, *made, 7, 0u).has_value());
+    Buffer moved = *std::move(made);
+    CHECK_FALSE(fill.launch(loaded.stream, {}, *made, 7, 0u).has_value());
+    CHECK(fill.launch(loaded.stream, {}, moved, 7, 0u).has_value());
+    const auto graph = required(Graph::create(loaded.context));
+    CHECK(graph.add_kernel_node({}, fill, {}, moved, 7, 0u).has_value());
+    CHECK(loaded.stream.synchronize().has_value());
+    REQUIRE(moved.close().has_value());
+    CHECK_FALSE(fill.launch(loaded.stream, {}, moved, 7, 0u).has_value());
+}
+
+} // namespace
+
+TEST_CASE("a buffer that was made with no elements is passed to a kernel as a null address",
+          "[launch]") {
+    const Worker loaded = load_or_fail();
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::allocate(loaded.context, 0));
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::allocate_async(loaded.stream, 0));
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::copy_of(loaded.context, {}));
+    check_zero_length_is_passed(loaded, DeviceBuffer<int>::adopt(loaded.context, 0, 0));
+    check_zero_length_is_passed(loaded, ManagedBuffer<int>::allocate(loaded.context, 0));
+    check_zero_length_is_passed(loaded, ManagedBuffer<int>::adopt(loaded.context, 0, 0));
+    check_zero_length_is_passed(loaded, HostMappedBuffer<int>::allocate(loaded.context, 0));
+    check_zero_length_is_passed(loaded, HostMappedBuffer<int>::adopt(loaded.context, nullptr, 0));
+    check_zero_length_is_passed(loaded, HostRegistration<int>::create(loaded.context, {}));
+    const auto pool = required(MemoryPool::create(Device::from_native(0)));
+    check_zero_length_is_passed(loaded, PoolBuffer<int>::allocate(pool, loaded.stream, 0));
+}

@@ -1,0 +1,279 @@
+#include "harness/device_code.hpp"
+#include "harness/scenario.hpp"
+#include "harness/temporary_file.hpp"
+#include "support/failing_allocation.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace api_test;
+using namespace cushim;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr unsigned int count = 1000;
+
+Result<Library> load_library() {
+    register_kernels();
+    return Library::load(device_code);
+}
+
+// Launches it in a context, and checks what it left.
+Result<void> fill_in(const Context &context, const Kernel<Fill> &kernel, int value) {
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY_VOID(kernel.launch(stream, LaunchConfig::covering(count), buffer, value, count));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK_GIVES(read(context, buffer), std::vector<int>(count, value));
+    return {};
+}
+
+// What others answer, the scenarios show.
+bool has_libraries() {
+    return CUDA_VERSION >= 12000 && supports(driver_version(), Feature::library_loading);
+}
+
+} // namespace
+
+SCENARIO_TEST("a kernel of a library runs in every context", "[library]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context first, Context::primary(device));
+    CUSHIM_TRY(const Context second, Context::create(device));
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
+    CHECK(kernel.is_of_library());
+    CUSHIM_TRY_VOID(fill_in(first, kernel, 1));
+    return fill_in(second, kernel, 2);
+}
+
+CONTEXT_SCENARIO_TEST("a kernel keeps its library loaded", "[library]") {
+    trial.needs_cuda(12, 0);
+    Kernel<Fill> kept;
+    {
+        CUSHIM_TRY(const Library library, load_library());
+        CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
+        kept = kernel.share();
+    }
+    return fill_in(context, kept, 3);
+}
+
+CONTEXT_SCENARIO_TEST("a library is loaded from a file, which may go", "[library]") {
+    trial.needs_cuda(12, 0);
+    register_kernels();
+    Library library;
+    {
+        const TemporaryFile file(device_code);
+        CUSHIM_TRY(library, Library::load_file(file.path()));
+    }
+    CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
+    return fill_in(context, kernel, 6);
+}
+
+SCENARIO_TEST("a library needs no context", "[library]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
+    CHECK(kernel);
+    return {};
+}
+
+SCENARIO_TEST("the kernels of a library are counted and listed", "[library]") {
+    trial.needs_cuda(12, 4);
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const std::size_t all, library.kernel_count());
+    CHECK(all == device_code_kernels);
+    std::vector<AnyKernel> kernels(all + 1);
+    CUSHIM_TRY(const std::size_t found, library.kernels(kernels.data(), kernels.size()));
+    REQUIRE(found == all);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < found; ++i) {
+        CUSHIM_TRY(const char *const name, kernels[i].name());
+        names.emplace_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    CHECK(names == std::vector<std::string>{"add", "fill", "idle", "line"});
+    CHECK_FALSE(kernels[found]);
+    CHECK_GIVES(library.kernels(nullptr, 0), 0);
+    CHECK_GIVES(library.kernels(kernels.data(), 1), 1);
+    return {};
+}
+
+SCENARIO_TEST("each context has its own variables of a library", "[library]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context first, Context::primary(device));
+    CUSHIM_TRY(const Context second, Context::create(device));
+    CUSHIM_TRY(const Library library, load_library());
+    CUSHIM_TRY(const auto in_first, library.global<unsigned int>(first, "counter"));
+    CUSHIM_TRY(const auto in_second, library.global<unsigned int>(second, "counter"));
+    CHECK(in_first.address() != in_second.address());
+    unsigned int value[1] = {7};
+    CUSHIM_TRY_VOID(copy(first, in_first, std::span(value)));
+    CUSHIM_TRY_VOID(copy(second, std::span(value), in_second));
+    CHECK(value[0] == 42);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a managed variable of a library is one for all", "[library]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Library library, Library::load(managed_code));
+    CUSHIM_TRY(const auto shared, library.managed<int>(context, "shared_value"));
+    REQUIRE(shared.size() == 1);
+    CHECK(*shared.data() == 5);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("what a library is in a context is a module", "[library]") {
+    trial.needs_cuda(12, 0);
+    Module module;
+    {
+        CUSHIM_TRY(const Library library, load_library());
+        CUSHIM_TRY(module, library.module(context));
+    }
+    CUSHIM_TRY(const auto kernel, module.kernel<Fill>("fill"));
+    CHECK_FALSE(kernel.is_of_library());
+    CUSHIM_TRY_VOID(fill_in(context, kernel, 4));
+    return module.close();
+}
+
+SCENARIO_TEST("a library is adopted and borrowed", "[library]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(Library library, load_library());
+    CUSHIM_TRY(Library adopted, Library::adopt(library.release()));
+    const Library borrowed = Library::borrow(adopted.native());
+    CUSHIM_TRY(const AnyKernel kernel, borrowed.kernel("idle"));
+    CHECK(kernel);
+    CHECK(std::string_view(borrowed.jit_log().error()).empty());
+    return adopted.close();
+}
+
+TEST_CASE("what is wrong with a library's code shows, with the compiler's words", "[library]") {
+    restart("");
+    if (!has_libraries()) {
+        SKIP("needs CUDA 12.0");
+    }
+    const auto context = required(Trial::context());
+    JitLog log;
+    const auto library = Library::load(broken_code, {}, &log);
+    if (simulator() != nullptr) {
+        REQUIRE_FALSE(library.has_value());
+    }
+    if (library.has_value()) { // a real driver may look at it only now
+        CHECK(error_of(library->module(context)).status() == CUDA_ERROR_INVALID_PTX);
+        return;
+    }
+    CHECK(library.error().status() == CUDA_ERROR_INVALID_PTX);
+    REQUIRE_FALSE(std::string_view(log.error()).empty());
+    CHECK_THAT(library.error().message(), ContainsSubstring("frobnicate"));
+}
+
+#if CUDA_VERSION >= 12000
+namespace {
+
+// As a real driver may do it: a library is loaded without a word, and keeps where its log goes.
+struct LateCompiler {
+    static inline char *log = nullptr;
+
+    LateCompiler() {
+        restart("");
+        log = nullptr;
+    }
+
+    const ScopedOverride<entry::cuLibraryLoadData> load{
+        [](CUlibrary *made, const void *, CUjit_option *options, void **values, unsigned int number,
+           CUlibraryOption *, void **, unsigned int) -> CUresult {
+            for (unsigned int i = 0; i < number; ++i) {
+                if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
+                    log = static_cast<char *>(values[i]);
+                }
+            }
+            *made = reinterpret_cast<CUlibrary>(16);
+            return CUDA_SUCCESS;
+        }};
+    const ScopedOverride<entry::cuLibraryUnload> unload{
+        [](CUlibrary) -> CUresult { return CUDA_SUCCESS; }};
+};
+
+} // namespace
+
+TEST_CASE("what the compiler says late goes into memory that is still there", "[library]") {
+    const LateCompiler compiler;
+    const ScopedOverride<entry::cuLibraryGetKernel> get(
+        [](CUkernel *, CUlibrary, const char *) -> CUresult {
+            std::copy_n("late words\n", 12, LateCompiler::log);
+            return CUDA_ERROR_INVALID_PTX;
+        });
+    const auto library = required(Library::load(device_code));
+    REQUIRE(LateCompiler::log != nullptr);
+    const auto kernel = library.kernel("idle");
+    CHECK(kernel.error().status() == CUDA_ERROR_INVALID_PTX);
+    CHECK_THAT(kernel.error().message(), ContainsSubstring("late words"));
+    CHECK(std::string_view(library.jit_log().error()) == "late words\n");
+}
+
+#ifdef API_TEST_ALLOCATIONS_FAIL
+TEST_CASE("words that come while a log is copied do not spoil the copy", "[library]") {
+    const LateCompiler compiler;
+    const auto library = required(Library::load(device_code));
+    REQUIRE(LateCompiler::log != nullptr);
+    // The copy's memory is got once it is known how long the texts are.
+    const AtAllocation late([] { std::copy_n("late words\n", 12, LateCompiler::log); });
+    const JitLog log = library.jit_log();
+    REQUIRE(std::string_view(LateCompiler::log) == "late words\n");
+    CHECK(log.error()[0] == '\0'); // as long as it was then
+}
+#endif
+#endif
+
+TEST_CASE("a name that is not in the library is in the message", "[library]") {
+    restart("");
+    if (!has_libraries()) {
+        SKIP("needs CUDA 12.0");
+    }
+    const auto context = required(Trial::context());
+    const auto library = required(load_library());
+    for (const Error &error : {library.kernel("nothing_of_it").error(),
+                               library.global<int>(context, "nothing_of_it").error(),
+                               library.managed<int>(context, "nothing_of_it").error()}) {
+        CHECK(error.status() == CUDA_ERROR_NOT_FOUND);
+        CHECK_THAT(error.message(), ContainsSubstring("nothing_of_it"));
+    }
+    // CUDA 13.0 has another status for this.
+    CHECK_THAT(error_of(library.unified_function("nothing_of_it")).message(),
+               ContainsSubstring("nothing_of_it"));
+    CHECK(refused(library.kernel("")));
+    CHECK(refused(library.global<int>(context, "odd")));
+    CHECK(refused(library.global<int>(Context(), "odd")));
+    CHECK(refused(library.module(Context())));
+}
+
+TEST_CASE("kernels are not put into an array at address 0", "[library]") {
+    restart("");
+    if (headers_version() < Version::of(12, 4) || driver_version() < Version::of(12, 4)) {
+        SKIP("needs CUDA 12.4");
+    }
+    const auto library = required(load_library());
+    const Error nowhere = error_of(library.kernels(nullptr, 3));
+    CHECK(nowhere.kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(nowhere.message(), ContainsSubstring("address 0"));
+}
+
+TEST_CASE("an empty library and an empty image are refused", "[library]") {
+    restart("");
+    if (!has_libraries()) {
+        SKIP("needs CUDA 12.0");
+    }
+    CHECK(refused(Library().kernel("idle")));
+    CHECK(Library().kernel_count().error().kind() == (headers_version() < Version::of(12, 4)
+                                                          ? ErrorKind::requires_newer_headers
+                                                          : ErrorKind::invalid_argument));
+    CHECK(refused(Library::load(nullptr)));
+    CHECK(refused(Library::load({"\177ELF", 4})));
+    CHECK(refused(Library::load(device_code, {.optimization_level = 9})));
+    CHECK(Library::load_file("/nonexistent/kernels.ptx").error().status() ==
+          CUDA_ERROR_FILE_NOT_FOUND);
+}

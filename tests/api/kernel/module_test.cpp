@@ -1,0 +1,237 @@
+#include "harness/device_code.hpp"
+#include "harness/scenario.hpp"
+#include "harness/temporary_file.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace api_test;
+using namespace cushim;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr unsigned int count = 1000;
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("a kernel of a module fills memory", "[module]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
+    CUSHIM_TRY(const auto fill_kernel, module.kernel<Fill>("fill"));
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY_VOID(fill_kernel.launch(stream, LaunchConfig::covering(count), buffer, 7, count));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK_GIVES(read(context, buffer), std::vector<int>(count, 7));
+    return {};
+}
+
+SCENARIO_TEST("a kernel keeps its module loaded, and that its context", "[module]") {
+    Kernel<Fill> kept;
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context context, Context::create(device));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    {
+        CUSHIM_TRY(const Module module, load_device_code(context));
+        CUSHIM_TRY(kept, module.kernel<Fill>("fill"));
+    }
+    CUSHIM_TRY_VOID(kept.launch(stream, LaunchConfig::covering(count), buffer, 9, count));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK_GIVES(read(context, buffer), std::vector<int>(count, 9));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("variables of a module are read and written", "[module]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
+    CUSHIM_TRY(const auto counter, module.global<unsigned int>("counter"));
+    CHECK(counter.size() == 1);
+    unsigned int value[1] = {};
+    CUSHIM_TRY_VOID(copy(context, std::span(value), counter));
+    CHECK(value[0] == 42);
+    value[0] = 43;
+    CUSHIM_TRY_VOID(copy(context, counter, std::span(value)));
+    CUSHIM_TRY_VOID(copy(context, std::span(value), counter));
+    CHECK(value[0] == 43);
+    CUSHIM_TRY(const auto weights, module.global<const float>("weights"));
+    std::vector<float> floats(4);
+    REQUIRE(weights.size() == 4);
+    CUSHIM_TRY_VOID(copy(context, std::span(floats), weights));
+    CHECK(floats == std::vector<float>{1, 2, 3, 4});
+    return {};
+}
+
+SCENARIO_TEST("a module is loaded from a file", "[module]") {
+    const TemporaryFile file(device_code);
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Module module, Module::load_file(context, file.path()));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
+    CHECK(kernel);
+    return {};
+}
+
+SCENARIO_TEST("PTX needs no NUL where its size is told", "[module]") {
+    const std::string_view text = device_code;
+    std::vector<char> bytes(text.begin(), text.end());
+    bytes.insert(bytes.end(), {'/', '/'}); // and what is behind it is not read
+    CUSHIM_TRY(const Context context, trial.context());
+    CUSHIM_TRY(const Module module, Module::load(context, {bytes.data(), text.size()}));
+    CHECK(module);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a module is adopted and borrowed", "[module]") {
+    CUSHIM_TRY(Module module, load_device_code(context));
+    CUSHIM_TRY(Module adopted, Module::adopt(context, module.release()));
+    CHECK_FALSE(module);
+    const Module borrowed = Module::borrow(adopted.native());
+    CUSHIM_TRY(const auto kernel, borrowed.kernel<void()>("idle"));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    CUSHIM_TRY_VOID(kernel.launch(stream, {}));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    return adopted.close();
+}
+
+SCENARIO_TEST("whether modules are loaded lazily is known", "[module]") {
+    trial.needs_driver(11, 7);
+    return Module::loads_lazily().transform([](bool) {});
+}
+
+CONTEXT_SCENARIO_TEST("options reach the compiler", "[module]") {
+    JitLog log;
+    const JitOptions options{
+        .max_registers = 24, .optimization_level = 2, .line_info = true, .verbose = true};
+    CUSHIM_TRY(const Module module, Module::load(context, device_code, options, &log));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
+    CUSHIM_TRY(const KernelAttributes attributes, kernel.attributes(context));
+    CHECK(attributes.registers <= 24);
+    CHECK(std::string_view(log.error()).empty());
+    if (simulator() != nullptr) { // a real compiler is not asked where its cache knows
+        CHECK_THAT(log.info(), ContainsSubstring("Compiling entry function 'add'"));
+    }
+    return {};
+}
+
+TEST_CASE("what the compiler says of broken PTX is in the message and in the log", "[module]") {
+    const Context context = context_after_restart("");
+    JitLog log;
+    const Error module = error_of(Module::load(context, broken_code, {}, &log));
+    CHECK(module.status() == CUDA_ERROR_INVALID_PTX);
+    REQUIRE_FALSE(std::string_view(log.error()).empty());
+    const std::string_view first_line =
+        std::string_view(log.error()).substr(0, std::strcspn(log.error(), "\n"));
+    CHECK_THAT(module.message(), ContainsSubstring(std::string(first_line)));
+    // Without one, too.
+    CHECK_THAT(Module::load(context, broken_code).error().message(),
+               ContainsSubstring(std::string(first_line)));
+    // A later load that says nothing leaves nothing behind.
+    CHECK(Module::load(context, device_code, {}, &log).has_value());
+    CHECK(std::string_view(log.error()).empty());
+}
+
+TEST_CASE("a log that is too short is cut", "[module]") {
+    const Context context = context_after_restart("");
+    JitLog log;
+    const auto module = Module::load(context, broken_code, {.error_log_size = 16}, &log);
+    CHECK(module.error().status() == CUDA_ERROR_INVALID_PTX);
+    CHECK(std::string_view(log.error()).size() <= 16);
+    const auto silent = Module::load(context, broken_code, {.error_log_size = 0}, &log);
+    CHECK(silent.error().status() == CUDA_ERROR_INVALID_PTX);
+    CHECK(std::string_view(log.error()).empty());
+}
+
+TEST_CASE("bytes that are no image are refused", "[module]") {
+    const Context context = context_after_restart("");
+    CHECK(Module::load(context, "garbage").error().status() == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(Module::load(context, "").error().status() == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(refused(Module::load(context, nullptr)));
+    CHECK(refused(Module::load(context, {"x", 0})));
+    CHECK(refused(Module::load(context, CodeImage::unsized(nullptr))));
+}
+
+TEST_CASE("an image that is cut short never reaches CUDA", "[module]") {
+    const Context context = context_after_restart("");
+    unsigned char cubin[128] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+    cubin[40] = 100; // its sections are at 100: two of them, of 64 bytes
+    cubin[58] = 64;
+    cubin[60] = 2;
+    const auto cut = Module::load(context, {cubin, sizeof cubin});
+    CHECK(cut.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(cut.error().message(), ContainsSubstring("228") && ContainsSubstring("128"));
+    CHECK_THAT(Module::load(context, {cubin, 20}).error().message(), ContainsSubstring("20"));
+
+    unsigned char fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 100};
+    const auto fat = Module::load(context, {fatbin, sizeof fatbin});
+    CHECK(fat.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(fat.error().message(), ContainsSubstring("116"));
+    std::memset(fatbin + 8, 0xff, 8); // more than an address space holds
+    CHECK(refused(Module::load(context, {fatbin, sizeof fatbin})));
+
+    const TemporaryFile file(std::string_view(reinterpret_cast<const char *>(cubin), sizeof cubin));
+    CHECK_THAT(Module::load_file(context, file.path()).error().message(), ContainsSubstring("228"));
+}
+
+TEST_CASE("a file that is not there is named", "[module]") {
+    const Context context = context_after_restart("");
+    const auto missing = Module::load_file(context, "/nonexistent/kernels.ptx");
+    CHECK(missing.error().status() == CUDA_ERROR_FILE_NOT_FOUND);
+    CHECK_THAT(missing.error().message(), ContainsSubstring("/nonexistent/kernels.ptx"));
+    CHECK(refused(Module::load_file(context, nullptr)));
+    const std::string folder = std::filesystem::temp_directory_path().string();
+    CHECK(Module::load_file(context, folder.c_str()).error().status() == CUDA_ERROR_FILE_NOT_FOUND);
+}
+
+TEST_CASE("a long file is read to its end", "[module]") {
+    const Context context = context_after_restart("");
+    const TemporaryFile file(device_code + ("// " + std::string(200000, 'x') + "\n") +
+                             ".visible .entry last() { ret; }\n");
+    const auto module = required(Module::load_file(context, file.path()));
+    CHECK(module.kernel("last").has_value());
+}
+
+TEST_CASE("a name that is not in the module is in the message", "[module]") {
+    const Context context = context_after_restart("");
+    const auto module = required(load_device_code(context));
+    const auto kernel = module.kernel("nothing_of_it");
+    CHECK(kernel.error().status() == CUDA_ERROR_NOT_FOUND);
+    CHECK_THAT(kernel.error().message(), ContainsSubstring("nothing_of_it"));
+    const auto global = module.global<int>("nothing_either");
+    CHECK(global.error().status() == CUDA_ERROR_NOT_FOUND);
+    CHECK_THAT(global.error().message(), ContainsSubstring("nothing_either"));
+    CHECK(refused(module.kernel(nullptr)));
+    CHECK(refused(module.global<int>("")));
+}
+
+TEST_CASE("a variable of other elements is refused with the numbers", "[module]") {
+    const Context context = context_after_restart("");
+    const auto module = required(load_device_code(context));
+    const auto odd = module.global<int>("odd");
+    CHECK(odd.error().kind() == ErrorKind::invalid_argument);
+    CHECK_THAT(odd.error().message(), ContainsSubstring("10") && ContainsSubstring("4"));
+    CHECK(module.global<char>("odd").value().size() == 10);
+}
+
+TEST_CASE("options out of their range are refused", "[module]") {
+    const Context context = context_after_restart("");
+    const auto refused = [&](const JitOptions &options) {
+        return Module::load(context, device_code, options).error();
+    };
+    CHECK_THAT(refused({.optimization_level = 5}).message(), ContainsSubstring("5"));
+    CHECK(refused({.error_log_size = std::size_t(1) << 40}).kind() == ErrorKind::invalid_argument);
+    CHECK(refused({.target = {-1, 0}}).kind() == ErrorKind::invalid_argument);
+    CHECK(refused({.target = {9, 10}}).kind() == ErrorKind::invalid_argument);
+    constexpr int largest = std::numeric_limits<int>::max(); // CUDA is told ten times as much
+    CHECK(refused({.target = {largest, 9}}).kind() == ErrorKind::invalid_argument);
+    CHECK(refused({.target = {largest / 10 + 1, 0}}).kind() == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("an empty module and an empty context are refused", "[module]") {
+    restart("");
+    CHECK(refused(Module().kernel("idle")));
+    CHECK(refused(Module().global<int>("counter")));
+    CHECK(refused(Module::load(Context(), device_code)));
+}

@@ -1,0 +1,410 @@
+#include "harness/memory.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+
+// An image on the host, every row with some room behind it.
+struct Image {
+    Image(const Extent &of, std::size_t room, int value)
+        : extent(of), pitch{(of.width + room) * sizeof(int), of.height},
+          values((of.width + room) * of.height * of.depth, value) {}
+
+    Result<HostPitchedSpan<int>> view() { return HostPitchedSpan<int>::of(values, extent, pitch); }
+
+    Extent extent;
+    Pitch pitch;
+    std::vector<int> values;
+};
+
+// Every element its own number.
+Result<void> number(const HostPitchedSpan<int> &view) {
+    int next = 0;
+    for (std::size_t z = 0; z < view.depth(); ++z) {
+        for (std::size_t y = 0; y < view.height(); ++y) {
+            CUSHIM_TRY(const std::span<int> row, view.row(y, z));
+            for (int &value : row) {
+                value = next++;
+            }
+        }
+    }
+    return {};
+}
+
+Result<bool> is_numbered(const HostPitchedSpan<int> &view) {
+    int next = 0;
+    for (std::size_t z = 0; z < view.depth(); ++z) {
+        for (std::size_t y = 0; y < view.height(); ++y) {
+            CUSHIM_TRY(const std::span<int> row, view.row(y, z));
+            for (const int value : row) {
+                if (value != next++) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+// To the device, to another buffer there, and back; what is between the rows stays what it was.
+Result<void> go_round(const Context &context, const Extent &extent) {
+    CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
+    CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
+    Image sent(extent, 3, -1), received(extent, 5, -2);
+    CUSHIM_TRY(const auto from, sent.view());
+    CUSHIM_TRY(const auto to, received.view());
+    CUSHIM_TRY_VOID(number(from));
+    CUSHIM_TRY_VOID(copy(context, first.span(), from));
+    CUSHIM_TRY_VOID(copy(context, second.span(), first));
+    CUSHIM_TRY_VOID(copy(context, to, second));
+    CHECK_GIVES(is_numbered(to), true);
+    CHECK(std::count(received.values.begin(), received.values.end(), -2) ==
+          static_cast<std::ptrdiff_t>(5 * extent.height * extent.depth));
+    return {};
+}
+
+// What is there by now, read past everything that waits for the default streams.
+Result<bool> is_numbered_aside(const Context &context, const DevicePitchedSpan<const int> &span) {
+    CUSHIM_TRY(const Stream aside, Stream::create(context, {.non_blocking = true}));
+    Image received(span.extent(), 1, -1);
+    CUSHIM_TRY(const auto to, received.view());
+    CUSHIM_TRY_VOID(copy(aside, to, span));
+    CUSHIM_TRY_VOID(aside.synchronize());
+    return is_numbered(to);
+}
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("rows go to the device and back", "[copy_2d]") {
+    return go_round(context, {100, 20});
+}
+
+CONTEXT_SCENARIO_TEST("layers go to the device and back", "[copy_2d]") {
+    return go_round(context, {33, 7, 5});
+}
+
+CONTEXT_SCENARIO_TEST("a pitched buffer knows how it lies", "[copy_2d]") {
+    CUSHIM_TRY(const auto buffer, PitchedBuffer<int>::allocate(context, {100, 20, 3}));
+    CHECK(buffer.extent() == Extent{100, 20, 3});
+    CHECK(buffer.pitch().row >= 400);
+    CHECK(buffer.pitch().row % alignof(int) == 0);
+    CHECK(buffer.pitch().layer == 20);
+    CHECK(buffer.size_bytes() == buffer.pitch().row * 60);
+    CHECK(buffer.native() == reinterpret_cast<CUdeviceptr>(buffer.data()));
+    const DevicePitchedSpan<const int> span = buffer;
+    CHECK(span.address() == buffer.native());
+    CHECK((span.width() == 100 && span.height() == 20 && span.depth() == 3));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("copies of rows and layers are done when they return", "[copy_2d]") {
+    for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
+        CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
+        CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
+        Image sent(extent, 1, -1);
+        CUSHIM_TRY(const auto from, sent.view());
+        CUSHIM_TRY_VOID(number(from));
+        CUSHIM_TRY_VOID(copy(context, first.span(), from));
+        CHECK_GIVES(is_numbered_aside(context, first), true);
+        CUSHIM_TRY_VOID(copy(context, second.span(), first));
+        CHECK_GIVES(is_numbered_aside(context, second), true);
+    }
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("copies of rows and layers are queued in a stream", "[copy_2d]") {
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
+        CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(400)));
+        CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 400));
+        CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
+        CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
+        CUSHIM_TRY_VOID(first.release_after(stream));
+        CUSHIM_TRY(const auto from, HostPitchedSpan<const int>::of(sent, extent));
+        CUSHIM_TRY(const auto to, HostPitchedSpan<int>::of(received, extent));
+        CUSHIM_TRY_VOID(copy(stream, first.span(), from));
+        CUSHIM_TRY_VOID(copy(stream, second.span(), first));
+        CUSHIM_TRY_VOID(fill(stream, first.span(), 0));
+        CUSHIM_TRY_VOID(copy(stream, to, second));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(received.span()[399] == 399);
+    }
+    return {};
+}
+
+STREAM_SCENARIO_TEST("rows and layers of a pool's memory are queued, too", "[copy_2d]") {
+    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(400)));
+    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 400));
+    CUSHIM_TRY(const auto pooled, DeviceBuffer<int>::allocate_async(stream, 400));
+    for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
+        CUSHIM_TRY(const auto from, HostPitchedSpan<const int>::of(sent, extent));
+        CUSHIM_TRY(const auto there, DevicePitchedSpan<int>::of(pooled.span(), extent));
+        CUSHIM_TRY(const auto to, HostPitchedSpan<int>::of(received, extent));
+        CUSHIM_TRY_VOID(copy(stream, there, from));
+        CUSHIM_TRY_VOID(copy(stream, to, there));
+        CUSHIM_TRY_VOID(fill(stream, pooled.span(), 0));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(received.span()[399] == 399);
+        received.span()[399] = 0;
+    }
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a part of an image is copied", "[copy_2d]") {
+    CUSHIM_TRY(const auto linear, DeviceBuffer<int>::copy_of(context, numbers(10 * 6)));
+    CUSHIM_TRY(const auto image, DevicePitchedSpan<const int>::of(linear, {10, 6}));
+    CUSHIM_TRY(const auto part, image.part({4, 2}, {3, 2}));
+    CHECK(part.address() == linear.native() + 24 * sizeof(int));
+    std::vector<int> values(6);
+    CUSHIM_TRY(const auto to, HostPitchedSpan<int>::of(values, {3, 2}));
+    CUSHIM_TRY_VOID(copy(context, to, part));
+    CHECK(values == std::vector{24, 25, 26, 34, 35, 36});
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a part of layers is copied", "[copy_2d]") {
+    CUSHIM_TRY(const auto linear, DeviceBuffer<int>::copy_of(context, numbers(4 * 3 * 3)));
+    CUSHIM_TRY(const auto block, DevicePitchedSpan<const int>::of(linear, {4, 3, 3}));
+    CUSHIM_TRY(const auto part, block.part({1, 0, 1}, {2, 2, 2}));
+    std::vector<int> values(8);
+    CUSHIM_TRY(const auto to, HostPitchedSpan<int>::of(values, {2, 2, 2}));
+    CUSHIM_TRY_VOID(copy(context, to, part));
+    CHECK(values == std::vector{13, 14, 17, 18, 25, 26, 29, 30});
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("rows are filled, and nothing between them", "[copy_2d]") {
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto linear, DeviceBuffer<short>::allocate(context, 4 * 6 * 3));
+    CUSHIM_TRY_VOID(fill(context, linear.span(), 1));
+    // Three layers of two rows of three, in rows of four, in layers of six.
+    CUSHIM_TRY(const auto view,
+               DevicePitchedSpan<short>::of(linear, {3, 2, 3}, {4 * sizeof(short), 6}));
+    CUSHIM_TRY_VOID(fill(context, view, 2));
+    CUSHIM_TRY(const auto part, view.part({0, 0, 2}, {1, 2}));
+    CUSHIM_TRY_VOID(fill(stream, part, 3));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    std::vector<short> values(4 * 6 * 3);
+    CUSHIM_TRY_VOID(copy(context, std::span(values), linear.span()));
+    for (std::size_t index = 0; index < values.size(); ++index) {
+        const std::size_t x = index % 4, y = index / 4 % 6, z = index / 24;
+        const bool inside = x < 3 && y < 2;
+        CHECK(values[index] == (inside && x < 1 && z == 2 ? 3 : inside ? 2 : 1));
+    }
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") {
+    const auto check = [&context]<class T>(const T &value) -> Result<void> {
+        CUSHIM_TRY(const auto buffer, PitchedBuffer<T>::allocate(context, {5, 4, 2}));
+        CUSHIM_TRY_VOID(fill(context, buffer.span(), value));
+        std::vector<T> values(40);
+        CUSHIM_TRY(const auto to, HostPitchedSpan<T>::of(values, {5, 4, 2}));
+        CUSHIM_TRY_VOID(copy(context, to, buffer));
+        CHECK(values == std::vector<T>(40, value));
+        return {};
+    };
+    CUSHIM_TRY_VOID(check(static_cast<unsigned char>(200)));
+    CUSHIM_TRY_VOID(check(static_cast<unsigned short>(50000)));
+    return check(1.5F);
+}
+
+SCENARIO_TEST("images go from device to device", "[copy_2d]", "devices=2") {
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Context here, trial.context());
+    CUSHIM_TRY(const Context there, Context::primary(second));
+    for (const Extent &extent : {Extent{100, 20}, Extent{10, 8, 3}}) {
+        CUSHIM_TRY(const auto source, PitchedBuffer<int>::allocate(here, extent));
+        CUSHIM_TRY(const auto target, PitchedBuffer<int>::allocate(there, extent));
+        Image sent(extent, 1, -1);
+        CUSHIM_TRY(const auto from, sent.view());
+        CUSHIM_TRY_VOID(number(from));
+        CUSHIM_TRY_VOID(copy(here, source.span(), from));
+        CUSHIM_TRY_VOID(copy(there, target.span(), source));
+        CHECK_GIVES(is_numbered_aside(there, target), true);
+    }
+    return {};
+}
+
+// Without release_after() the simulator would tell of memory that was freed under queued work.
+CONTEXT_SCENARIO_TEST("a pitched buffer waits for its stream before it goes", "[copy_2d]") {
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(auto buffer, PitchedBuffer<int>::allocate(context, {100, 20}));
+    CUSHIM_TRY_VOID(buffer.release_after(stream));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1));
+    return buffer.close();
+}
+
+TEST_CASE("rows and layers of nothing", "[copy_2d]") {
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto calls = calls_in([&] {
+        for (const Extent &extent : {Extent{0, 3}, Extent{3, 0}, Extent{3, 3, 0}}) {
+            const auto buffer = required(PitchedBuffer<int>::allocate(context, extent));
+            CHECK(buffer.empty());
+            CHECK(buffer.native() == 0);
+            const auto device = required(DevicePitchedSpan<int>::of({}, extent));
+            const auto host = required(HostPitchedSpan<int>::of({}, extent));
+            CHECK(copy(context, device, host).has_value());
+            CHECK(copy(context, buffer.span(), host).has_value());
+            CHECK(copy(stream, host, device).has_value());
+            CHECK(copy(context, device, device).has_value());
+            CHECK(fill(context, device, 1).has_value());
+            CHECK(fill(stream, device, 1).has_value());
+        }
+        CHECK(fill(stream, PitchedBuffer<int>().span(), 1).has_value());
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("views that do not fit", "[copy_2d]") {
+    std::vector<int> values(60);
+    const auto view = [&](const Extent &extent, const Pitch &pitch = {}) {
+        return HostPitchedSpan<int>::of(values, extent, pitch);
+    };
+    REQUIRE(view({10, 6}).has_value());
+    CHECK(view({10, 6})->pitch().row == 40);
+    CHECK(view({10, 2, 3})->pitch().layer == 2);
+    CHECK(contains(refusal(view({10, 7})), "280 bytes, of 240"));
+    CHECK(contains(refusal(view({10, 4}, {80})), "280 bytes, of 240"));
+    CHECK(contains(refusal(view({10, 2}, {36})), "40 bytes, 36 bytes apart"));
+    CHECK(contains(refusal(view({10, 2}, {42})), "42 bytes apart"));
+    CHECK(contains(refusal(view({10, 3, 1}, {40, 2})), "3 rows, 2 rows apart"));
+    CHECK(contains(refusal(view({all / 2, 1})), std::to_string(all / 2)));
+    CHECK(contains(refusal(view({1, all})), std::to_string(all)));
+    CHECK(contains(refusal(view({1, 2, all})), std::to_string(all)));
+    CHECK(contains(refusal(view({1, 2, 3}, {40, all})), std::to_string(all)));
+    // The last row needs no room behind it.
+    CHECK(view({4, 6}, {44}).has_value());
+    CHECK_FALSE(view({6, 6}, {44}).has_value());
+}
+
+// Also where a span is made as its maker says, and two of them begin near each other.
+TEST_CASE("a pitch of 0 leaves no room", "[copy_2d]") {
+    const auto context = context_after_restart("");
+    const auto buffer = required(DeviceBuffer<int>::allocate(context, 60));
+    const Extent extent = {5, 4, 3};
+    const DevicePitchedSpan<int> memory(buffer.native(), extent, {});
+    CHECK(memory.pitch().row == 20);
+    CHECK(memory.pitch().layer == 4);
+    const DevicePitchedSpan<const int> later(buffer.native() + 8, extent, {});
+    CHECK(contains(refusal(copy(context, memory, later)), "overlap"));
+
+    std::vector<int> values(60), back(60);
+    std::iota(values.begin(), values.end(), 0);
+    CHECK(copy(context, memory, HostPitchedSpan<int>(values.data(), extent, {})).has_value());
+    CHECK(copy(context, std::span(back), buffer.span()).has_value());
+    CHECK(back == values);
+    CHECK(fill(context, memory, 7).has_value());
+    CHECK(copy(context, std::span(back), buffer.span()).has_value());
+    CHECK(back == std::vector<int>(60, 7));
+    // Of more bytes than there are numbers.
+    const DevicePitchedSpan<int> wrapping(buffer.native(), {all / 4 + 1, 2}, {});
+    CHECK(contains(refusal(fill(context, wrapping, 1)), "address space"));
+}
+
+TEST_CASE("parts that are not in a view", "[copy_2d]") {
+    std::vector<int> values(60);
+    const auto view = required(HostPitchedSpan<int>::of(values, {5, 4, 3}));
+    CHECK(view.part({}, view.extent()).has_value());
+    CHECK(view.part({5, 4, 3}, {0, 0, 0}).has_value());
+    CHECK(contains(refusal(view.part({1}, {5, 1})), "5 from 1 on"));
+    CHECK(contains(refusal(view.part({0, 4}, {5, 1})), "1 from 4 on"));
+    CHECK(contains(refusal(view.part({0, 0, 2}, {1, 1, 2})), "2 from 2 on"));
+    CHECK(contains(refusal(view.part({1, 1, 1}, {all, 1, 1})), std::to_string(all)));
+    const auto row = view.row(3, 2);
+    REQUIRE(row.has_value());
+    CHECK(row->data() == values.data() + 55);
+    CHECK(row->size() == 5);
+    CHECK(contains(refusal(view.row(4)), "row 4"));
+    CHECK(contains(refusal(view.row(0, 3)), "layer 3"));
+}
+
+TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(PitchedBuffer<int>::allocate(context, {5, 4, 3}));
+    std::vector<int> values(60);
+    const auto other = HostPitchedSpan<int>::of(values, {5, 3, 4});
+    const auto calls = calls_in([&] {
+        const std::string said = refusal(copy(context, buffer.span(), *other));
+        CHECK(contains(said, "5 x 3 x 4 elements into 5 x 4 x 3"));
+        CHECK(contains(refusal(copy(stream, *other, buffer)), "5 x 4 x 3"));
+        CHECK(contains(refusal(copy(Context(), buffer.span(), *other)), "context"));
+        CHECK(contains(refusal(copy(Stream(), *other, buffer)), "stream"));
+        CHECK(contains(refusal(fill(Context(), buffer.span(), 1)), "context"));
+        CHECK(contains(refusal(fill(Stream(), buffer.span(), 1)), "stream"));
+        // Whose maker was wrong.
+        const DevicePitchedSpan<int> narrow(buffer.native(), {5, 4}, {16, 4});
+        CHECK(contains(refusal(fill(stream, narrow, 1)), "16 bytes apart"));
+        CHECK(contains(refusal(copy(context, narrow, narrow)), "16 bytes apart"));
+        const DevicePitchedSpan<int> huge(buffer.native(), {5, all, all}, {20, all});
+        CHECK(contains(refusal(fill(context, huge, 1)), "address space"));
+        const DevicePitchedSpan<int> askew(buffer.native() + 2, {5, 4}, {20, 4});
+        CHECK(contains(refusal(fill(context, askew, 1)), "multiple"));
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("what no pitched buffer can be", "[copy_2d]") {
+    const auto context = context_after_restart("");
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(Context(), {1})), "context"));
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(context, {all / 2})), "4 bytes"));
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(context, {1, all, 2})), "2 layers"));
+    CHECK(contains(refusal(PitchedBuffer<int>::allocate(context, {8, all / 8})), "32 bytes"));
+    const auto large = PitchedBuffer<int>::allocate(context, {std::size_t{1} << 38, 1 << 10});
+    REQUIRE_FALSE(large.has_value());
+}
+
+TEST_CASE("rows that overlap are not copied, and rows between others are", "[copy_2d]") {
+    const Context context = context_after_restart("");
+    const auto stream = Stream::create(context).value();
+    const auto buffer = PitchedBuffer<int>::allocate(context, {8, 6}).value();
+    REQUIRE(fill(context, buffer.span(), 1).has_value());
+    const DevicePitchedSpan<int> whole = buffer.span();
+    const auto part = [&](const Position &from, const Extent &extent) {
+        return whole.part(from, extent).value();
+    };
+    const auto copied = [&](const DevicePitchedSpan<int> &to, const DevicePitchedSpan<int> &from) {
+        return copy(context, to, from).has_value() && copy(stream, to, from).has_value();
+    };
+    const auto overlaps = [&](const DevicePitchedSpan<int> &to,
+                              const DevicePitchedSpan<int> &from) {
+        return refusal(copy(context, to, from)).find("overlap") != std::string::npos &&
+               refusal(copy(stream, to, from)).find("overlap") != std::string::npos;
+    };
+    CHECK(overlaps(whole, whole));
+    // Halves of rows, and of columns.
+    CHECK(copied(part({0, 0}, {4, 6}), part({4, 0}, {4, 6})));
+    CHECK(copied(part({0, 3}, {8, 3}), part({0, 0}, {8, 3})));
+    CHECK(overlaps(part({0, 0}, {4, 6}), part({3, 0}, {4, 6})));
+    CHECK(overlaps(part({3, 1}, {4, 5}), part({0, 0}, {4, 5})));
+    CHECK(overlaps(part({0, 2}, {8, 3}), part({0, 0}, {8, 3})));
+    // Every other row of two columns, into or beside two columns of every row.
+    const Pitch pitch = whole.pitch();
+    const DevicePitchedSpan<int> every_other(whole.address(), {2, 3}, {2 * pitch.row, 3});
+    CHECK(copied(part({2, 0}, {2, 3}), every_other));
+    CHECK(overlaps(part({1, 0}, {2, 3}), every_other));
+    CHECK(overlaps(part({0, 4}, {2, 2}), DevicePitchedSpan<int>(whole.address() + 2 * pitch.row,
+                                                                {2, 2}, {2 * pitch.row, 2})));
+    CHECK(copied(part({0, 3}, {2, 1}), part({0, 0}, {2, 1})));
+    CHECK(stream.synchronize().has_value());
+}
+
+TEST_CASE("views of more bytes than there are numbers", "[copy_2d]") {
+    // Their sizes in bytes are 4, as far as a size can tell.
+    const DeviceSpan<int> device(16, all / sizeof(int) + 2);
+    REQUIRE(device.size_bytes() == 4);
+    CHECK(contains(refusal(DevicePitchedSpan<int>::of(device, {1})), "address space"));
+    int value = 0;
+    const std::span<int> host(&value, all / sizeof(int) + 2);
+    CHECK(contains(refusal(HostPitchedSpan<int>::of(host, {1})), "address space"));
+}

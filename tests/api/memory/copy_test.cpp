@@ -1,0 +1,270 @@
+#include "harness/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+// What is on the device by now, read past everything that waits for the default streams.
+Result<std::vector<int>> seen_aside(const Context &context, DeviceSpan<const int> span) {
+    CUSHIM_TRY(const Stream aside, Stream::create(context, {.non_blocking = true}));
+    std::vector<int> values(span.size());
+    CUSHIM_TRY_VOID(copy(aside, std::span(values), span));
+    CUSHIM_TRY_VOID(aside.synchronize());
+    return values;
+}
+
+struct Pair {
+    short first;
+    short second;
+    friend bool operator==(const Pair &, const Pair &) = default;
+};
+
+template <class T>
+Result<void> check_fill(const Context &context, const Stream &stream, const T &one, const T &two) {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<T>::allocate(context, 100));
+    CUSHIM_TRY_VOID(fill(context, buffer.span(), one));
+    CUSHIM_TRY_VOID(fill(stream, *buffer.span().subspan(50, 50), two));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    std::array<T, 100> values{};
+    CUSHIM_TRY_VOID(copy(context, std::span(values), buffer.span()));
+    CHECK((values[0] == one && values[49] == one));
+    CHECK((values[50] == two && values[99] == two));
+    return {};
+}
+
+} // namespace
+
+// CUDA itself returns when it has read pageable memory, and not when that has arrived.
+CONTEXT_SCENARIO_TEST("a copy to the device is done when it returns", "[copy]") {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(copy(context, buffer.span(), numbers(1000)));
+    CHECK_GIVES(seen_aside(context, buffer), numbers(1000));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a copy within the device is done when it returns", "[copy]") {
+    CUSHIM_TRY(const auto from, DeviceBuffer<int>::copy_of(context, numbers(1000)));
+    CUSHIM_TRY(const auto to, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(copy(context, to.span(), from));
+    CHECK_GIVES(seen_aside(context, to), numbers(1000));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a fill is done when it returns", "[copy]") {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(fill(context, buffer.span(), 9));
+    CHECK_GIVES(seen_aside(context, buffer), std::vector<int>(1000, 9));
+    return {};
+}
+
+STREAM_SCENARIO_TEST("what a context copies comes after its blocking streams", "[copy]") {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
+    CHECK_GIVES(read(context, buffer), std::vector<int>(100, 3));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("copies are queued in a stream", "[copy]") {
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
+    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
+    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
+    CUSHIM_TRY_VOID(fill(stream, first.span(), 0));
+    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(received.span()[99] == 99);
+    return {};
+}
+
+// CUDA itself looks at what is current, and refuses a pool's memory where that is another device's context.
+CONTEXT_SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
+    CUSHIM_TRY(const Stream owner, Stream::create(context));
+    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
+    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate_async(owner, 100));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate_async(owner, 100));
+    const Stream stream = Stream::borrow(owner.native());
+    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
+    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
+    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
+    CUSHIM_TRY_VOID(owner.synchronize());
+    CHECK(received.span()[99] == 99);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("parts of memory are copied", "[copy]") {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(100)));
+    CUSHIM_TRY(const auto middle, buffer.span().subspan(40, 3));
+    std::array<int, 3> values{};
+    CUSHIM_TRY_VOID(copy(context, std::span(values), middle)); // of a size that the compiler knows
+    CHECK(values == std::array{40, 41, 42});
+    CUSHIM_TRY(const auto elsewhere, buffer.span().subspan(43, 3));
+    CUSHIM_TRY_VOID(copy(context, elsewhere, middle)); // next to each other,
+    CUSHIM_TRY_VOID(copy(context, middle, elsewhere)); // and the other way round
+    CUSHIM_TRY_VOID(copy(context, std::span(values), elsewhere));
+    CHECK(values == std::array{40, 41, 42});
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("elements of every size are filled", "[copy]") {
+    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY_VOID(check_fill<signed char>(context, stream, -1, 2));
+    CUSHIM_TRY_VOID(check_fill<bool>(context, stream, false, true));
+    CUSHIM_TRY_VOID(check_fill<unsigned short>(context, stream, 0x1234, 0xfedc));
+    CUSHIM_TRY_VOID(check_fill<float>(context, stream, 1.5F, -2.5F));
+    return check_fill<Pair>(context, stream, {1, 2}, {3, 4});
+}
+
+SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Context here, trial.context());
+    CUSHIM_TRY(const Context there, Context::primary(second));
+    CUSHIM_TRY(const auto source, DeviceBuffer<int>::copy_of(here, numbers(1000)));
+    CUSHIM_TRY(const auto middle, DeviceBuffer<int>::allocate(there, 1000));
+    CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(here, 1000));
+    CUSHIM_TRY_VOID(copy(here, middle.span(), source));
+    CHECK_GIVES(seen_aside(there, middle), numbers(1000));
+    CUSHIM_TRY(const Stream stream, Stream::create(there, {.non_blocking = true}));
+    CUSHIM_TRY_VOID(copy(stream, target.span(), middle));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK_GIVES(seen_aside(here, target), numbers(1000));
+    return {};
+}
+
+SCENARIO_TEST("copies go from context to context", "[copy]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context first, Context::create(device));
+    CUSHIM_TRY(const Context second, trial.context());
+    CUSHIM_TRY(const auto source, DeviceBuffer<int>::copy_of(first, numbers(100)));
+    CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(second, 100));
+    CUSHIM_TRY_VOID(copy(second, target.span(), source));
+    CHECK_GIVES(seen_aside(second, target), numbers(100));
+    return {};
+}
+
+TEST_CASE("a stream's copy waits for its turn", "[copy]") {
+    need_simulator("needs the simulator, which decides when enqueued work runs");
+    const auto context = context_after_restart("mode=adversarial");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(DeviceBuffer<int>::copy_of(context, numbers(10)));
+    const auto pinned = required(PinnedBuffer<int>::allocate(context, 10));
+    REQUIRE(copy(stream, pinned.span(), buffer.span()).has_value());
+    CHECK(pinned.span()[9] == 0);
+    REQUIRE(stream.synchronize().has_value());
+    CHECK(pinned.span()[9] == 9);
+}
+
+TEST_CASE("copies of nothing never reach CUDA", "[copy]") {
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const std::vector<int> none;
+    const auto calls = calls_in([&] {
+        CHECK(copy(context, DeviceSpan<int>(), none).has_value());
+        CHECK(copy(stream, DeviceSpan<int>(), none).has_value());
+        CHECK(copy(context, std::span<int>(), DeviceSpan<int>()).has_value());
+        CHECK(copy(stream, std::span<int>(), DeviceSpan<int>()).has_value());
+        CHECK(copy(context, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
+        CHECK(copy(stream, DeviceSpan<int>(16, 0), DeviceSpan<int>(16, 0)).has_value());
+        CHECK(fill(context, DeviceSpan<int>(), 1).has_value());
+        CHECK(fill(stream, DeviceSpan<int>(), 1).has_value());
+    });
+    CHECK(calls.empty());
+    CHECK(contains(refusal(copy(Context(), DeviceSpan<int>(), none)), "context"));
+    CHECK(contains(refusal(copy(Stream(), DeviceSpan<int>(), none)), "stream"));
+    CHECK(contains(refusal(fill(Context(), DeviceSpan<int>(), 1)), "context"));
+    CHECK(contains(refusal(fill(Stream(), DeviceSpan<int>(), 1)), "stream"));
+}
+
+TEST_CASE("copies that cannot be", "[copy]") {
+    const auto context = context_after_restart("");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(DeviceBuffer<int>::copy_of(context, numbers(10)));
+    std::vector<int> values(9);
+    const auto calls = calls_in([&] {
+        CHECK(contains(refusal(copy(context, std::span(values), buffer.span())),
+                       "10 elements into 9"));
+        CHECK(contains(refusal(copy(stream, buffer.span(), values)), "9 elements into 10"));
+        const auto first = *buffer.span().subspan(0, 6);
+        const auto second = *buffer.span().subspan(4, 6);
+        for (const auto &[to, from] : {std::pair(first, second), {second, first}, {first, first}}) {
+            CHECK(contains(refusal(copy(context, to, from)), "24 bytes"));
+            CHECK(contains(refusal(copy(stream, to, from)), "overlap"));
+        }
+        // Whose maker was wrong.
+        constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 2;
+        const DeviceSpan<int> large(buffer.native(), many), other(buffer.native() + 4, many);
+        CHECK(contains(refusal(copy(stream, large, other)), std::to_string(many)));
+        CHECK(contains(refusal(fill(context, large, 1)), std::to_string(many)));
+    });
+    CHECK(calls.empty());
+}
+
+TEST_CASE("fills begin at multiples of their elements", "[copy]") {
+    const auto context = context_after_restart("");
+    const auto buffer = required(DeviceBuffer<char>::allocate(context, 16));
+    struct Bytes {
+        char bytes[4];
+    };
+    const DeviceSpan<Bytes> askew(buffer.native() + 2, 1);
+    CHECK(contains(refusal(fill(context, askew, Bytes{})), "4-byte"));
+    const DeviceSpan<Bytes> straight(buffer.native() + 4, 1);
+    CHECK(fill(context, straight, Bytes{}).has_value());
+}
+
+STREAM_SCENARIO_TEST("copies and fills take buffers and ranges in place of their spans", "[copy]") {
+    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
+    const std::vector<int> values = numbers(100);
+    CUSHIM_TRY_VOID(copy(context, first, values));
+    CUSHIM_TRY_VOID(copy(stream, second, first));
+    std::vector<int> seen(100);
+    CUSHIM_TRY_VOID(copy(stream, seen, second));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(seen == values);
+    CUSHIM_TRY_VOID(fill(context, first, 7));
+    std::array<int, 100> sevens{};
+    CUSHIM_TRY_VOID(copy(context, sevens, first));
+    CHECK(std::count(sevens.begin(), sevens.end(), 7) == 100);
+    CUSHIM_TRY(auto pinned, PinnedBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY_VOID(copy(context, pinned, second));
+    CHECK(std::equal(values.begin(), values.end(), pinned.span().begin()));
+    return {};
+}
+
+namespace {
+
+template <class To, class From>
+concept Copies = requires(const Stream &stream, To &&to, From &&from) {
+    copy(stream, std::forward<To>(to), std::forward<From>(from));
+};
+static_assert(Copies<std::vector<int> &, DeviceBuffer<int> &>);
+static_assert(Copies<DeviceBuffer<int> &, const std::vector<int> &>);
+static_assert(!Copies<std::vector<int>, DeviceBuffer<int> &>);
+static_assert(!Copies<const std::vector<int> &, DeviceBuffer<int> &>);
+static_assert(!Copies<std::vector<short> &, DeviceBuffer<int> &>);
+static_assert(!Copies<std::vector<int> &, std::vector<int> &>);
+
+struct alignas(512) Wide {
+    char bytes[512];
+};
+template <template <class> class Buffer, class T>
+concept Exists = requires {
+    typename Buffer<T>;
+};
+static_assert(Exists<DeviceBuffer, int> && !Exists<DeviceBuffer, Wide>);
+static_assert(!Exists<PoolBuffer, Wide> && !Exists<ManagedBuffer, Wide>);
+static_assert(!Exists<PinnedBuffer, Wide> && !Exists<HostMappedBuffer, Wide>);
+static_assert(!Exists<GrowableBuffer, Wide> && !Exists<GraphAllocation, Wide>);
+
+} // namespace

@@ -1,0 +1,322 @@
+// Buffers that grow in place.
+#include "harness/mapped_memory.hpp"
+#include "harness/reports.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+using Words = GrowableBuffer<std::uint32_t>;
+
+// Quicker than the 2 MiB of real devices.
+constexpr const char *small = "granularity=64KiB";
+
+constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+
+struct Triple {
+    float x, y, z;
+};
+static_assert(!std::is_copy_constructible_v<Words> && std::is_nothrow_move_constructible_v<Words>);
+
+// Elements in one unit of the granularity.
+std::size_t words_of(const Place &place) {
+    return place.unit / sizeof(std::uint32_t);
+}
+
+// Every part, by what the buffer says and by what CUDA says.
+Result<void> all_may_write(const Words &buffer, std::size_t part, std::span<const Device> devices) {
+    const auto range = AddressRange::borrow(buffer.native(), buffer.size_bytes());
+    for (const Device device : devices) {
+        CHECK_GIVES(buffer.get_access(device), AccessFlags::read_write);
+        for (std::size_t offset = 0; offset != buffer.size_bytes(); offset += part) {
+            CHECK_GIVES(range.get_access(offset, device), AccessFlags::read_write);
+        }
+    }
+    return {};
+}
+
+// Access for a device that there is not. A call that the sweep lets fail is another failure, and shows.
+Result<void> grants_nothing(Words &buffer, Device nowhere) {
+    const auto granted = buffer.set_access({nowhere, AccessFlags::read_write});
+    CHECK_FALSE(granted);
+    return !granted && granted.error().status() == CUDA_ERROR_UNKNOWN ? granted : Result<void>();
+}
+
+Place place_now(const std::string &settings = "") {
+    restart(settings);
+    return required(Place::make());
+}
+
+} // namespace
+
+PLACE_SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[growable_buffer]",
+                    small) {
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 8 * unit));
+    CHECK(buffer.empty());
+    CHECK(buffer.capacity() == 8 * unit);
+    CHECK(buffer.mapped_bytes() == 0);
+    const CUdeviceptr address = buffer.native();
+    CHECK(address != 0);
+
+    for (std::size_t grown = 0; grown != 4; ++grown) {
+        CUSHIM_TRY_VOID(buffer.resize((grown + 1) * unit));
+        CHECK(buffer.native() == address);
+        CHECK(buffer.size() == (grown + 1) * unit);
+        CHECK(buffer.mapped_bytes() == (grown + 1) * place.unit);
+        const auto seed = static_cast<std::uint32_t>(grown);
+        CUSHIM_TRY_VOID(write(place, address + grown * place.unit, pattern(unit, seed)));
+    }
+    for (std::size_t part = 0; part != 4; ++part) {
+        CHECK_GIVES(read(place, address + part * place.unit, unit),
+                    pattern(unit, static_cast<std::uint32_t>(part)));
+    }
+    return buffer.close();
+}
+
+PLACE_SCENARIO_TEST("a buffer grows by what is needed, or by its step", "[growable_buffer]",
+                    small) {
+    GrowableBufferOptions options;
+    options.step = 2 * place.unit + 1; // rounded up to three units
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * words_of(place), options));
+    CUSHIM_TRY_VOID(buffer.resize(1));
+    CHECK(buffer.size() == 1);
+    CHECK(buffer.size_bytes() == sizeof(std::uint32_t));
+    CHECK(buffer.mapped_bytes() == 3 * place.unit);
+    CUSHIM_TRY_VOID(buffer.resize(3 * words_of(place)));
+    CHECK(buffer.mapped_bytes() == 3 * place.unit);
+    CUSHIM_TRY_VOID(buffer.resize(3 * words_of(place) + 1));
+    CHECK(buffer.mapped_bytes() == 4 * place.unit); // no further than the range reaches
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(4 * words_of(place))));
+    return {};
+}
+
+PLACE_SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it was",
+                    "[growable_buffer]", small) {
+    CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
+    CUSHIM_TRY_VOID(buffer.resize(100));
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(100)));
+    const CUdeviceptr address = buffer.native();
+    const auto too_far = buffer.resize(words_of(place) + 1);
+    CHECK(refused(too_far));
+    CHECK(tells(too_far, {place.unit + 4, place.unit}));
+    CHECK(refused(buffer.resize(most)));
+    CHECK(buffer.native() == address);
+    CHECK(buffer.size() == 100);
+    CHECK_GIVES(read(place, buffer.native(), 100), pattern(100));
+    return {};
+}
+
+PLACE_SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[growable_buffer]",
+                    small) {
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(2 * unit)));
+    const CUdeviceptr before = buffer.native();
+    CUSHIM_TRY_VOID(buffer.reserve(2 * unit)); // there is that much
+    CHECK(buffer.native() == before);
+    CUSHIM_TRY_VOID(buffer.reserve(5 * unit));
+    CHECK(buffer.native() != before);
+    CHECK(buffer.capacity() == 5 * unit);
+    CHECK(buffer.size() == 2 * unit);
+    CUSHIM_TRY_VOID(buffer.resize(5 * unit));
+    CHECK_GIVES(read(place, buffer.native(), 2 * unit), pattern(2 * unit));
+    return write(place, buffer.native(), pattern(5 * unit));
+}
+
+PLACE_SCENARIO_TEST("a buffer without room gets some later", "[growable_buffer]", small) {
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 0));
+    CHECK(buffer);
+    CHECK(buffer.native() == 0);
+    CHECK(buffer.capacity() == 0);
+    CUSHIM_TRY_VOID(buffer.resize(0));
+    CHECK(refused(buffer.resize(1)));
+    CUSHIM_TRY_VOID(buffer.reserve(1));
+    CUSHIM_TRY_VOID(buffer.resize(1));
+    return write(place, buffer.native(), pattern(1));
+}
+
+PLACE_SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_buffer]", small) {
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * unit));
+    for (const std::size_t size : {unit, 3 * unit, 4 * unit}) {
+        CUSHIM_TRY_VOID(buffer.resize(size));
+    }
+    CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(unit)));
+    CUSHIM_TRY_VOID(buffer.resize(unit + 1));
+    CHECK(buffer.mapped_bytes() == 4 * place.unit); // shrinking alone gives nothing back
+    CUSHIM_TRY_VOID(buffer.shrink_to_fit());
+    CHECK(buffer.mapped_bytes() == 3 * place.unit); // of which the second piece is in use
+    CHECK_GIVES(read(place, buffer.native(), unit), pattern(unit));
+    CUSHIM_TRY_VOID(buffer.resize(4 * unit));
+    CHECK(buffer.mapped_bytes() == 4 * place.unit);
+    CUSHIM_TRY_VOID(buffer.resize(0));
+    CUSHIM_TRY_VOID(buffer.shrink_to_fit());
+    CHECK(buffer.mapped_bytes() == 0);
+    CHECK(buffer.capacity() == 4 * unit);
+    return {};
+}
+
+SCENARIO_TEST("several devices have access to a buffer, however it grows", "[growable_buffer]",
+              "devices=3;granularity=192KiB") {
+    CUSHIM_TRY_VOID(trial.needs_devices(3));
+    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Device third, Device::get(2));
+    const std::size_t unit = words_of(place);
+    const AccessGrant grants[] = {place.access(), {second, AccessFlags::read}};
+    GrowableBufferOptions options;
+    options.access = grants;
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit, options));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.set_access({third, AccessFlags::read_write}));
+    CUSHIM_TRY_VOID(buffer.set_access({second, AccessFlags::read_write}));
+    const Device all[] = {place.device, second, third};
+    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all)); // what there was
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all));
+    CUSHIM_TRY_VOID(buffer.reserve(4 * unit));
+    CUSHIM_TRY_VOID(buffer.resize(3 * unit));
+    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all));
+    CHECK_GIVES(buffer.get_access(Device::from_native(9)), AccessFlags::none);
+    return {};
+}
+
+PLACE_SCENARIO_TEST("access that cannot be given is refused before there is memory, too",
+                    "[growable_buffer]", small) {
+    const Device nowhere = Device::from_native(99);
+    CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
+    CUSHIM_TRY_VOID(buffer.set_access(place.access()));
+    CUSHIM_TRY_VOID(grants_nothing(buffer, nowhere));
+    CHECK_GIVES(buffer.get_access(nowhere), AccessFlags::none);
+    CHECK(buffer.mapped_bytes() == 0);
+    CUSHIM_TRY_VOID(buffer.set_access(std::span<const AccessGrant>()));
+    CUSHIM_TRY_VOID(buffer.resize(1));
+    CUSHIM_TRY_VOID(grants_nothing(buffer, nowhere));
+    CUSHIM_TRY_VOID(buffer.resize(words_of(place)));
+    return write(place, buffer.native(), pattern(words_of(place)));
+}
+
+PLACE_SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes",
+                    "[growable_buffer]", small) {
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
+    CUSHIM_TRY(auto target, DeviceBuffer<std::uint32_t>::allocate(place.context, 2 * unit));
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.release_after(stream));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1u));
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY(const auto second, buffer.span().subspan(unit, unit));
+    CUSHIM_TRY_VOID(fill(stream, second, 2u));
+    CUSHIM_TRY_VOID(copy(stream, target.span(), buffer.span()));
+    CUSHIM_TRY_VOID(buffer.reserve(3 * unit)); // the old address goes
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3u));
+    CUSHIM_TRY_VOID(buffer.close());
+    std::vector<std::uint32_t> expected(unit, 1u);
+    expected.resize(2 * unit, 2u);
+    CHECK_GIVES(read(place, target.native(), 2 * unit), expected);
+    return {};
+}
+
+PLACE_SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffer]", small) {
+    const std::size_t unit = words_of(place);
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
+    CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
+    CUSHIM_TRY_VOID(buffer.release_after(stream));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    CUSHIM_TRY_VOID(buffer.resize(2 * unit));
+    CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1u));
+    CUSHIM_TRY_VOID(buffer.resize(unit));
+    return buffer.shrink_to_fit();
+}
+
+PLACE_SCENARIO_TEST("elements that do not divide the granularity", "[growable_buffer]", small) {
+    const std::size_t count = place.unit / sizeof(Triple) + 1;
+    CUSHIM_TRY(auto buffer, GrowableBuffer<Triple>::create(place.device, count));
+    CHECK(buffer.capacity() >= count);
+    CUSHIM_TRY_VOID(buffer.resize(count));
+    CHECK(buffer.size() == count);
+    CHECK(buffer.size_bytes() == count * sizeof(Triple));
+    CHECK(buffer.mapped_bytes() == 2 * place.unit);
+    const std::vector<Triple> values(count, Triple{1, 2, 3});
+    return copy(place.context, buffer.span(), std::span(values));
+}
+
+TEST_CASE("a buffer that memory does not suffice for stays as it is", "[growable_buffer]") {
+    need_simulator("would use all memory of the device");
+    const Place place = place_now("memory=64MiB");
+    const std::size_t unit = words_of(place);
+    auto buffer = required(Words::create(place.device, 64 * unit));
+    REQUIRE(buffer.resize(unit));
+    REQUIRE(write(place, buffer.native(), pattern(unit)));
+    CHECK(refused(buffer.resize(64 * unit), ErrorKind::out_of_memory));
+    CHECK(buffer.size() == unit);
+    CHECK(buffer.mapped_bytes() == place.unit);
+    CHECK(*read(place, buffer.native(), unit) == pattern(unit));
+    REQUIRE(buffer.resize(2 * unit));
+    CHECK(buffer.close());
+}
+
+TEST_CASE("a buffer that was moved from is empty", "[growable_buffer]") {
+    const Place place = place_now();
+    auto made = required(Words::create(place.device, words_of(place)));
+    REQUIRE(made.resize(10));
+    Words buffer = std::move(made);
+    CHECK(buffer.size() == 10);
+    const Words &empty = made;
+    CHECK_FALSE(empty);
+    CHECK(empty.native() == 0);
+    CHECK(empty.size() == 0);
+    CHECK(empty.capacity() == 0);
+    CHECK(empty.mapped_bytes() == 0);
+    CHECK(refused(made.resize(0)));
+    CHECK(refused(made.reserve(1)));
+    CHECK(refused(made.shrink_to_fit()));
+    CHECK(refused(made.set_access(place.access())));
+    CHECK(refused(made.get_access(place.device)));
+    CHECK(refused(made.release_after(*Stream::create(place.context))));
+    CHECK(made.close());
+}
+
+TEST_CASE("every failure of a buffer's end shows", "[growable_buffer]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Place place = place_now(small);
+    auto buffer = required(Words::create(place.device, 3 * words_of(place)));
+    for (std::size_t parts = 1; parts <= 3; ++parts) {
+        REQUIRE(buffer.resize(parts * words_of(place)));
+    }
+    const Reports reports;
+    always_fail_after("cuMemUnmap");
+    const auto closed = buffer.close();
+    simulator()->clear_faults();
+    REQUIRE_FALSE(closed);
+    CHECK(std::string(closed.error().entry_point()) == "cuMemUnmap");
+    CHECK(reports.names() == std::vector<std::string>(2, "cuMemUnmap"));
+}
+
+TEST_CASE("what cannot be asked of a buffer is refused", "[growable_buffer]") {
+    const Place place = place_now();
+    CHECK(refused(Words::create(place.device, most)));
+    CHECK(refused(Words::create(place.device, most / 4)));
+    auto buffer = required(Words::create(place.device, 1));
+    CHECK(refused(buffer.reserve(most)));
+    CHECK(refused(buffer.release_after(Stream::legacy())));
+    CHECK(buffer.close());
+}
+
+TEST_CASE("a device without virtual memory management has no such buffer",
+          "[growable_buffer][V13]") {
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    restart("attribute.102=0");
+    const auto device = required(Device::get(0));
+    CHECK(refused(Words::create(device, 1), ErrorKind::not_supported_by_device));
+}

@@ -1,0 +1,270 @@
+#include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+Result<Device> device() {
+    return Device::get(0);
+}
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]") {
+    CUSHIM_TRY(const Device of, device());
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    std::vector<int> values(1000);
+    {
+        CUSHIM_TRY(const auto buffer, PoolBuffer<int>::allocate(pool, stream, values.size()));
+        CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
+        CUSHIM_TRY_VOID(copy(stream, std::span(values), buffer.span()));
+    }
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(values == std::vector<int>(1000, 3));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
+    PoolBuffer<char> buffer;
+    {
+        CUSHIM_TRY(const Device of, device());
+        CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
+        CUSHIM_TRY(const Stream stream, Stream::create(context));
+        CUSHIM_TRY(buffer, PoolBuffer<char>::allocate(pool, stream, 100));
+    }
+    CUSHIM_TRY_VOID(context.synchronize());
+    return buffer.close();
+}
+
+// The legacy stream is that of whatever context is current: when it is freed, another one is.
+CONTEXT_SCENARIO_TEST("a pool's memory of a default stream goes in the context that it is of",
+                      "[pool]") {
+    CUSHIM_TRY(const Device of, device());
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
+    for (const bool legacy : {true, false}) {
+        const Stream stream = legacy ? Stream::legacy() : Stream::per_thread();
+        PoolBuffer<int> buffer;
+        {
+            CUSHIM_TRY(const ContextScope scope, context.enter());
+            CUSHIM_TRY(buffer, PoolBuffer<int>::allocate(pool, stream, 1000));
+            CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
+        }
+        CUSHIM_TRY_VOID(buffer.close());
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUSHIM_TRY_VOID(stream.synchronize());
+    }
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a pool tells what it holds", "[pool]") {
+    CUSHIM_TRY(const Device of, device());
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    constexpr std::size_t size = 1 << 20;
+    CUSHIM_TRY(auto buffer, PoolBuffer<char>::allocate(pool, stream, size));
+    CUSHIM_TRY(const PoolUsage busy, pool.usage());
+    CHECK(busy.used >= size);
+    CHECK(busy.reserved >= busy.used);
+    CUSHIM_TRY_VOID(buffer.close());
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(pool.trim_to(0));
+    CUSHIM_TRY(const PoolUsage idle, pool.usage());
+    CHECK(idle.used == 0);
+    CHECK(idle.reserved == 0);
+    CHECK(idle.used_high >= size);
+    CUSHIM_TRY_VOID(pool.reset_high_marks());
+    CUSHIM_TRY(const PoolUsage reset, pool.usage());
+    CHECK(reset.used_high == 0);
+    return {};
+}
+
+SCENARIO_TEST("what a pool is told it does", "[pool]") {
+    CUSHIM_TRY(const Device of, device());
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
+    CUSHIM_TRY_VOID(pool.set_release_threshold(1 << 24));
+    CHECK_GIVES(pool.release_threshold(), 1 << 24);
+    CUSHIM_TRY_VOID(pool.set_reuse({.opportunistic = false}));
+    CUSHIM_TRY(const PoolReuse reuse, pool.reuse());
+    CHECK(reuse.follow_event_dependencies);
+    CHECK_FALSE(reuse.opportunistic);
+    CHECK(reuse.internal_dependencies);
+    CHECK_GIVES(pool.get_access(of), AccessFlags::read_write);
+    return {};
+}
+
+SCENARIO_TEST("a pool lets another device in", "[pool]", "devices=2") {
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
+    CUSHIM_TRY(const Device of, device());
+    CUSHIM_TRY(const Device other, Device::get(1));
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
+    CUSHIM_TRY_VOID(pool.set_access({other, AccessFlags::read_write}));
+    CHECK_GIVES(pool.get_access(other), AccessFlags::read_write);
+    return {};
+}
+
+SCENARIO_TEST("the current pool is chosen, and the default one borrowed", "[pool]") {
+    CUSHIM_TRY(const Device of, device());
+    CUSHIM_TRY(const MemoryPool by_default, MemoryPool::default_of(of));
+    CUSHIM_TRY(const MemoryPool own, MemoryPool::create(of));
+    CUSHIM_TRY_VOID(own.set_current(of));
+    CUSHIM_TRY(const MemoryPool current, MemoryPool::current_of(of));
+    CHECK(current.native() == own.native());
+    return by_default.set_current(of);
+}
+
+TEST_CASE("no memory out of a pool", "[pool]") {
+    const Context context = context_after_restart("");
+    const auto pool = required(MemoryPool::create(Device::from_native(0)));
+    const auto stream = required(Stream::create(context));
+    const auto none = required(PoolBuffer<int>::allocate(pool, stream, 0));
+    CHECK(none.empty());
+    CHECK(refused(none.export_pointer()));
+    CHECK(refused(PoolBuffer<int>::allocate(pool, stream, SIZE_MAX / 2)));
+    CHECK(refused(PoolBuffer<int>::allocate(MemoryPool(), stream, 1)));
+    CHECK(refused(PoolBuffer<int>::allocate(pool, Stream(), 1)));
+}
+
+TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
+    restart("devices=2");
+    if (Device::count().value() < 2) {
+        SKIP("needs 2 devices");
+    }
+    const Device other = Device::get(1).value();
+    const auto pool = MemoryPool::create(Device::get(0).value()).value();
+    const AccessGrant grants[] = {{other, AccessFlags::read_write},
+                                  {Device::from_native(1000), AccessFlags::read_write}};
+    CHECK_FALSE(pool.set_access(grants).has_value());
+    CHECK(pool.get_access(other).value() == AccessFlags::none);
+    CHECK(pool.set_access(std::span<const AccessGrant>()).has_value());
+    CHECK(pool.set_access(std::span(grants).first(1)).has_value());
+    CHECK(pool.get_access(other).value() == AccessFlags::read_write);
+}
+
+TEST_CASE("how a pool reuses memory is changed as a whole, or not at all", "[pool]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    for (const std::uint64_t failing : {1u, 2u, 3u}) {
+        INFO("call " << failing);
+        restart("");
+        const auto pool = MemoryPool::create(Device::from_native(0)).value();
+        cushim_sim_fault fault{};
+        fault.entry = "cuMemPoolSetAttribute";
+        fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
+        fault.code = CUDA_ERROR_UNKNOWN;
+        fault.nth = failing;
+        REQUIRE(simulator()->plan_fault(&fault) != 0);
+        CHECK(error_of(pool.set_reuse({false, false, false})).status() == CUDA_ERROR_UNKNOWN);
+        const auto now = pool.reuse().value();
+        CHECK(now.follow_event_dependencies);
+        CHECK(now.opportunistic);
+        CHECK(now.internal_dependencies);
+    }
+}
+
+namespace {
+
+constexpr int fabric_type = 8;
+CUmemoryPool exported_pool = nullptr;
+
+} // namespace
+
+TEST_CASE("a pool goes through a fabric", "[pool]") {
+    restart("");
+    if (!supports(driver_version(), Feature::fabric_handles)) {
+        SKIP("this driver knows no fabric handles");
+    }
+    const auto pool = MemoryPool::create(Device::from_native(0)).value();
+    exported_pool = pool.native();
+    const ScopedOverride<entry::cuMemPoolExportToShareableHandle> exports(
+        [](void *to, CUmemoryPool of, CUmemAllocationHandleType type, unsigned long long flags) {
+            if (of != exported_pool || static_cast<int>(type) != fabric_type || flags != 0) {
+                return CUDA_ERROR_INVALID_VALUE;
+            }
+            std::memset(to, 7, sizeof(FabricHandle));
+            return CUDA_SUCCESS;
+        });
+    const ScopedOverride<entry::cuMemPoolImportFromShareableHandle> imports(
+        [](CUmemoryPool *to, void *handle, CUmemAllocationHandleType type,
+           unsigned long long flags) {
+            FabricHandle sent;
+            std::memset(sent.bytes, 7, sizeof sent.bytes);
+            if (std::memcmp(handle, sent.bytes, sizeof sent.bytes) != 0 ||
+                static_cast<int>(type) != fabric_type || flags != 0) {
+                return CUDA_ERROR_INVALID_VALUE;
+            }
+            *to = exported_pool;
+            return CUDA_SUCCESS;
+        });
+    const auto handle = required(pool.export_fabric());
+    auto imported = required(MemoryPool::import_fabric(handle));
+    CHECK(imported.release() == pool.native()); // there is but one, and it has its owner
+    CHECK(MemoryPool::import_fabric({}).error().status() == CUDA_ERROR_INVALID_VALUE);
+    CHECK(refused(MemoryPool().export_fabric()));
+}
+
+namespace {
+
+CUdeviceptr their_memory = 0; // as another process would have exported it
+
+} // namespace
+
+TEST_CASE("memory out of an imported pool has no more bytes than there are", "[pool]") {
+    const Context context = context_after_restart("");
+    const auto pool = MemoryPool::create(device().value()).value();
+    const auto stream = Stream::create(context).value();
+    their_memory = PoolBuffer<int>::allocate(pool, stream, 100).value().release();
+    const ScopedOverride<entry::cuMemPoolImportPointer> imports(
+        [](CUdeviceptr *to, CUmemoryPool, CUmemPoolPtrExportData *) {
+            *to = their_memory;
+            return CUDA_SUCCESS;
+        });
+    constexpr std::size_t many = std::size_t(1) << 28;
+    const auto more = PoolBuffer<int>::import_from(pool, stream, PoolPointer(), many);
+    CHECK(contains(refusal(more), std::to_string(many * sizeof(int))));
+    CHECK(stream.synchronize().has_value());
+    CHECK(pool.usage().value().used == 0); // it was given back
+}
+
+#if CUDA_VERSION >= 12020
+TEST_CASE("how much a pool may hold is told to the driver", "[pool]") {
+    restart("");
+    if (driver_version() < Version::of(12, 2)) {
+        SKIP("needs CUDA 12.2");
+    }
+    static std::size_t told;
+    const SpiedCall<entry::cuMemPoolCreate> spied(
+        [](CUmemoryPool *, const CUmemPoolProps *properties) { told = properties->maxSize; });
+    MemoryPoolOptions options;
+    options.max_size = std::size_t(64) << 20;
+    CHECK(MemoryPool::create(device().value(), options).has_value());
+    CHECK(told == options.max_size);
+    CHECK(MemoryPool::create(device().value()).has_value());
+    CHECK(told == 0);
+}
+#endif
+
+TEST_CASE("NT handles of pools are Windows's", "[pool]") {
+    restart("");
+    const Device of = Device::from_native(0);
+    int attributes = 0;
+    MemoryPoolOptions options;
+    options.win32_attributes = &attributes;
+    CHECK(refused(MemoryPool::create(of, options)));
+#ifndef _WIN32
+    options.exportable.win32 = true;
+    const auto pool = MemoryPool::create(of).value();
+    CHECK(refused(MemoryPool::create(of, options), ErrorKind::unsupported_platform));
+    CHECK(refused(pool.export_win32(), ErrorKind::unsupported_platform));
+    CHECK(refused(MemoryPool::import_win32(&attributes), ErrorKind::unsupported_platform));
+#else
+    options = {};
+    options.exportable.win32 = true;
+    CHECK(refused(MemoryPool::create(of, options)));
+    CHECK(refused(MemoryPool::import_win32(nullptr)));
+#endif
+}

@@ -1,0 +1,486 @@
+// Ranges of addresses, what is mapped in them, and who may access it.
+#include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
+#include "harness/spied_call.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <thread>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+constexpr CUresult invalid = CUDA_ERROR_INVALID_VALUE;
+constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+
+Place place_now(const std::string &settings = "") {
+    restart(settings);
+    return required(Place::make());
+}
+
+void check_clean() {
+    // But for the context, which lives on.
+    const auto left = leaks();
+    CHECK(std::all_of(left.begin(), left.end(), [](const std::string &line) {
+        return line.find("primary context") != std::string::npos;
+    }));
+    CHECK(misuses().empty());
+}
+
+} // namespace
+
+PLACE_SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory]") {
+    CUSHIM_TRY(const auto granularity, Granularity::of(place.device));
+    CUSHIM_TRY(const std::size_t size, granularity.round_up(std::size_t(1) << 20));
+    CUSHIM_TRY(auto range, AddressRange::reserve(place.device, size));
+    CUSHIM_TRY(auto memory, PhysicalMemory::create(place.device, size));
+    CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory));
+    CUSHIM_TRY_VOID(mapped.set_access(place.access()));
+    const std::size_t count = size / sizeof(std::uint32_t);
+    CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(count)));
+    CHECK_GIVES(read(place, mapped.native(), count), pattern(count));
+    CUSHIM_TRY_VOID(mapped.close());
+    CUSHIM_TRY_VOID(memory.close());
+    return range.close();
+}
+
+PLACE_SCENARIO_TEST("a range is reserved where it is wanted, as far as CUDA follows",
+                    "[virtual_memory][V3]") {
+    const std::size_t alignment = std::size_t(64) << 20;
+    CUSHIM_TRY(auto range,
+               AddressRange::reserve(place.device, std::size_t(4) << 30, {.alignment = alignment}));
+    CHECK(range.native() % alignment == 0);
+    CHECK(range.size() == std::size_t(4) << 30);
+    // Behind a range of others: nothing is there, or CUDA takes another place.
+    const CUdeviceptr behind = range.native() + range.size();
+    CUSHIM_TRY(const auto next, AddressRange::reserve(place.device, place.unit, {.hint = behind}));
+    CHECK(next.native() != 0);
+    CUSHIM_TRY(const auto taken,
+               AddressRange::reserve(place.device, place.unit, {.hint = range.native()}));
+    CHECK(taken.native() != range.native());
+    return {};
+}
+
+TEST_CASE("a hint and an alignment are told to CUDA", "[virtual_memory][V3]") {
+    const Place place = place_now();
+    static CUdeviceptr hint;
+    static std::size_t alignment;
+    const SpiedCall<entry::cuMemAddressReserve> spied([](CUdeviceptr *, std::size_t,
+                                                         std::size_t aligned, CUdeviceptr address,
+                                                         unsigned long long) {
+        hint = address;
+        alignment = aligned;
+    });
+    const CUdeviceptr wanted = CUdeviceptr(1) << 40;
+    CHECK(AddressRange::reserve(place.device, place.unit,
+                                {.alignment = 2 * place.unit, .hint = wanted}));
+    CHECK(hint == wanted);
+    CHECK(alignment == 2 * place.unit);
+    CHECK(AddressRange::reserve(place.device, place.unit));
+    CHECK(hint == 0);
+    CHECK(alignment == 0);
+}
+
+TEST_CASE("ranges that cannot be are refused with the numbers", "[virtual_memory][V3]") {
+    const Place place = place_now();
+    CHECK(refused(AddressRange::reserve(place.device, 0)));
+    const auto odd = AddressRange::reserve(place.device, place.unit + 1);
+    REQUIRE(refused(odd));
+    CHECK(tells(odd, {place.unit + 1}));
+    for (const std::size_t alignment : {std::size_t(3), place.unit * 3, most}) {
+        const auto range =
+            AddressRange::reserve(place.device, place.unit, {.alignment = alignment});
+        REQUIRE(refused(range));
+        CHECK(tells(range, {alignment}));
+    }
+    CHECK(refused(AddressRange::reserve(place.device, place.unit, {.hint = 1})));
+}
+
+PLACE_SCENARIO_TEST("a range is freed after its last owner, whole", "[virtual_memory][V4]") {
+    CUSHIM_TRY(auto range, AddressRange::reserve(place.device, 8 * place.unit));
+    AddressRange second = range.share();
+    CHECK(second.native() == range.native());
+    CHECK(second.size() == range.size());
+    range.reset();
+    CHECK_FALSE(range);
+    CHECK(range.size() == 0);
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
+    CUSHIM_TRY(const auto mapped, MappedRange::map(second, 0, memory, place.access()));
+    CHECK(mapped.native() == second.native());
+    return {};
+}
+
+PLACE_SCENARIO_TEST("a range that was reserved elsewhere is taken over, or lent",
+                    "[virtual_memory][V4]") {
+    CUSHIM_TRY(auto made, AddressRange::reserve(place.device, place.unit));
+    const std::size_t size = made.size();
+    CUSHIM_TRY(auto adopted, AddressRange::adopt(made.native(), size));
+    (void)made.release();
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
+    const auto lent = AddressRange::borrow(adopted.native(), size);
+    CUSHIM_TRY(auto mapped, MappedRange::map(lent, 0, memory));
+    CHECK_GIVES(lent.get_access(0, place.device), AccessFlags::none);
+    CUSHIM_TRY_VOID(mapped.close());
+    return adopted.close();
+}
+
+PLACE_SCENARIO_TEST("access is none, to read, or to read and write", "[virtual_memory][V7]") {
+    CUSHIM_TRY(const auto mapped, map_new(place, place.unit));
+    CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(10)));
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::read_write);
+
+    CUSHIM_TRY_VOID(mapped.set_access(place.access(AccessFlags::read)));
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::read);
+    CUSHIM_TRY_VOID(must_be_refused(write(place, mapped.native(), pattern(10, 1)), invalid));
+    CHECK_GIVES(read(place, mapped.native(), 10), pattern(10));
+
+    CUSHIM_TRY_VOID(mapped.set_access(place.access(AccessFlags::none)));
+    CUSHIM_TRY(const auto none, mapped.get_access(place.device));
+    CHECK(none == AccessFlags::none);
+    CUSHIM_TRY_VOID(must_be_refused(read(place, mapped.native(), 10), invalid));
+    return {};
+}
+
+TEST_CASE("what would reach past the end is refused with the numbers", "[virtual_memory][V8]") {
+    const Place place = place_now();
+    const std::size_t unit = place.unit;
+    const auto range = required(AddressRange::reserve(place.device, 4 * unit));
+    const auto memory = required(PhysicalMemory::create(place.device, 2 * unit));
+    for (const std::size_t offset : {3 * unit, 4 * unit, 5 * unit, most - unit + 1, most}) {
+        const auto mapped = MappedRange::map(range, offset, memory, place.access());
+        REQUIRE(refused(mapped));
+        CHECK(tells(mapped, {offset}));
+        CHECK(tells(mapped, {2 * unit}));
+        CHECK(tells(mapped, {4 * unit}));
+    }
+    const auto between = MappedRange::map(range, unit / 2, memory);
+    REQUIRE(refused(between));
+    CHECK(tells(between, {unit / 2}));
+    CHECK(tells(between, {unit}));
+}
+
+TEST_CASE("what is empty is refused", "[virtual_memory][V5]") {
+    const Place place = place_now();
+    const auto range = required(AddressRange::reserve(place.device, place.unit));
+    const auto memory = required(PhysicalMemory::create(place.device, place.unit));
+    CHECK(refused(MappedRange::map(AddressRange(), 0, memory)));
+    CHECK(refused(MappedRange::map(range, 0, PhysicalMemory())));
+    const MappedRange nothing;
+    CHECK(refused(nothing.set_access(place.access())));
+    CHECK(refused(nothing.get_access(place.device)));
+    CHECK(refused(AddressRange().set_access(0, 0, place.access())));
+    CHECK(refused(range.set_access(place.unit, 1, place.access())));
+    CHECK(refused(range.get_access(place.unit, place.device)));
+}
+
+PLACE_SCENARIO_TEST("CUDA reports an overlap, and nothing is changed by it",
+                    "[virtual_memory][V8]") {
+    CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
+    CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, place.access()));
+    CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(10)));
+    CUSHIM_TRY_VOID(must_be_refused(MappedRange::map(range, place.unit, memory), invalid));
+    CUSHIM_TRY(const auto alias, MappedRange::map(range, 2 * place.unit, memory, place.access()));
+    CHECK_GIVES(read(place, alias.native(), 10), pattern(10));
+    return {};
+}
+
+PLACE_SCENARIO_TEST("a new mapping is accessible to nobody until access is set",
+                    "[virtual_memory][V9]") {
+    CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
+    CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory));
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::none);
+    CUSHIM_TRY_VOID(must_be_refused(write(place, mapped.native(), pattern(10)), invalid));
+    CUSHIM_TRY_VOID(mapped.set_access(place.access()));
+    return write(place, mapped.native(), pattern(10));
+}
+
+PLACE_SCENARIO_TEST("where access cannot be given, nothing stays mapped", "[virtual_memory][V9]") {
+    CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
+    const AccessGrant nobody(Device::from_native(99), AccessFlags::read);
+    CUSHIM_TRY_VOID(must_be_refused(MappedRange::map(range, 0, memory, nobody), invalid));
+    CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, place.access()));
+    return write(place, mapped.native(), pattern(10));
+}
+
+SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "devices=2") {
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
+    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(const Device other, Device::get(1));
+    CUSHIM_TRY(const bool peers, other.can_access(place.device));
+    if (!peers) {
+        trial.skip("the devices are no peers");
+    }
+    CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
+    const AccessGrant grants[] = {place.access(), {other, AccessFlags::read}};
+    CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, grants));
+    CUSHIM_TRY(const auto own, mapped.get_access(place.device));
+    CUSHIM_TRY(const auto others, mapped.get_access(other));
+    CHECK(own == AccessFlags::read_write);
+    CHECK(others == AccessFlags::read);
+
+    CUSHIM_TRY_VOID(mapped.set_access({other, AccessFlags::none}));
+    CUSHIM_TRY(const auto kept, mapped.get_access(place.device));
+    CUSHIM_TRY(const auto gone, mapped.get_access(other));
+    CHECK(kept == AccessFlags::read_write);
+    CHECK(gone == AccessFlags::none);
+    return {};
+}
+
+PLACE_SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
+                    "[virtual_memory][V10]") {
+    CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
+    CUSHIM_TRY(const auto first, MappedRange::map(range, 0, memory));
+    CUSHIM_TRY(const auto second, MappedRange::map(range, place.unit, memory));
+    CUSHIM_TRY_VOID(range.set_access(place.unit, place.unit, place.access()));
+    CUSHIM_TRY(const auto not_given, first.get_access(place.device));
+    CUSHIM_TRY(const auto given, second.get_access(place.device));
+    CHECK(not_given == AccessFlags::none);
+    CHECK(given == AccessFlags::read_write);
+    CUSHIM_TRY_VOID(range.set_access(0, 2 * place.unit, place.access()));
+    for (const std::size_t offset : {std::size_t(0), place.unit, 2 * place.unit - 1}) {
+        CHECK_GIVES(range.get_access(offset, place.device), AccessFlags::read_write);
+    }
+    // With a hole.
+    CUSHIM_TRY_VOID(must_be_refused(range.set_access(0, 3 * place.unit, place.access()), invalid));
+    CUSHIM_TRY_VOID(range.set_access(0, 0, place.access(AccessFlags::none)));
+    CUSHIM_TRY_VOID(range.set_access(0, place.unit, std::span<const AccessGrant>()));
+    CHECK_GIVES(first.get_access(place.device), AccessFlags::read_write);
+    return {};
+}
+
+TEST_CASE("all grants go to CUDA in one call", "[virtual_memory][V10]") {
+    need_simulator("needs the simulator, which records the calls");
+    const Place place = place_now("devices=4");
+    const auto range = required(AddressRange::reserve(place.device, 2 * place.unit));
+    const auto memory = required(PhysicalMemory::create(place.device, place.unit));
+    std::vector<AccessGrant> grants;
+    for (int i = 0; i != 4; ++i) {
+        grants.emplace_back(*Device::get(i), AccessFlags::read_write);
+    }
+    const auto first = MappedRange::map(range, 0, memory);
+    const auto second = required(MappedRange::map(range, place.unit, memory));
+    CHECK(calls_in([&] { CHECK(range.set_access(0, range.size(), grants)); }) ==
+          std::vector<std::string>{"cuMemSetAccess"});
+}
+
+PLACE_SCENARIO_TEST("a mapping says where it is", "[virtual_memory][V11]") {
+    CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 8 * place.unit));
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
+    CUSHIM_TRY(const auto mapped, MappedRange::map(range, 3 * place.unit, memory));
+    CHECK(mapped.native() == range.native() + 3 * place.unit);
+    CHECK(mapped.offset() == 3 * place.unit);
+    CHECK(mapped.size() == 2 * place.unit);
+    struct Odd {
+        char bytes[12];
+    };
+    CHECK(mapped.span<Odd>().size() == 2 * place.unit / 12);
+    CHECK(mapped.span<Odd>().address() == mapped.native());
+    return {};
+}
+
+TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_memory][V12]") {
+    std::vector<int> order = {0, 1, 2, 3};
+    do {
+        INFO(order[0] << order[1] << order[2] << order[3]);
+        const Place place = place_now();
+        auto range = *AddressRange::reserve(place.device, place.unit);
+        auto memory = *PhysicalMemory::create(place.device, place.unit);
+        auto mapped = *MappedRange::map(range, 0, memory, place.access());
+        MappedRange second = mapped.share();
+        REQUIRE(write(place, mapped.native(), pattern(10)));
+        const auto calls = destroying_calls_in([&] {
+            for (const int owner : order) {
+                owner == 0   ? range.reset()
+                : owner == 1 ? memory.reset()
+                : owner == 2 ? mapped.reset()
+                             : second.reset();
+            }
+        });
+        if (simulator() == nullptr) {
+            continue;
+        }
+        REQUIRE(calls.size() == 3);
+        CHECK(calls[0] == "cuMemUnmap"); // first of all, whoever is dropped first
+        CHECK(std::find(calls.begin(), calls.end(), "cuMemAddressFree") != calls.end());
+        CHECK(std::find(calls.begin(), calls.end(), "cuMemRelease") != calls.end());
+        check_clean();
+    } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("the last mapping takes its range down, then its memory", "[virtual_memory][V12]") {
+    need_simulator("needs the simulator, which records the calls");
+    const Place place = place_now();
+    auto mapped = required(map_new(place, place.unit));
+    CHECK(destroying_calls_in([&] { CHECK(mapped.close()); }) ==
+          std::vector<std::string>{"cuMemUnmap", "cuMemAddressFree", "cuMemRelease"});
+    check_clean();
+}
+
+PLACE_SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_memory][V12]") {
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
+    CUSHIM_TRY(auto mapped, map_new(place, place.unit));
+    CUSHIM_TRY(auto target, DeviceBuffer<std::uint32_t>::allocate(place.context, 1000));
+    CUSHIM_TRY_VOID(mapped.release_after(stream));
+    const DeviceSpan<std::uint32_t> source(mapped.native(), 1000);
+    CUSHIM_TRY_VOID(fill(stream, source, 0x1234u));
+    CUSHIM_TRY_VOID(copy(stream, target.span(), source));
+    CUSHIM_TRY_VOID(mapped.close());
+    CHECK_GIVES(read(place, target.native(), 1000), std::vector<std::uint32_t>(1000, 0x1234u));
+    return {};
+}
+
+TEST_CASE("without that, memory is unmapped under the work that uses it", "[virtual_memory][V12]") {
+    need_simulator("leaves a context that no other test can use");
+    const Place place = place_now("mode=adversarial");
+    {
+        const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
+        auto mapped = required(map_new(place, place.unit));
+        REQUIRE(fill(stream, DeviceSpan<std::uint32_t>(mapped.native(), 1000), 1u));
+        CHECK(mapped.close());
+        CHECK_FALSE(misuses().empty());
+    }
+    restart("");
+}
+
+PLACE_SCENARIO_TEST("waiting disturbs no capture", "[virtual_memory][V12]") {
+    CUSHIM_TRY(const Stream captured, Stream::create(place.context, {.non_blocking = true}));
+    CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
+    CUSHIM_TRY(auto mapped, map_new(place, place.unit));
+    CUSHIM_TRY_VOID(mapped.release_after(stream));
+    if (driver().cuStreamBeginCapture_v2(captured.native(), CU_STREAM_CAPTURE_MODE_GLOBAL) !=
+        CUDA_SUCCESS) {
+        return Error::make({.kind = ErrorKind::status});
+    }
+    const auto closed = mapped.close();
+    CUgraph graph = nullptr;
+    const CUresult ended = driver().cuStreamEndCapture(captured.native(), &graph);
+    if (graph != nullptr && driver().cuGraphDestroy(graph) != CUDA_SUCCESS) {
+        return Error::make({.kind = ErrorKind::status});
+    }
+    CUSHIM_TRY_VOID(closed);
+    return ended == CUDA_SUCCESS ? Result<void>() : Error::make({.kind = ErrorKind::status});
+}
+
+TEST_CASE("a stream that is being captured is not waited for", "[virtual_memory][V12]") {
+    const Place place = place_now();
+    const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
+    auto mapped = required(map_new(place, place.unit));
+    REQUIRE(mapped.release_after(stream));
+    REQUIRE(driver().cuStreamBeginCapture_v2(stream.native(),
+                                             CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+    CHECK(error_of(mapped.close()).status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CUgraph graph = nullptr;
+    CHECK(driver().cuStreamEndCapture(stream.native(), &graph) == CUDA_SUCCESS);
+    CHECK(driver().cuGraphDestroy(graph) == CUDA_SUCCESS);
+    CHECK(misuses().empty());
+}
+
+TEST_CASE("waiting and unmapping may both fail, and both failures show", "[virtual_memory][V12]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Place place = place_now();
+    const auto stream = required(Stream::create(place.context));
+    auto mapped = required(map_new(place, place.unit));
+    REQUIRE(mapped.release_after(stream));
+    const Reports reports;
+    always_fail_after("cuStreamSynchronize");
+    always_fail_after("cuMemUnmap");
+    const auto closed = mapped.close();
+    simulator()->clear_faults();
+    REQUIRE_FALSE(closed);
+    CHECK(std::string(closed.error().entry_point()) == "cuStreamSynchronize");
+    CHECK(reports.names() == std::vector<std::string>{"cuMemUnmap"});
+}
+
+TEST_CASE("streams that cannot be waited for later are refused", "[virtual_memory][V12]") {
+    const Place place = place_now();
+    const auto mapped = required(map_new(place, place.unit));
+    CHECK(refused(mapped.release_after(Stream())));
+    CHECK(refused(mapped.release_after(Stream::legacy())));
+    CHECK(refused(mapped.release_after(Stream::per_thread())));
+    const auto stream = required(Stream::create(place.context));
+    CHECK(refused(MappedRange::borrow(mapped.native(), 1).release_after(stream)));
+}
+
+TEST_CASE("owners of one mapping are used by several threads", "[virtual_memory][V12]") {
+    const Place place = place_now();
+    {
+        const auto first = required(Stream::create(place.context, {.non_blocking = true}));
+        const auto second = required(Stream::create(place.context, {.non_blocking = true}));
+        auto mapped = required(map_new(place, place.unit));
+        std::vector<std::thread> threads;
+        std::atomic<int> failures = 0;
+        for (const auto *stream : {&first, &second, &first, &second}) {
+            threads.emplace_back([&failures, stream, own = mapped.share()]() mutable {
+                for (int i = 0; i != 200; ++i) {
+                    const MappedRange more = own.share();
+                    failures += more.release_after(*stream) ? 0 : 1;
+                }
+                own.reset();
+            });
+        }
+        mapped.reset(); // the last thread unmaps
+        for (std::thread &thread : threads) {
+            thread.join();
+        }
+        CHECK(failures == 0);
+    }
+    CHECK(misuses().empty());
+}
+
+PLACE_SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memory]") {
+    CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 2 * place.unit));
+    CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
+    CUSHIM_TRY(auto made, MappedRange::map(range, place.unit, memory, place.access()));
+    CUSHIM_TRY(const auto adopted, MappedRange::adopt(range, place.unit, memory));
+    CHECK(adopted.native() == made.native());
+    (void)made.release();
+    const auto lent = MappedRange::borrow(adopted.native(), adopted.size());
+    CHECK_GIVES(lent.get_access(place.device), AccessFlags::read_write);
+    return {};
+}
+
+TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memory][V3]") {
+    restart("");
+    const auto device = required(Device::get(0));
+    CUcontext before = nullptr;
+    REQUIRE(driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    {
+        const auto granularity = required(Granularity::of(device));
+        const std::size_t unit = granularity.minimum;
+        const auto range = required(AddressRange::reserve(device, unit));
+        const auto memory = required(PhysicalMemory::create(device, unit));
+        const auto mapped =
+            required(MappedRange::map(range, 0, memory, {device, AccessFlags::read_write}));
+        CHECK(*mapped.get_access(device) == AccessFlags::read_write);
+        CHECK(driver().cuCtxGetCurrent(&before) == CUDA_SUCCESS);
+        CHECK(before == nullptr);
+    }
+    CHECK(driver().cuCtxGetCurrent(&before) == CUDA_SUCCESS);
+    CHECK(before == nullptr);
+    if (simulator() != nullptr) {
+        unsigned int flags = 0;
+        int active = 1;
+        CHECK(driver().cuDevicePrimaryCtxGetState(device.native(), &flags, &active) ==
+              CUDA_SUCCESS);
+        CHECK(active == 0);
+    }
+}
+
+TEST_CASE("a device without virtual memory management says so", "[virtual_memory][V13]") {
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    restart("attribute.102=0");
+    const auto device = required(Device::get(0));
+    CHECK(refused(AddressRange::reserve(device, std::size_t(2) << 20),
+                  ErrorKind::not_supported_by_device));
+}
