@@ -17,8 +17,7 @@ struct Closure {
 };
 
 template <class Function>
-concept HostFunction = std::is_invocable_v < std::decay_t<Function>
-& > ;
+concept HostFunction = std::is_invocable_v<std::decay_t<Function> &>;
 
 // Null if out of memory, or if copying the function throws.
 template <class Object, class Function>

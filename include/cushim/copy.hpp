@@ -89,9 +89,7 @@ concept MemoryView = std::is_same_v<std::remove_cvref_t<Memory>, ViewOf<Memory>>
 // Not a temporary that holds its elements.
 template <class Memory>
 concept LastingMemory = std::is_lvalue_reference_v<Memory> || MemoryView<Memory> ||
-    requires(Memory &memory) {
-    memory.span();
-};
+                        requires(Memory &memory) { memory.span(); };
 // A buffer, or a range with a name.
 template <class Memory>
 concept MemoryWithView = !MemoryView<Memory> && LastingMemory<Memory>;
@@ -117,8 +115,8 @@ using SourceSpan = std::span<const std::type_identity_t<T>>;
 template <class T>
 concept WritableDeviceType = DeviceType<T> && !std::is_const_v<T>;
 template <class T>
-concept FillableDeviceType = WritableDeviceType<T> &&
-    (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
+concept FillableDeviceType =
+    WritableDeviceType<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
 
 /* Host to device.
  * cuMemcpyHtoD_v2, cuStreamSynchronize; cuMemcpyHtoDAsync_v2. Since CUDA 3.2. */
@@ -158,17 +156,17 @@ Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T
 /* The same for buffers and contiguous ranges: copy(stream, buffer, vector). A range must outlive
  * the work in a stream. */
 template <detail::CopyWay Way, detail::MemoryWithView To, class From>
-requires requires(const Way &way, detail::ViewOf<To> to, detail::ViewOf<const From> from) {
-    copy(way, to, from);
-}
+    requires requires(const Way &way, detail::ViewOf<To> to, detail::ViewOf<const From> from) {
+        copy(way, to, from);
+    }
 Result<void> copy(const Way &way, To &&to, const From &from) noexcept {
     return copy(way, detail::view_of(to), detail::view_of(from));
 }
 template <detail::CopyWay Way, detail::MemoryWithView To>
-requires requires(const Way &way, detail::ViewOf<To> to,
-                  const typename detail::ViewOf<To>::element_type &value) {
-    fill(way, to, value);
-}
+    requires requires(const Way &way, detail::ViewOf<To> to,
+                      const typename detail::ViewOf<To>::element_type &value) {
+        fill(way, to, value);
+    }
 Result<void> fill(const Way &way, To &&to,
                   const typename detail::ViewOf<To>::element_type &value) noexcept {
     return fill(way, detail::view_of(to), value);

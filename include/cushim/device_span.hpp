@@ -49,7 +49,8 @@ class DeviceSpan {
         : address_(address), size_(size) {}
     // Converts a writable span to a read-only one.
     template <class U>
-    requires(std::is_same_v<const U, T>) constexpr DeviceSpan(DeviceSpan<U> other) noexcept
+        requires(std::is_same_v<const U, T>)
+    constexpr DeviceSpan(DeviceSpan<U> other) noexcept
         : address_(other.address()), size_(other.size()) {}
 
     constexpr CUdeviceptr address() const noexcept { return address_; }

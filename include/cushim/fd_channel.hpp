@@ -5,7 +5,8 @@
  *     CUSHIM_TRY_VOID(send_fd(socket, fd.get(), std::as_bytes(std::span(&description, 1))));
  *
  *     Memory description;                                             in the other process
- *     CUSHIM_TRY(UniqueFd fd, receive_fd(socket, std::as_writable_bytes(std::span(&description, 1))));
+ *     CUSHIM_TRY(UniqueFd fd, receive_fd(socket, std::as_writable_bytes(std::span(&description,
+ * 1))));
  *
  * The receiver states the number of bytes that it expects. It gets exactly these and exactly one
  * descriptor, or an error; additional descriptors are closed. The payload comes from another

@@ -2,9 +2,8 @@
  *
  *     CUSHIM_TRY(auto graph, Graph::create(context));
  *     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, sums, 0));
- *     CUSHIM_TRY(const GraphNode add, graph.add_kernel_node(clear, kernel, config, sums, values, n));
- *     CUSHIM_TRY(const auto exec, graph.instantiate());
- *     CUSHIM_TRY_VOID(exec.launch(stream));
+ *     CUSHIM_TRY(const GraphNode add, graph.add_kernel_node(clear, kernel, config, sums, values,
+ * n)); CUSHIM_TRY(const auto exec, graph.instantiate()); CUSHIM_TRY_VOID(exec.launch(stream));
  *
  * A graph is created by the driver API, which needs only a driver, or by the runtime API, with
  * rt::create_graph() or rt::capture() (runtime_graph.hpp). Both use this class. Functions that an
@@ -128,11 +127,12 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
      * Library (unsupported_platform). cuGraphAddKernelNode, _v2 for a library's kernel (CUDA 12.0),
      * cuGraphKernelNodeSetAttribute. */
     template <class... Parameters, class... Arguments>
-    requires(detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
-        Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
-                                          const Kernel<void(Parameters...)> &kernel,
-                                          const LaunchConfig &config, const Arguments &...arguments)
-    const noexcept {
+        requires(
+            detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+    Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
+                                      const Kernel<void(Parameters...)> &kernel,
+                                      const LaunchConfig &config,
+                                      const Arguments &...arguments) const noexcept {
         return kernel.with_arguments(
             [&](void **pointers) noexcept {
                 detail::State *const uses[] = {detail::state_of(&kernel),
@@ -147,9 +147,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
      * temporary, and must outlive the graph. An empty copy adds an empty node.
      * cuGraphAddMemcpyNode. */
     template <detail::LastingMemory To, detail::LastingMemory From>
-    requires detail::CopyableTo<To, From> Result<GraphNode>
-    add_memcpy_node(const GraphDependencies &dependencies, To &&to, From &&from)
-    const noexcept {
+        requires detail::CopyableTo<To, From>
+    Result<GraphNode> add_memcpy_node(const GraphDependencies &dependencies, To &&to,
+                                      From &&from) const noexcept {
         detail::State *const uses[] = {detail::state_of(&to), detail::state_of(&from)};
         return add(dependencies, detail::copy_between(detail::view_of(to), detail::view_of(from)),
                    {uses});

@@ -92,9 +92,8 @@ class GraphDependencies {
         copy({nodes.begin(), nodes.size()});
     }
     template <class Nodes>
-    requires(std::is_convertible_v<const Nodes &, std::span<const GraphNode>>)
-        GraphDependencies(const Nodes &nodes)
-    noexcept : nodes_(nodes) {}
+        requires(std::is_convertible_v<const Nodes &, std::span<const GraphNode>>)
+    GraphDependencies(const Nodes &nodes) noexcept : nodes_(nodes) {}
     template <detail::TemporaryNodes Nodes>
     GraphDependencies(Nodes &&nodes) noexcept {
         copy(nodes);
@@ -169,9 +168,7 @@ struct GraphEdge {
 namespace detail {
 
 template <class T>
-concept Owning = requires(const T &owner) {
-    Access::state(owner);
-};
+concept Owning = requires(const T &owner) { Access::state(owner); };
 
 // The state of an owner or a buffer; null for other types. Graphs keep alive what their nodes use.
 template <class T>
@@ -235,9 +232,7 @@ PitchedCopy copy_between(const DevicePitchedSpan<T> &to,
 
 // A destination and a source with one element type, at least one of them in device memory.
 template <class To, class From>
-concept CopyableTo = requires(To &to, From &from) {
-    copy_between(view_of(to), view_of(from));
-};
+concept CopyableTo = requires(To &to, From &from) { copy_between(view_of(to), view_of(from)); };
 
 template <FillableDeviceType T>
 PitchedFill fill_with(DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
@@ -251,9 +246,8 @@ PitchedFill fill_with(const DevicePitchedSpan<T> &to,
 template <class To>
 using ElementOf = typename decltype(view_of(std::declval<const To &>()))::element_type;
 template <class To>
-concept Fillable = requires(const To &to, const ElementOf<To> &value) {
-    fill_with(view_of(to), value);
-};
+concept Fillable =
+    requires(const To &to, const ElementOf<To> &value) { fill_with(view_of(to), value); };
 
 } // namespace detail
 } // namespace cushim

@@ -58,8 +58,8 @@ class NodeParameters {
                      const SemaphoreWaitNode *, const BatchMemOpNode *, const MemFreeNode *>;
 
     template <class Node>
-    requires std::is_constructible_v<Kinds, const Node *> NodeParameters(const Node &node)
-    noexcept : kind_(&node) {}
+        requires std::is_constructible_v<Kinds, const Node *>
+    NodeParameters(const Node &node) noexcept : kind_(&node) {}
 
     const Kinds &kind() const noexcept { return kind_; }
 
@@ -93,11 +93,10 @@ template <class Derived>
 class NodeSetters {
   public:
     template <class... Parameters, class... Arguments>
-    requires(arguments_fit<TypeList<Arguments...>, TypeList<Parameters...>>)
-        Result<void> set_kernel_node(const GraphNode &node,
-                                     const Kernel<void(Parameters...)> &kernel,
-                                     const LaunchConfig &config, const Arguments &...arguments)
-    const noexcept {
+        requires(arguments_fit<TypeList<Arguments...>, TypeList<Parameters...>>)
+    Result<void> set_kernel_node(const GraphNode &node, const Kernel<void(Parameters...)> &kernel,
+                                 const LaunchConfig &config,
+                                 const Arguments &...arguments) const noexcept {
         return kernel.with_arguments(
             [&](void **pointers) noexcept {
                 State *const uses[] = {state_of(&kernel),
@@ -109,9 +108,8 @@ class NodeSetters {
 
     // Of the same kind and memory types; not empty.
     template <LastingMemory To, LastingMemory From>
-    requires CopyableTo<To, From> Result<void> set_memcpy_node(const GraphNode &node, To &&to,
-                                                               From &&from)
-    const noexcept {
+        requires CopyableTo<To, From>
+    Result<void> set_memcpy_node(const GraphNode &node, To &&to, From &&from) const noexcept {
         State *const uses[] = {state_of(&to), state_of(&from)};
         return self().set(node, copy_between(view_of(to), view_of(from)), {uses});
     }

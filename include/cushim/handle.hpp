@@ -145,8 +145,8 @@ struct Access {
         }
     }
     template <class Buffer>
-    static auto is_zero_length(const Buffer &buffer) noexcept
-        -> decltype(is_zero_length(buffer.memory_)) {
+    static auto
+    is_zero_length(const Buffer &buffer) noexcept -> decltype(is_zero_length(buffer.memory_)) {
         return is_zero_length(buffer.memory_);
     }
     template <class Value>

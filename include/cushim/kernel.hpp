@@ -39,9 +39,7 @@ concept KernelParameterType = std::is_object_v<T> && std::is_trivially_copyable_
 
 // Every value of A is a value of P, as in initialisation with braces.
 template <class A, class P>
-concept FitsInto = requires(const A &argument) {
-    P{argument};
-};
+concept FitsInto = requires(const A &argument) { P{argument}; };
 template <class A, class P>
 concept NumberForParameter = std::is_arithmetic_v<A> && std::is_arithmetic_v<P> && FitsInto<A, P>;
 
@@ -51,15 +49,13 @@ template <class P>
 using Pointee = std::remove_pointer_t<P>;
 template <class A, class P>
 concept SamePointee = std::is_void_v<Pointee<P>> ||
-    std::is_same_v<std::remove_cv_t<Pointee<A>>, std::remove_cv_t<Pointee<P>>>;
+                      std::is_same_v<std::remove_cv_t<Pointee<A>>, std::remove_cv_t<Pointee<P>>>;
 template <class A, class P>
 concept PointerForParameter = std::is_pointer_v<P> && std::is_pointer_v<A> &&
-    std::is_convertible_v<A, P> && SamePointee<A, P>;
+                              std::is_convertible_v<A, P> && SamePointee<A, P>;
 
 template <class T>
-concept CompleteObject = std::is_object_v<T> && requires {
-    sizeof(T);
-};
+concept CompleteObject = std::is_object_v<T> && requires { sizeof(T); };
 template <class P>
 concept MemoryParameter =
     std::is_pointer_v<P> && CompleteObject<Pointee<P>> && DeviceType<Pointee<P>>;
@@ -292,10 +288,10 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx if the configuration needs
      * them. */
     template <class... Arguments>
-    requires(detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
-        Result<void> launch(const Stream &stream, const LaunchConfig &config,
-                            const Arguments &...arguments)
-    const noexcept {
+        requires(
+            detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+    Result<void> launch(const Stream &stream, const LaunchConfig &config,
+                        const Arguments &...arguments) const noexcept {
         return with_arguments(
             [&](void **pointers) noexcept { return launch_unchecked(stream, config, pointers); },
             arguments...);
@@ -304,19 +300,16 @@ class Kernel<void(Parameters...)> : public AnyKernel {
     // Misfit = argument<1>::does_not_fit<int, float *>.
     template <class... Arguments, class Misfit = detail::Misfit<detail::TypeList<Arguments...>,
                                                                 detail::TypeList<Parameters...>>>
-    requires(!std::is_void_v<Misfit>) Result<void> launch(const Stream &, const LaunchConfig &,
-                                                          const Arguments &...)
-    const noexcept = delete;
+        requires(!std::is_void_v<Misfit>)
+    Result<void> launch(const Stream &, const LaunchConfig &,
+                        const Arguments &...) const noexcept = delete;
 
     // Internal: calls `use` with pointers to the arguments, converted to parameters, and a final
     // null.
     template <class Use, class... Arguments>
-    requires(detail::arguments_fit<
-             detail::TypeList<Arguments...>,
-             detail::TypeList<
-                 Parameters...>>) static auto with_arguments(const Use &use,
-                                                             const Arguments
-                                                                 &...arguments) noexcept {
+        requires(
+            detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+    static auto with_arguments(const Use &use, const Arguments &...arguments) noexcept {
         using Answer = decltype(use(static_cast<void **>(nullptr)));
         std::size_t index = 0;
         if (((detail::is_empty_owner(arguments) || (++index, false)) || ...)) [[unlikely]] {

@@ -29,9 +29,7 @@ template <class T>
 inline constexpr bool is_text = std::is_same_v<T, Text> || std::is_same_v<T, VersionText>;
 
 template <class T>
-concept HasText = requires(const T &object) {
-    requires is_text<decltype(to_text(object))>;
-};
+concept HasText = requires(const T &object) { requires is_text<decltype(to_text(object))>; };
 
 // Passes the text to `use`; it may be a temporary.
 template <HasText T, class Use>
@@ -39,7 +37,7 @@ decltype(auto) with_text(const T &object, Use use) {
     return use(std::string_view(to_text(object).c_str()));
 }
 template <class T, class Use>
-requires is_text<T>
+    requires is_text<T>
 decltype(auto) with_text(const T &text, Use use) {
     return use(std::string_view(text.c_str()));
 }

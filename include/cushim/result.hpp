@@ -139,7 +139,7 @@ class [[nodiscard]] Result {
 
     // Success.
     template <class U = T>
-    requires detail::makes_value<T, U>
+        requires detail::makes_value<T, U>
     explicit(!std::is_convertible_v<U, T>)
         Result(U &&value) noexcept(std::is_nothrow_constructible_v<T, U>)
         : value_(static_cast<U &&>(value)), has_value_(true) {}
@@ -150,45 +150,47 @@ class [[nodiscard]] Result {
 
     // Success, with a value constructed from these arguments.
     template <class... Arguments>
-    requires std::is_constructible_v<T, Arguments...>
+        requires std::is_constructible_v<T, Arguments...>
     explicit Result(in_place_t, Arguments &&...arguments) noexcept(
         std::is_nothrow_constructible_v<T, Arguments...>)
         : value_(static_cast<Arguments &&>(arguments)...), has_value_(true) {}
 
     // From a Result of a type that T can be constructed from.
     template <class U>
-    requires detail::converts_value<T, U, const U &>
+        requires detail::converts_value<T, U, const U &>
     explicit(!std::is_convertible_v<const U &, T>) Result(const Result<U> &other)
         : has_value_(other.has_value()) {
         construct(other);
     }
     template <class U>
-    requires detail::converts_value<T, U, U &&>
+        requires detail::converts_value<T, U, U &&>
     explicit(!std::is_convertible_v<U, T>) Result(Result<U> &&other)
         : has_value_(other.has_value()) {
         construct(static_cast<Result<U> &&>(other));
     }
 
-    Result(const Result &other) noexcept(
-        std::is_nothrow_copy_constructible_v<T>) requires std::is_copy_constructible_v<T>
+    Result(const Result &other) noexcept(std::is_nothrow_copy_constructible_v<T>)
+        requires std::is_copy_constructible_v<T>
         : has_value_(other.has_value_) {
         construct(other);
     }
-    Result(Result &&other) noexcept(
-        std::is_nothrow_move_constructible_v<T>) requires std::is_move_constructible_v<T>
+    Result(Result &&other) noexcept(std::is_nothrow_move_constructible_v<T>)
+        requires std::is_move_constructible_v<T>
         : has_value_(other.has_value_) {
         construct(static_cast<Result &&>(other));
     }
 
     // If T's copy or move throws, this object keeps its state (a value: as T leaves it).
-    Result &operator=(const Result &other) requires(
-        std::is_copy_constructible_v<T> &&std::is_copy_assignable_v<T>) {
+    Result &operator=(const Result &other)
+        requires(std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>)
+    {
         assign(other);
         return *this;
     }
-    Result &operator=(Result &&other) noexcept(
-        std::is_nothrow_move_constructible_v<T> &&std::is_nothrow_move_assignable_v<
-            T>) requires(std::is_move_constructible_v<T> &&std::is_move_assignable_v<T>) {
+    Result &operator=(Result &&other) noexcept(std::is_nothrow_move_constructible_v<T> &&
+                                               std::is_nothrow_move_assignable_v<T>)
+        requires(std::is_move_constructible_v<T> && std::is_move_assignable_v<T>)
+    {
         assign(static_cast<Result &&>(other));
         return *this;
     }
@@ -204,8 +206,8 @@ class [[nodiscard]] Result {
     // Replaces the state by a value constructed from these arguments, and returns it. As in
     // std::expected, only if the construction cannot throw.
     template <class... Arguments>
-    requires std::is_nothrow_constructible_v<T, Arguments...> T &
-    emplace(Arguments &&...arguments) noexcept {
+        requires std::is_nothrow_constructible_v<T, Arguments...>
+    T &emplace(Arguments &&...arguments) noexcept {
         if (has_value_) {
             value_.~T();
         } else {
@@ -222,16 +224,16 @@ class [[nodiscard]] Result {
     // The value. Undefined on failure; not checked.
     T *operator->() noexcept { return __builtin_addressof(value_); }
     const T *operator->() const noexcept { return __builtin_addressof(value_); }
-    T &operator*() &noexcept { return value_; }
-    const T &operator*() const &noexcept { return value_; }
-    T &&operator*() &&noexcept { return static_cast<T &&>(value_); }
-    const T &&operator*() const &&noexcept { return static_cast<const T &&>(value_); }
+    T &operator*() & noexcept { return value_; }
+    const T &operator*() const & noexcept { return value_; }
+    T &&operator*() && noexcept { return static_cast<T &&>(value_); }
+    const T &&operator*() const && noexcept { return static_cast<const T &&>(value_); }
 
     // The error. Undefined on success; not checked.
-    Error &error() &noexcept { return error_; }
-    const Error &error() const &noexcept { return error_; }
-    Error &&error() &&noexcept { return static_cast<Error &&>(error_); }
-    const Error &&error() const &&noexcept { return static_cast<const Error &&>(error_); }
+    Error &error() & noexcept { return error_; }
+    const Error &error() const & noexcept { return error_; }
+    Error &&error() && noexcept { return static_cast<Error &&>(error_); }
+    const Error &&error() const && noexcept { return static_cast<const Error &&>(error_); }
 
     // The value. On failure throws Exception (exception.hpp), or, in a file built without
     // exceptions, writes the error's message to stderr and aborts.
@@ -340,16 +342,16 @@ class [[nodiscard]] Result {
 
     // Whether both hold equal values, or errors that Error's == considers equal.
     template <class U>
-    requires(!std::is_void_v<U>) friend bool operator==(const Result &left,
-                                                        const Result<U> &right) {
+        requires(!std::is_void_v<U>)
+    friend bool operator==(const Result &left, const Result<U> &right) {
         if (left.has_value() != right.has_value()) {
             return false;
         }
         return left.has_value() ? *left == *right : left.error() == right.error();
     }
     template <class U>
-    requires(!detail::is_result<U> && !std::is_same_v<U, Error>) friend bool
-    operator==(const Result &left, const U &value) {
+        requires(!detail::is_result<U> && !std::is_same_v<U, Error>)
+    friend bool operator==(const Result &left, const U &value) {
         return left.has_value() && *left == value;
     }
     friend bool operator==(const Result &left, const Error &error) noexcept {
@@ -464,10 +466,10 @@ class [[nodiscard]] Result<void> {
     void emplace() noexcept { *this = Result(); }
 
     // The error. Undefined on success; not checked.
-    Error &error() &noexcept { return error_; }
-    const Error &error() const &noexcept { return error_; }
-    Error &&error() &&noexcept { return static_cast<Error &&>(error_); }
-    const Error &&error() const &&noexcept { return static_cast<const Error &&>(error_); }
+    Error &error() & noexcept { return error_; }
+    const Error &error() const & noexcept { return error_; }
+    Error &&error() && noexcept { return static_cast<Error &&>(error_); }
+    const Error &&error() const && noexcept { return static_cast<const Error &&>(error_); }
 
     // On failure throws Exception (exception.hpp), or, in a file built without exceptions, writes
     // the error's message to stderr and aborts.

@@ -76,11 +76,11 @@ class Stream : public detail::Shared<Stream, CUstream> {
      * has completed; a cushim thread destroys it afterwards, so it may own CUDA objects.
      *
      * The function must not call CUDA, must not wait for CUDA work, and must not throw
-     * (std::terminate). If earlier work fails, it is destroyed without being called. If the stream
-     * is being captured, each launch of the graph calls it, and every graph that can run it keeps
-     * it alive.
-     * cuStreamIsCapturing (CUDA 10.0), cuStreamAddCallback (CUDA 5.0). If captured: cuLaunchHostFunc
-     * (CUDA 10.0), cuStreamGetCaptureInfo_v2 and cuUserObjectCreate (CUDA 11.3). */
+     * (std::terminate). If earlier work fails, it is destroyed without being called. If the
+     * stream is being captured, each launch of the graph calls it, and every graph that can run
+     * it keeps it alive. cuStreamIsCapturing (CUDA 10.0), cuStreamAddCallback (CUDA 5.0). If
+     * captured: cuLaunchHostFunc (CUDA 10.0), cuStreamGetCaptureInfo_v2 and cuUserObjectCreate
+     * (CUDA 11.3). */
     template <detail::HostFunction Function>
     Result<void> launch_host_function(Function &&function) const noexcept {
         return launch_closure(detail::make_closure(static_cast<Function &&>(function)));

@@ -8,9 +8,9 @@
  *     enumerators     the qualified name; the number if the value is not an enumerator:
  *                     GraphUpdateResult(17)
  *     owners          the handle; the device, if cushim knows it; the size of memory in bytes;
- *                     "borrowed" if the owner does not destroy the object. An owner without an object
- *                     prints as Stream(empty), and so does a buffer without elements
- *     others          Stream(legacy), Stream(per_thread), Device(0), GraphNode(0x55d3c0a1b2c0), UniqueFd(7)
+ *                     "borrowed" if the owner does not destroy the object. An owner without an
+ * object prints as Stream(empty), and so does a buffer without elements others Stream(legacy),
+ * Stream(per_thread), Device(0), GraphNode(0x55d3c0a1b2c0), UniqueFd(7)
  *
  * to_text() calls no CUDA function and allocates no memory: it works without a driver, in
  * destructors and in a teardown sink. Programs must not parse it. Threads: as for const functions.

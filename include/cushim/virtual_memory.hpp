@@ -5,7 +5,8 @@
  *     CUSHIM_TRY(auto size, granularity.round_up(wanted));
  *     CUSHIM_TRY(auto range, AddressRange::reserve(device, size));
  *     CUSHIM_TRY(auto memory, PhysicalMemory::create(device, size));
- *     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, {device, AccessFlags::read_write}));
+ *     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, {device,
+ * AccessFlags::read_write}));
  *
  * Unlike cuMemAlloc, it allows memory that grows in place (growable_buffer.hpp), access per device,
  * and export to other processes.

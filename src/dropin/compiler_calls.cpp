@@ -1,6 +1,7 @@
 /* What code compiled by nvcc or clang calls besides the runtime API: the loader keeps what is
- * registered before main until libcudart is there (src/loader/registration.cpp), and the calls around
- * a launch go through slots. An archive member of its own: only programs with device code have it. */
+ * registered before main until libcudart is there (src/loader/registration.cpp), and the calls
+ * around a launch go through slots. An archive member of its own: only programs with device code
+ * have it. */
 #include "../loader/compiler_calls.hpp"
 
 #include "forward.hpp"

@@ -32,12 +32,12 @@ CUSHIM_MARK(cushim_dropin_mark, cushim::marker_dropin);
 #define CUSHIM_FORWARD(slot) CUSHIM_LOAD_SLOT(slot)
 #endif
 
-/* In the exported library the runtime API's functions have a version, as libcudart's own have; with the
- * major version in its name, as there, since the structures of another one have other members. What is
- * linked to a libcudart asks for the version of that one, and keeps to it although the program has
- * functions of the same names; what is linked to none asks for no version, and finds these. The
- * functions of libcuda have none. The third @: the function keeps no name without a version.
- * CUSHIM_DROPIN_VERSION is that name; the build defines it. */
+/* In the exported library the runtime API's functions have a version, as libcudart's own have; with
+ * the major version in its name, as there, since the structures of another one have other members.
+ * What is linked to a libcudart asks for the version of that one, and keeps to it although the
+ * program has functions of the same names; what is linked to none asks for no version, and finds
+ * these. The functions of libcuda have none. The third @: the function keeps no name without a
+ * version. CUSHIM_DROPIN_VERSION is that name; the build defines it. */
 #if defined(CUSHIM_DROPIN_VERSION)
 #define CUSHIM_GIVE_VERSION(function)                                                              \
     __asm__(".symver " #function ", " #function "@@@" CUSHIM_DROPIN_VERSION)

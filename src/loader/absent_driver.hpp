@@ -1,8 +1,8 @@
 /* What the driver's functions answer, beyond a status, while there is no driver to ask.
  *
  * Included by the generated rows; emit_sources.py lists the names. Each gets the status that a
- * failing call would answer, then its own arguments. A driver that lacks these two functions (they came
- * with CUDA 6.0) is the same.
+ * failing call would answer, then its own arguments. A driver that lacks these two functions (they
+ * came with CUDA 6.0) is the same.
  */
 #pragma once
 

@@ -55,8 +55,9 @@ inline cudaError_t refuse(cudaError_t why) {
     return why;
 }
 
-/* The versions are no matter of devices: libcudart tells both without a driver, and a program that is
- * linked to the static one always has it. With a driver and no libcudart it is the driver's own. */
+/* The versions are no matter of devices: libcudart tells both without a driver, and a program
+ * that is linked to the static one always has it. With a driver and no libcudart it is the
+ * driver's own. */
 inline cudaError_t cudaDriverGetVersion(int, int *version) {
     if (version == nullptr)
         return refuse(cudaErrorInvalidValue);

@@ -13,7 +13,8 @@ using VersionQuery = int(CUSHIM_CUDA_CALL *)(int *);
 
 /* --- is this library what we look for? --- */
 
-/* 0 as status and the version, or the status that the library answers, or -1 without the function. */
+/* 0 as status and the version, or the status that the library answers, or -1 without the
+ * function. */
 int ask_version(platform::Module module, const char *name, int &version) {
     void *function = platform::find_symbol(module, name);
     version = 0;
@@ -108,8 +109,8 @@ struct InSearchPath {
     bool damaged;
 };
 
-/* Whether the library that the system's search would meet first is damaged: it has to be found out by
- * looking, since loading it would end the process. */
+/* Whether the library that the system's search would meet first is damaged: it has to be found out
+ * by looking, since loading it would end the process. */
 bool damaged_comes_first(const char *name) {
     InSearchPath first = {nullptr, name, false};
     platform::visit_search_path(

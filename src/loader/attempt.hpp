@@ -31,8 +31,8 @@ bool try_path_if_there(Search &search, const char *folder, const char *name);
 /* A copy that the process has loaded before. */
 bool try_already_loaded(Search &search, const char *name);
 
-/* By file name alone: the system's default search. It takes the first that it finds, and so may stop
- * at a link stub with a driver behind it: this goes on. */
+/* By file name alone: the system's default search. It takes the first that it finds, and so may
+ * stop at a link stub with a driver behind it: this goes on. */
 bool try_default_search(Search &search, const char *name);
 
 /* The one path that somebody chose. A bare file name leaves the folder to the system's search. */

@@ -1,4 +1,5 @@
-/* The slots around a launch by kernel<<<...>>>, as the generator writes those of the headers' rows. */
+/* The slots around a launch by kernel<<<...>>>, as the generator writes those of the headers'
+ * rows. */
 #include "compiler_calls.hpp"
 
 #include <cushim/config.h>
@@ -7,8 +8,8 @@
 
 /* Anything but 0 keeps the compiler's code from going on to the launch.
  *
- * A row whose version no header tells; without a runtime it answers as any call of the runtime does,
- * and cudaGetLastError knows of it. */
+ * A row whose version no header tells; without a runtime it answers as any call of the runtime
+ * does, and cudaGetLastError knows of it. */
 #define CUSHIM_LAUNCH_CALL(type, name, declared, passed)                                           \
     extern "C" type CUDARTAPI cushim_first_##name declared {                                       \
         const int status = cushim_first_call_runtime(                                              \

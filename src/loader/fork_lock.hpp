@@ -1,5 +1,5 @@
-/* A lock for a few instructions that the child of a fork can take even if a thread of its parent held it at the
- * fork: that thread is not in the child, so nothing would ever unlock a mutex. */
+/* A lock for a few instructions that the child of a fork can take even if a thread of its parent
+ * held it at the fork: that thread is not in the child, so nothing would ever unlock a mutex. */
 #pragma once
 
 #include <cushim/loader.h>
@@ -41,7 +41,8 @@ class ForkGuard {
     ForkGuard(const ForkGuard &) = delete;
     ForkGuard &operator=(const ForkGuard &) = delete;
 
-    /* Whether a thread of the parent held the lock: it may have left a change of the guarded data half done. */
+    /* Whether a thread of the parent held the lock: it may have left a change of the guarded data
+     * half done. */
     bool took_over() const { return took_over_; }
 
   private:

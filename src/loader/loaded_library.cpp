@@ -13,8 +13,9 @@ bool is_outdated(const LoadedLibrary &record) {
     return record.lacks_driver && is_used(ensure_loaded(CUSHIM_LIBRARY_DRIVER));
 }
 
-/* Searches, and publishes what was found in place of `before`. Another thread may publish meanwhile: a
- * library that is found replaces what is not one, and nothing replaces a library in use. */
+/* Searches, and publishes what was found in place of `before`. Another thread may publish
+ * meanwhile: a library that is found replaces what is not one, and nothing replaces a library in
+ * use. */
 const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *before) {
     if (!platform::is_initialized())
         return before;

@@ -6,9 +6,9 @@
  *     not tried  --first call or cushim_load-->  absent
  *     absent     --cushim_reload------------->   loaded or absent
  *
- * A record may be provisional: a libcudart that was found while there was no driver is not used. The next
- * use after that has changed searches again. Before the C library is initialised (.preinit_array) nothing
- * is searched for, and nothing is remembered.
+ * A record may be provisional: a libcudart that was found while there was no driver is not used.
+ * The next use after that has changed searches again. Before the C library is initialised
+ * (.preinit_array) nothing is searched for, and nothing is remembered.
  *
  * It has no lock, so that nothing can deadlock: not a library whose constructor calls back into a
  * table, not the child of a fork that happened while another thread was loading. Threads that race
@@ -46,13 +46,13 @@ inline bool is_used(const LoadedLibrary *record) {
     return record != nullptr && record->module != nullptr && !record->lacks_driver;
 }
 
-/* Searches if that was not done before, or if what was missing then is there now; publishes what was
- * found. */
+/* Searches if that was not done before, or if what was missing then is there now; publishes what
+ * was found. */
 const LoadedLibrary *load_now(cushim_library library);
 
-/* The record of a library, searching for it if that was not done before. nullptr only when memory ran out,
- * or before the C library is initialised: then the library is absent, and the next call tries again. Inline,
- * as every call into an absent library comes by here. */
+/* The record of a library, searching for it if that was not done before. nullptr only when memory
+ * ran out, or before the C library is initialised: then the library is absent, and the next call
+ * tries again. Inline, as every call into an absent library comes by here. */
 inline const LoadedLibrary *ensure_loaded(cushim_library library) {
     const LoadedLibrary *record = current_record(library);
     const bool settled = record != nullptr && !record->lacks_driver;

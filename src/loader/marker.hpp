@@ -39,8 +39,8 @@ constexpr Marker make_marker(unsigned int type) {
 /* Of all objects that have it one mark is left, which the linker is told to keep. */
 #pragma section(".cushim", read)
 #define CUSHIM_MARK(object, type)                                                                  \
-    __pragma(comment(linker, "/include:" #object)) extern "C" __declspec(selectany) __declspec(    \
-        allocate(".cushim")) const cushim::Marker object = cushim::make_marker(type)
+    __pragma(comment(linker, "/include:" #object)) extern "C" __declspec(selectany)                \
+    __declspec(allocate(".cushim")) const cushim::Marker object = cushim::make_marker(type)
 #else
 #if defined(_WIN32)
 #define CUSHIM_MARK_SECTION ".cushim"

@@ -1,5 +1,5 @@
-/* The statuses that cushim itself returns. Drivers do not know all of them: that of CUDA 12.4 does not
- * know 36. */
+/* The statuses that cushim itself returns. Drivers do not know all of them: that of CUDA 12.4 does
+ * not know 36. */
 #include "own_codes.hpp"
 
 #include <string.h>

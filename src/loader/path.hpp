@@ -1,4 +1,5 @@
-/* A path on the heap, for as long as the object: threads that call CUDA first may have small stacks. */
+/* A path on the heap, for as long as the object: threads that call CUDA first may have small
+ * stacks. */
 #pragma once
 
 #include <stdlib.h>

@@ -40,8 +40,8 @@ struct OpenError {
     bool missing = false;
 };
 
-/* Opens a library; nullptr if that fails. A path without a folder means the system's default search,
- * on Windows: its own system folder and the program's folder. */
+/* Opens a library; nullptr if that fails. A path without a folder means the system's default
+ * search, on Windows: its own system folder and the program's folder. */
 Module open_library(const char *path, OpenMode mode, OpenError &error);
 
 /* Gives back what open_library gave. Only for a candidate that turned out to be none of ours, so
@@ -66,13 +66,13 @@ FileKind inspect_file(const char *path, Text &detail);
  * tells: not all can. Ends early when visit returns true, and returns that. */
 bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user);
 
-/* An environment variable; nullptr if it is unset or empty, and, on POSIX systems, always in a process
- * that runs with more rights than the user who started it. */
+/* An environment variable; nullptr if it is unset or empty, and, on POSIX systems, always in a
+ * process that runs with more rights than the user who started it. */
 const char *environment(const char *name);
 
-/* Whether the C library is initialised. On Linux that happens after the functions of .preinit_array have run.
- * Until then no library may be opened: dlopen initialises the libraries that the opened one needs, and passes
- * the C library a null environment, which the process then keeps. */
+/* Whether the C library is initialised. On Linux that happens after the functions of .preinit_array
+ * have run. Until then no library may be opened: dlopen initialises the libraries that the opened
+ * one needs, and passes the C library a null environment, which the process then keeps. */
 #if defined(__linux__)
 bool is_initialized();
 #else
@@ -101,8 +101,9 @@ void yield();
 /* Calls the function when the process exits; true if that is arranged. */
 bool at_exit(void (*function)());
 
-/* Whether the process ends in such a way that other modules may be gone already, and threads with locks
- * that they held. Always false where the function of at_exit has been called before they go. */
+/* Whether the process ends in such a way that other modules may be gone already, and threads
+ * with locks that they held. Always false where the function of at_exit has been called before
+ * they go. */
 #if defined(_WIN32)
 bool is_ending();
 #else

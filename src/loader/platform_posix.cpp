@@ -47,8 +47,9 @@ struct LoadedName {
     size_t length;
 };
 
-/* Read byte by byte: another thread may have written the name in dlopen, under a lock of the dynamic
- * linker that ThreadSanitizer does not see, and the checked functions of the C library would report it. */
+/* Read byte by byte: another thread may have written the name in dlopen, under a lock of the
+ * dynamic linker that ThreadSanitizer does not see, and the checked functions of the C library
+ * would report it. */
 __attribute__((no_sanitize("thread"))) int is_loaded(dl_phdr_info *info, size_t, void *user) {
     const LoadedName &wanted = *static_cast<LoadedName *>(user);
     const volatile char *file = info->dlpi_name;
@@ -61,8 +62,8 @@ __attribute__((no_sanitize("thread"))) int is_loaded(dl_phdr_info *info, size_t,
     return same == wanted.length ? 1 : 0;
 }
 
-/* Whether RTLD_NOLOAD can find anything: where it does not, it goes and searches the disk. Looks for
- * "libcuda.so" of libcuda.so.1, since drivers' files are named libcuda.so.550.163.01. */
+/* Whether RTLD_NOLOAD can find anything: where it does not, it goes and searches the disk. Looks
+ * for "libcuda.so" of libcuda.so.1, since drivers' files are named libcuda.so.550.163.01. */
 bool may_be_loaded(const char *name) {
     const char *ending = strstr(name, ".so");
     LoadedName wanted = {name,
@@ -104,7 +105,8 @@ void *find_symbol(Module module, const char *name) {
 namespace {
 
 /* Copies the name that the system's loader keeps; true if there is one, and all of it fits. The
- * loader may have written it on another thread, under a lock of which ThreadSanitizer knows nothing. */
+ * loader may have written it on another thread, under a lock of which ThreadSanitizer knows
+ * nothing. */
 __attribute__((no_sanitize("thread"))) bool copy_name(const link_map *map, char *name,
                                                       size_t size) {
     const volatile char *from = map != nullptr ? map->l_name : nullptr;
@@ -193,9 +195,9 @@ void list_folder(const char *folder, const char *prefix, void (*visit)(const cha
 
 namespace {
 
-// A key of the system's own rather than a thread-local variable, which would make every program that
-// links the loader need the dynamic linker's __tls_get_addr. 0 means none yet: the key's number is
-// stored plus one.
+// A key of the system's own rather than a thread-local variable, which would make every program
+// that links the loader need the dynamic linker's __tls_get_addr. 0 means none yet: the key's
+// number is stored plus one.
 unsigned long error_key = 0;
 
 unsigned long own_error_key() {
@@ -235,8 +237,8 @@ namespace {
 unsigned int generation_of_child = 0;
 int generation_watched = 0;
 
-/* In two steps that may be taken twice: two threads may have registered them. A child is not known by
- * its number, which in a new PID namespace may be that of its parent. */
+/* In two steps that may be taken twice: two threads may have registered them. A child is not known
+ * by its number, which in a new PID namespace may be that of its parent. */
 void before_fork() {
     const unsigned int child = __atomic_load_n(&known_generation, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&generation_of_child, child, __ATOMIC_RELAXED);
@@ -247,8 +249,8 @@ void after_fork_in_child() {
     __atomic_store_n(&known_generation, own, __ATOMIC_RELAXED);
 }
 
-/* The C library takes the handlers away when the module is unloaded, as it does with exit handlers. The
- * flag goes up after the fact, so that nobody relies on handlers that are not there yet. */
+/* The C library takes the handlers away when the module is unloaded, as it does with exit handlers.
+ * The flag goes up after the fact, so that nobody relies on handlers that are not there yet. */
 void watch_forks() {
     if (pthread_atfork(before_fork, nullptr, after_fork_in_child) == 0)
         __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);

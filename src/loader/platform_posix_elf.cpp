@@ -42,7 +42,8 @@ constexpr unsigned char own_order = ELFDATA2LSB;
 constexpr unsigned char own_order = ELFDATA2MSB;
 #endif
 
-/* An open file, its size, and its start, which in every library built today has the list of segments. */
+/* An open file, its size, and its start, which in every library built today has the list of
+ * segments. */
 struct File {
     int descriptor;
     unsigned long long size;

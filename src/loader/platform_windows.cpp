@@ -299,8 +299,9 @@ bool at_exit(void (*function)()) {
     return atexit(function) == 0;
 }
 
-/* The exit handlers of a DLL run when it is its turn to go: after the DLLs that were loaded later, and
- * after all other threads. No header has the system's own answer, but C runtimes ask for it, too. */
+/* The exit handlers of a DLL run when it is its turn to go: after the DLLs that were loaded later,
+ * and after all other threads. No header has the system's own answer, but C runtimes ask for it,
+ * too. */
 bool is_ending() {
     using Answer = BOOLEAN(NTAPI *)();
     static Answer found = nullptr;

@@ -1,12 +1,12 @@
-/* What a compiler's constructors register before main: fat binaries, and the kernels and variables in
- * them. It waits here, in its order, until a first call needs libcudart; from then on it is passed
- * on at once. So a program with kernels of its own starts without loading anything.
+/* What a compiler's constructors register before main: fat binaries, and the kernels and variables
+ * in them. It waits here, in its order, until a first call needs libcudart; from then on it is
+ * passed on at once. So a program with kernels of its own starts without loading anything.
  *
  * One lock guards the lists. It is held while libcudart takes what waits, since whoever needs the
  * runtime meanwhile must not overtake that; it is not held while a symbol is looked up. libcudart's
- * registration functions neither load nor look up (seen with 11.8, 12.0, 12.9 and 13.0), so a plugin
- * that registers with the system's loader lock held cannot meet a thread that waits for that lock
- * in here.
+ * registration functions neither load nor look up (seen with 11.8, 12.0, 12.9 and 13.0), so a
+ * plugin that registers with the system's loader lock held cannot meet a thread that waits for that
+ * lock in here.
  */
 #include "registration.hpp"
 

@@ -22,8 +22,8 @@ struct Resolved {
 /* By the exact exported name; `introduced` is the version that brought it, 0 if unknown. Loads. */
 Resolved resolve(cushim_library library, const char *name, int introduced);
 
-/* A function of a libcudart that is loaded and not used, since there is no driver; null without one. For
- * what needs no driver. Never loads. */
+/* A function of a libcudart that is loaded and not used, since there is no driver; null without
+ * one. For what needs no driver. Never loads. */
 cushim_function find_in_unused_runtime(const char *name);
 
 /* Resolves and publishes: the slot is changed only if it still points at its own thunk, so that an

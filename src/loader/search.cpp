@@ -160,7 +160,8 @@ void search_beside(Search &search, const char *driver) {
     while (end > 0 && !platform::is_separator(folder.chars[end - 1]))
         --end;
     folder.chars[end] = '\0';
-    if (!folder) // a bare name that was not found: it lies in no folder, and so nothing lies beside it
+    if (!folder) // a bare name that was not found: it lies in no folder, and so nothing lies beside
+                 // it
         return;
     const Path beside(folder.chars, platform::runtime_name);
     if (beside)
@@ -202,9 +203,9 @@ bool switched_off(const Search &search) {
 
 /* --- the record --- */
 
-/* Without a driver a libcudart answers no call but with an error, and leaves to chance what ours does
- * not: the number of devices, and whose the last error is. It is not used, unless it was chosen by its
- * own path. `has_driver`: before the search. */
+/* Without a driver a libcudart answers no call but with an error, and leaves to chance what ours
+ * does not: the number of devices, and whose the last error is. It is not used, unless it was
+ * chosen by its own path. `has_driver`: before the search. */
 bool lacks_driver(const Search &search, bool has_driver) {
     const bool chosen_by_path = search.chosen && !search.beside;
     return !search.driver() && search.module != nullptr && !has_driver && !chosen_by_path;

@@ -1,6 +1,7 @@
-// cushim in a process with others that use CUDA: a library that is linked to libcudart, or opens it, and a
-// second copy of cushim. Who comes first must not matter, so each test case wants a process of its own;
-// coexistence_test.py gives it one. The libraries are named by COEXISTENCE_NEIGHBOUR and COEXISTENCE_PLUGIN.
+// cushim in a process with others that use CUDA: a library that is linked to libcudart, or opens
+// it, and a second copy of cushim. Who comes first must not matter, so each test case wants a
+// process of its own; coexistence_test.py gives it one. The libraries are named by
+// COEXISTENCE_NEIGHBOUR and COEXISTENCE_PLUGIN.
 #include <catch2/catch_test_macros.hpp>
 
 #include "../support/ok.hpp"

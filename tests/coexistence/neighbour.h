@@ -1,5 +1,5 @@
-/* A library that uses CUDA's runtime API by itself, without cushim: what a program is that was there before
- * cushim came. Functions return CUDA's status. */
+/* A library that uses CUDA's runtime API by itself, without cushim: what a program is that was
+ * there before cushim came. Functions return CUDA's status. */
 #ifndef NEIGHBOUR_H
 #define NEIGHBOUR_H
 

@@ -1,5 +1,5 @@
-/* A library with a copy of cushim of its own, for programs that have another one, and for Python. What fails
- * says why in the standard error output. Device memory goes by its address. */
+/* A library with a copy of cushim of its own, for programs that have another one, and for Python.
+ * What fails says why in the standard error output. Device memory goes by its address. */
 #ifndef PLUGIN_H
 #define PLUGIN_H
 

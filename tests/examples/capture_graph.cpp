@@ -1,8 +1,9 @@
-// Captures what is queued in two streams as a CUDA graph, and replays it with new numbers each time: two
-// vectors go up side by side, the GPU adds them, and the sums come back.
+// Captures what is queued in two streams as a CUDA graph, and replays it with new numbers each
+// time: two vectors go up side by side, the GPU adds them, and the sums come back.
 //
-// Without a GPU the program says why, and ends. With --without-kernels the graph passes on one of the vectors
-// in place of the sums, and the program says so: a simulated driver runs no device code.
+// Without a GPU the program says why, and ends. With --without-kernels the graph passes on one of
+// the vectors in place of the sums, and the program says so: a simulated driver runs no device
+// code.
 #include <cushim/capture.hpp>
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
@@ -24,7 +25,8 @@ using Add = void(const float *, const float *, float *, unsigned int);
 constexpr unsigned int count = 100'000;
 constexpr int replays = 3;
 
-// Both sides of what is copied. Captured work keeps nothing alive: these live as long as the graph is replayed.
+// Both sides of what is copied. Captured work keeps nothing alive: these live as long as the graph
+// is replayed.
 template <class Buffer>
 struct Vectors {
     Buffer a, b, sum;

@@ -1,11 +1,12 @@
-// A loop that runs on the GPU until its result is good enough: square roots by Newton's iteration. The loop is a
-// conditional node of a CUDA graph, and its kernel decides whether there is another round; the host launches the
-// graph once for each root, and does not know how many rounds it takes.
+// A loop that runs on the GPU until its result is good enough: square roots by Newton's iteration.
+// The loop is a conditional node of a CUDA graph, and its kernel decides whether there is another
+// round; the host launches the graph once for each root, and does not know how many rounds it
+// takes.
 //
-// The kernel is linked at run time with CUDA's device runtime, libcudadevrt.a, which a CUDA toolkit has in its
-// folder: CUDA_PATH, CUDA_HOME, or /usr/local/cuda. Without that, without a GPU, or with a driver older than CUDA
-// 12.3 the program says so, and ends. With --without-kernels the loop has no rounds: a simulated driver runs no
-// device code.
+// The kernel is linked at run time with CUDA's device runtime, libcudadevrt.a, which a CUDA toolkit
+// has in its folder: CUDA_PATH, CUDA_HOME, or /usr/local/cuda. Without that, without a GPU, or with
+// a driver older than CUDA 12.3 the program says so, and ends. With --without-kernels the loop has
+// no rounds: a simulated driver runs no device code.
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/graph_conditional.hpp>

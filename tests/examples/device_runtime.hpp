@@ -1,5 +1,5 @@
-// CUDA's device runtime, libcudadevrt.a: what kernels call that decide about graphs while they run. A CUDA toolkit
-// has it in its folder, and the driver links it to such a kernel at run time.
+// CUDA's device runtime, libcudadevrt.a: what kernels call that decide about graphs while they run.
+// A CUDA toolkit has it in its folder, and the driver links it to such a kernel at run time.
 #pragma once
 
 #include <cushim/code.hpp>

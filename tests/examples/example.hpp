@@ -8,8 +8,8 @@
 
 namespace example {
 
-// For tests. --without-kernels: do everything but run kernels, as a simulated driver runs no device code.
-// --require-gpu: this machine must have a GPU, so that it is a failure if there is none.
+// For tests. --without-kernels: do everything but run kernels, as a simulated driver runs no device
+// code. --require-gpu: this machine must have a GPU, so that it is a failure if there is none.
 struct Options {
     Options(int argc, char **argv)
         : option(argc > 1 ? argv[1] : ""), with_kernels(option != "--without-kernels"),

@@ -1,8 +1,8 @@
 // Adds two vectors of a million floats on the GPU, through the raw table only, and checks the sum.
 //
 // The program links no CUDA library: it starts on every machine. Where there is no GPU, it says why
-// and what to do, and ends well. With --without-kernels it does everything but run the kernel, and says
-// so: a simulated driver runs no device code.
+// and what to do, and ends well. With --without-kernels it does everything but run the kernel, and
+// says so: a simulated driver runs no device code.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

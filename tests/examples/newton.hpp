@@ -1,5 +1,6 @@
-// One step of Newton's iteration for a square root, as PTX text, so that no CUDA compiler is needed:
-// x = (x + value / x) / 2. It says whether the loop goes on: as long as x changes by more than the bound.
+// One step of Newton's iteration for a square root, as PTX text, so that no CUDA compiler is
+// needed: x = (x + value / x) / 2. It says whether the loop goes on: as long as x changes by more
+// than the bound.
 //
 // cudaGraphSetConditional is of CUDA's device runtime, libcudadevrt.a, and has to be linked to it.
 #pragma once

@@ -1,5 +1,6 @@
-// Two processes share memory of the GPU by a file descriptor: the first one makes it, fills it, and sends the
-// descriptor over a socket; the second imports it as it would import Vulkan's, looks, and writes an answer.
+// Two processes share memory of the GPU by a file descriptor: the first one makes it, fills it, and
+// sends the descriptor over a socket; the second imports it as it would import Vulkan's, looks, and
+// writes an answer.
 //
 //     share_fd [--require-gpu]
 //

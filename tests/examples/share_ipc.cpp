@@ -1,5 +1,5 @@
-// Two processes share one buffer of the GPU: the first one fills it and hands 80 bytes to the second, which
-// opens it, looks, and writes an answer into it.
+// Two processes share one buffer of the GPU: the first one fills it and hands 80 bytes to the
+// second, which opens it, looks, and writes an answer into it.
 //
 //     share_ipc [--require-gpu]     starts the second process by itself: share_ipc --open BYTES
 #include <cushim/cushim.hpp>

@@ -1,9 +1,9 @@
-// Changes what an executable graph does from one launch to the next, without building it anew: the arguments of a
-// kernel, the value of a fill, whether a node runs at all, and everything at once by another graph of the same
-// shape.
+// Changes what an executable graph does from one launch to the next, without building it anew: the
+// arguments of a kernel, the value of a fill, whether a node runs at all, and everything at once by
+// another graph of the same shape.
 //
-// Without a GPU the program says why, and ends. With --without-kernels the kernel's node is never enabled, and
-// the program says so: a simulated driver runs no device code.
+// Without a GPU the program says why, and ends. With --without-kernels the kernel's node is never
+// enabled, and the program says so: a simulated driver runs no device code.
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>

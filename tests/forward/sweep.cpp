@@ -33,8 +33,8 @@ Call called(const Row &row) {
     return call;
 }
 
-// These answer by themselves where there is no library: success, for the zero that harmless calls pass
-// and the failures that never were.
+// These answer by themselves where there is no library: success, for the zero that harmless calls
+// pass and the failures that never were.
 const std::set<std::string> answering = {"cuGetErrorName", "cuGetErrorString", "cudaGetLastError",
                                          "cudaPeekAtLastError"};
 

@@ -1,5 +1,6 @@
-// cushim-info --audit --root: a program, a library that it may need, and the configuration of the dynamic linker,
-// in a root of their own. An input has them in this order, with "\n@@\n" between them; the last two may be missing.
+// cushim-info --audit --root: a program, a library that it may need, and the configuration of the
+// dynamic linker, in a root of their own. An input has them in this order, with "\n@@\n" between
+// them; the last two may be missing.
 #include "audit.hpp"
 #include "fuzz.hpp"
 

@@ -1,5 +1,6 @@
-// receive_fd: what another process may send. An input is a byte of flags, a byte with the size of the payload that is
-// expected, and packets: a byte with the number of descriptors, a byte with the size, the bytes.
+// receive_fd: what another process may send. An input is a byte of flags, a byte with the size of
+// the payload that is expected, and packets: a byte with the number of descriptors, a byte with the
+// size, the bytes.
 #include "fuzz.hpp"
 
 #include <cushim/fd_channel.hpp>

@@ -1,5 +1,5 @@
-// The simulator's readers of images: cubins, fatbins and what is compressed in them, PTX, the text form, libraries of
-// objects.
+// The simulator's readers of images: cubins, fatbins and what is compressed in them, PTX, the text
+// form, libraries of objects.
 #include "image/image.hpp"
 #include "fuzz.hpp"
 

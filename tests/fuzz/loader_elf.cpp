@@ -1,4 +1,5 @@
-// What the loader reads of a library before the dynamic linker does: src/loader/platform_posix_elf.cpp.
+// What the loader reads of a library before the dynamic linker does:
+// src/loader/platform_posix_elf.cpp.
 #include "../../src/loader/platform.hpp"
 #include "fuzz.hpp"
 

@@ -1,11 +1,12 @@
 // Measures what a wrapper costs beyond the raw calls that it makes, on a real GPU.
 //
-// The same work is done by raw table calls and by wrappers, in short blocks by turns. Two blocks that
-// follow each other make a pair, and what the wrapper took more in it is one measurement: whatever slows
-// the machine down for longer than a pair slows both. The order within a pair changes from one to the
-// next, so that neither side profits from being second. What is told and checked is the median over the
-// pairs: half of them may be disturbed by other work of the host, and no lucky one counts more than its
-// neighbours. How many there are is settled before the first by how long one takes.
+// The same work is done by raw table calls and by wrappers, in short blocks by turns. Two blocks
+// that follow each other make a pair, and what the wrapper took more in it is one measurement:
+// whatever slows the machine down for longer than a pair slows both. The order within a pair
+// changes from one to the next, so that neither side profits from being second. What is told and
+// checked is the median over the pairs: half of them may be disturbed by other work of the host,
+// and no lucky one counts more than its neighbours. How many there are is settled before the first
+// by how long one takes.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -26,7 +27,8 @@ namespace cost {
 
 using support::ok;
 
-// Raw calls need its context current; wrappers are measured with it current, as most programs have it.
+// Raw calls need its context current; wrappers are measured with it current, as most programs have
+// it.
 struct Gpu : support::Workplace {
     Gpu() : Workplace(ok(Workplace::first())) {}
 
@@ -74,7 +76,8 @@ inline void print(const char *name, const Difference &found) {
                 found.more_high);
 }
 
-// Runs both by turns; each returns the times of its phases as a std::array. A Difference for each phase.
+// Runs both by turns; each returns the times of its phases as a std::array. A Difference for each
+// phase.
 template <class Raw, class Wrapped>
 auto take_turns(int pairs, Raw &&raw, Wrapped &&wrapped) {
     using Times = std::invoke_result_t<Raw &>;
@@ -102,7 +105,8 @@ auto take_turns(int pairs, Raw &&raw, Wrapped &&wrapped) {
     return found;
 }
 
-// As many pairs as take two seconds, but a thousand at least: the less a median's pairs agree, the more it takes.
+// As many pairs as take two seconds, but a thousand at least: the less a median's pairs agree, the
+// more it takes.
 template <class Pair>
 int pairs_for(Pair &&pair) {
     constexpr int tried = 10;
@@ -141,9 +145,10 @@ inline bool within_limit(const Difference &found) {
     return found.more <= std::max(100.0, found.raw * 0.02);
 }
 
-// What `measure` returns for the operations of these names is told and held to the limit. What is beyond it is
-// measured anew, twice at most, and told each time: other work of the host can disturb more than half of the pairs
-// of one measurement, but what a wrapper itself costs shows in all of them.
+// What `measure` returns for the operations of these names is told and held to the limit. What is
+// beyond it is measured anew, twice at most, and told each time: other work of the host can disturb
+// more than half of the pairs of one measurement, but what a wrapper itself costs shows in all of
+// them.
 template <std::size_t count, class Measure>
 void check(const std::array<const char *, count> &names, Measure &&measure) {
     constexpr int measurements = 3;
@@ -169,8 +174,8 @@ void compare(const char *name, int count, Raw raw, Wrapped wrapped, Between betw
 
 // --- making and destroying
 
-// What making `count` of them takes, and what destroying them does, for each one of them. `between` ends
-// what was queued.
+// What making `count` of them takes, and what destroying them does, for each one of them. `between`
+// ends what was queued.
 template <class Made, class Make, class Destroy, class Between>
 std::array<double, 2> lives(std::size_t count, Make &make, Destroy &destroy, Between &between) {
     std::vector<Made> made(count);
@@ -194,7 +199,8 @@ struct LifeNames {
     const char *destroying;
 };
 
-// The raw handle or address is what `make` returns and `destroy` takes; the owner's destructor destroys.
+// The raw handle or address is what `make` returns and `destroy` takes; the owner's destructor
+// destroys.
 template <class Make, class Destroy, class Wrapped, class Between>
 void compare_lives(const LifeNames &names, std::size_t count, Make make, Destroy destroy,
                    Wrapped wrapped, Between between) {

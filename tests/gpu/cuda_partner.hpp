@@ -1,5 +1,5 @@
-// CUDA's half of frames that it shares with Vulkan. Frame n begins at 2 n on their timeline; whoever gives
-// it goes on to 2 n + 1, and who takes it to 2 n + 2.
+// CUDA's half of frames that it shares with Vulkan. Frame n begins at 2 n on their timeline;
+// whoever gives it goes on to 2 n + 1, and who takes it to 2 n + 2.
 #pragma once
 
 #include "../support/image_shape.hpp"

@@ -1,6 +1,7 @@
-// What a driver keeps for ever of each executable graph that was launched and has a user object, it keeps of the
-// same graph made by raw calls, too, and the wrappers add nothing to it: that is why the soak's host memory grows.
-// Counted by what malloc has given, which is exact, where a process's size is of whole pages.
+// What a driver keeps for ever of each executable graph that was launched and has a user object, it
+// keeps of the same graph made by raw calls, too, and the wrappers add nothing to it: that is why
+// the soak's host memory grows. Counted by what malloc has given, which is exact, where a process's
+// size is of whole pages.
 #include "cost.hpp"
 #include "figure.hpp"
 

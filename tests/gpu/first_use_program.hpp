@@ -1,8 +1,10 @@
-// The main of the programs that first_use_costs.py runs: how long the one first use takes in a fresh process.
+// The main of the programs that first_use_costs.py runs: how long the one first use takes in a
+// fresh process.
 //
 // usage: PROGRAM version|init|all [LIBRARY NAMES]
 //
-// Prints nanoseconds, and what came of it: the driver's version, cuInit's status, how many names were found.
+// Prints nanoseconds, and what came of it: the driver's version, cuInit's status, how many names
+// were found.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
-// What graphs cost by the wrapper, on a real GPU, beyond the same calls through the table: at most 2 % or 100 ns
-// for a launch, and 10 % or 100 ns a node for a graph that is ready to launch, built and instantiated, although
-// the wrapper's graphs keep what their nodes use. That it grows with the number of nodes as the calls themselves
-// do. And what a graph is good for: the gain of a launch as one.
+// What graphs cost by the wrapper, on a real GPU, beyond the same calls through the table: at most
+// 2 % or 100 ns for a launch, and 10 % or 100 ns a node for a graph that is ready to launch, built
+// and instantiated, although the wrapper's graphs keep what their nodes use. That it grows with the
+// number of nodes as the calls themselves do. And what a graph is good for: the gain of a launch as
+// one.
 #include "cost.hpp"
 #include "figure.hpp"
 
@@ -47,7 +48,8 @@ void compare_launches() {
     const auto wait = [&] { gpu.wait(); };
     cost::compare(row_name(Calls::api, NodeKind::kernel, nodes, "launch").c_str(), 50, raw_launch,
                   launch, wait);
-    // Then each launch is followed by an event, for what the nodes use by now: told, and not limited.
+    // Then each launch is followed by an event, for what the nodes use by now: told, and not
+    // limited.
     const auto node = ok(graph.nodes()).front();
     ok(exec.set_kernel_node(node, parts.kernel, {.grid = 1, .block = 32}, parts.memory, 2u));
     cost::print(
@@ -115,14 +117,16 @@ std::array<Difference, phases> compare_lives(NodeKind kind, std::size_t nodes, i
     return found;
 }
 
-// A graph that can be launched: 10 %, or 100 ns a node, as for other calls that take less than a microsecond.
+// A graph that can be launched: 10 %, or 100 ns a node, as for other calls that take less than a
+// microsecond.
 void check_ready(const std::array<Difference, phases> &found) {
     CHECK(found[building].more + found[instantiating].more <=
           std::max((found[building].raw + found[instantiating].raw) * 0.1, 100.0));
 }
 
-// What one node costs more may grow threefold, as what there is outgrows the caches. Up to a quarter of what the
-// calls take it is noise; what grows with the square would be a hundredfold, in the best quarter of so few pairs, too.
+// What one node costs more may grow threefold, as what there is outgrows the caches. Up to a
+// quarter of what the calls take it is noise; what grows with the square would be a hundredfold, in
+// the best quarter of so few pairs, too.
 void check_growth(const Difference &few, const Difference &many) {
     CHECK(many.more_low <= std::max(3 * few.more, many.raw * 0.25));
 }

@@ -1,5 +1,5 @@
-// What the tests use of NCCL, declared as its header has it and loaded where it is found: nothing of it is
-// needed to build them.
+// What the tests use of NCCL, declared as its header has it and loaded where it is found: nothing
+// of it is needed to build them.
 #pragma once
 
 #include <cuda.h>
@@ -37,9 +37,9 @@ struct Functions {
 #undef NCCL_DECLARE
 };
 
-// NVLink's multicast stays off, whatever the environment says: it is a resource of all of the machine's
-// programs. Then loads the library of that name. False, with a line in the standard error output, where there
-// is none, or it lacks a function.
+// NVLink's multicast stays off, whatever the environment says: it is a resource of all of the
+// machine's programs. Then loads the library of that name. False, with a line in the standard error
+// output, where there is none, or it lacks a function.
 bool load(const char *library, Functions &functions);
 
 } // namespace gpu_test::nccl

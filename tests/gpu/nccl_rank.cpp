@@ -1,14 +1,16 @@
 // One process of nccl_test.py: one GPU, one rank. NCCL adds up what lies in cushim's buffers.
 //
-// usage: gpu_nccl_rank LIBRARY version       prints NCCL's version; status 77 where it cannot be loaded
+// usage: gpu_nccl_rank LIBRARY version       prints NCCL's version; status 77 where it cannot be
+// loaded
 //        gpu_nccl_rank LIBRARY devices       prints how many GPUs there are
 //        gpu_nccl_rank LIBRARY reduce FILE COUNT
-//                                            takes part, as one of so many; rank 0 writes NCCL's unique id to the
-//                                            file
+//                                            takes part, as one of so many; rank 0 writes NCCL's
+//                                            unique id to the file
 //        gpu_nccl_rank LIBRARY measure FILE COUNT
 //                                            does the same, and rank 0 prints the bandwidth
 //
-// Rank and number of ranks come from the environment: RANK and WORLD_SIZE, else those of MPI launchers or Slurm.
+// Rank and number of ranks come from the environment: RANK and WORLD_SIZE, else those of MPI
+// launchers or Slurm.
 #include "nccl.hpp"
 
 #include "figure.hpp"

@@ -1,5 +1,5 @@
-// What frames are filled with: words that differ from frame to frame in each place, so that neither an old
-// frame nor a part of one passes for the new one.
+// What frames are filled with: words that differ from frame to frame in each place, so that neither
+// an old frame nor a part of one passes for the new one.
 #pragma once
 
 #include <cstddef>

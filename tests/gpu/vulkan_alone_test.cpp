@@ -1,5 +1,5 @@
-// Vulkan's half of the frames with nobody at the other end, on whatever device Vulkan has, a processor too:
-// what fails here is no fault of CUDA's.
+// Vulkan's half of the frames with nobody at the other end, on whatever device Vulkan has, a
+// processor too: what fails here is no fault of CUDA's.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>

@@ -1,5 +1,5 @@
-// The same frames between two processes: Vulkan in one, CUDA in the other, which is this program again with
-// one hidden test case.
+// The same frames between two processes: Vulkan in one, CUDA in the other, which is this program
+// again with one hidden test case.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>

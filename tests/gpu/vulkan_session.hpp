@@ -11,7 +11,8 @@ namespace gpu_test {
 using support::ImageShape;
 using support::VulkanTransfers;
 
-// Vulkan's device for CUDA's device 0, or the end of the test case as skipped where there is no Vulkan.
+// Vulkan's device for CUDA's device 0, or the end of the test case as skipped where there is no
+// Vulkan.
 struct Interop {
     Interop();
 

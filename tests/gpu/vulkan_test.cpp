@@ -1,4 +1,5 @@
-// Frames that go from CUDA to Vulkan and back, by memory and a timeline that Vulkan exports: in one process.
+// Frames that go from CUDA to Vulkan and back, by memory and a timeline that Vulkan exports: in one
+// process.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>

@@ -1,5 +1,5 @@
-// What a wrapper costs beyond the calls that it makes, on a real GPU: at most 2 % or 100 ns an operation, whichever
-// is larger.
+// What a wrapper costs beyond the calls that it makes, on a real GPU: at most 2 % or 100 ns an
+// operation, whichever is larger.
 #include "cost.hpp"
 #include "figure.hpp"
 
@@ -48,8 +48,8 @@ TEST_CASE("what wrappers cost") {
         [](CUdeviceptr address) { ok(driver().cuMemFree(address)); },
         [&] { return ok(DeviceBuffer<char>::allocate(gpu.context, mebi)); });
 
-    // The pool keeps what is freed: what is compared is the reuse of it, and the synchronisation between two
-    // runs gives nothing back.
+    // The pool keeps what is freed: what is compared is the reuse of it, and the synchronisation
+    // between two runs gives nothing back.
     constexpr std::size_t live = 50;
     const MemoryPool pool = ok(MemoryPool::current_of(gpu.device));
     ok(pool.set_release_threshold(live * mebi));
@@ -111,7 +111,8 @@ TEST_CASE("what queueing by wrappers costs") {
         [&] { gpu.wait(); });
 }
 
-// 1 GiB to 2 GiB in steps of 64 MiB: by growing in place, and by allocating anew, copying, and freeing.
+// 1 GiB to 2 GiB in steps of 64 MiB: by growing in place, and by allocating anew, copying, and
+// freeing.
 TEST_CASE("growing in place against copying") {
     const Gpu gpu;
     constexpr std::size_t mebi = 1 << 20;

@@ -7,7 +7,8 @@ using namespace cushim_test;
 
 namespace {
 
-// A runtime was found while there was no driver; then CUSHIM_DRIVER names one that has its own runtime.
+// A runtime was found while there was no driver; then CUSHIM_DRIVER names one that has its own
+// runtime.
 struct UnusedRuntime {
     UnusedRuntime() {
         find_nothing();

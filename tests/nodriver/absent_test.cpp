@@ -1,5 +1,5 @@
-// Without a driver every function of the wrappers that needs one fails with library_not_found, and its message says
-// what to do. factories_test.py checks that no factory is missing here.
+// Without a driver every function of the wrappers that needs one fails with library_not_found, and
+// its message says what to do. factories_test.py checks that no factory is missing here.
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 #include <cushim/runtime_graph.hpp>

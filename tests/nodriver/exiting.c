@@ -1,5 +1,5 @@
-/* The exit flag is up for handlers that were registered before it, as a driver's would run after it,
- * and still down for those that were registered later.
+/* The exit flag is up for handlers that were registered before it, as a driver's would run after
+ * it, and still down for those that were registered later.
  *
  * usage: exiting FLAG; 0 where the exit handlers of a library all run after the program's own */
 #include <cushim/loader.h>

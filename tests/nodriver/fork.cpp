@@ -61,8 +61,8 @@ void fork_during_first_uses() {
     other.join();
 }
 
-// The first process of a container, and its child that is the first of a container inside it: both have
-// number 1. 77 where there are no containers.
+// The first process of a container, and its child that is the first of a container inside it: both
+// have number 1. 77 where there are no containers.
 int fork_into_namespaces() {
 #if defined(__linux__)
     // With a user namespace, in which everybody may do this.
@@ -86,8 +86,8 @@ int fork_into_namespaces() {
 } // namespace
 
 int main(int argc, char **) {
-    // Without the leak check of a sanitizer: it starts a process of its own, and this one can have no more,
-    // since the first of its namespace has ended.
+    // Without the leak check of a sanitizer: it starts a process of its own, and this one can have
+    // no more, since the first of its namespace has ended.
     if (argc > 1)
         _exit(fork_into_namespaces());
     const unsigned int generation = cushim_fork_generation();

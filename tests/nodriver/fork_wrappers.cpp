@@ -1,5 +1,5 @@
-// Forks while other threads hold the locks of the wrappers: the child can use them all the same, and finds what they
-// guard as one whole change left it.
+// Forks while other threads hold the locks of the wrappers: the child can use them all the same,
+// and finds what they guard as one whole change left it.
 #include <cushim/capture.hpp>
 #include <cushim/stream.hpp>
 #include <cushim/teardown.hpp>
@@ -47,7 +47,8 @@ int use_locks() {
 
 int main() {
 #ifdef TEST_ADDRESS_SANITIZER
-    // Of GCC 12, it keeps its allocator locked in the child if another thread allocated during the fork.
+    // Of GCC 12, it keeps its allocator locked in the child if another thread allocated during the
+    // fork.
     return 77;
 #endif
     use_sink();

@@ -1,4 +1,5 @@
-/* A driver on a machine without a GPU, as far as hello_gpu asks it: it is installed, and says 100. */
+/* A driver on a machine without a GPU, as far as hello_gpu asks it: it is installed, and says
+ * 100. */
 #ifdef _WIN32
 #define EXPORT __declspec(dllexport)
 #else

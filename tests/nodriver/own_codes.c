@@ -1,4 +1,5 @@
-/* Through the drop-in: an old driver's cuGetErrorName and cuGetErrorString name what cushim returns. */
+/* Through the drop-in: an old driver's cuGetErrorName and cuGetErrorString name what cushim
+ * returns. */
 #include <cuda.h>
 
 #include "expect.h"

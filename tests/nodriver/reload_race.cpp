@@ -1,5 +1,5 @@
-// Threads that search again and again while a driver is being installed: none of them may put "absent" in
-// place of the driver that another has found.
+// Threads that search again and again while a driver is being installed: none of them may put
+// "absent" in place of the driver that another has found.
 //
 // usage: reload_race DRIVER
 #include <cushim/cushim.hpp>

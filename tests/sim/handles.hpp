@@ -1,5 +1,5 @@
-// What most tests make: streams, events, graphs, memory. Each maker fails the test case where the driver refuses;
-// the classes destroy what they made at the end of their scope, and check that.
+// What most tests make: streams, events, graphs, memory. Each maker fails the test case where the
+// driver refuses; the classes destroy what they made at the end of their scope, and check that.
 #pragma once
 
 #include "sim.hpp"
@@ -12,9 +12,9 @@ namespace sim_test {
 using Driver = cushim::DriverTable;
 using Runtime = cushim::RuntimeTable;
 
-// What a call writes: got<int>(&Driver::cuDeviceGetAttribute, out, attribute, device) calls it with a pointer to an
-// int in the place of `out`, checks that it succeeds, and returns what it wrote. Before the call the value is one that
-// none writes.
+// What a call writes: got<int>(&Driver::cuDeviceGetAttribute, out, attribute, device) calls it with
+// a pointer to an int in the place of `out`, checks that it succeeds, and returns what it wrote.
+// Before the call the value is one that none writes.
 inline constexpr struct Out {
 } out;
 template <class T, class Result, class Table, class... Parameters, class... Arguments>

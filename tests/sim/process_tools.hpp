@@ -1,5 +1,5 @@
-// Short forms for tests of two processes that share memory, events and semaphores: each fails the test case
-// where the driver refuses. POSIX only.
+// Short forms for tests of two processes that share memory, events and semaphores: each fails the
+// test case where the driver refuses. POSIX only.
 #pragma once
 
 #include "../support/child_process.hpp"

@@ -14,8 +14,8 @@ Function runtime_function(const char *name) {
     return found;
 }
 
-// What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names of its
-// functions and variables are the addresses of these members.
+// What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names
+// of its functions and variables are the addresses of these members.
 class Registered : Unique {
   public:
     Registered() {

@@ -1,5 +1,5 @@
-// The simulated driver that the tests run on: its control, its settings for a scope, what is expected of
-// its reports.
+// The simulated driver that the tests run on: its control, its settings for a scope, what is
+// expected of its reports.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -29,8 +29,8 @@ struct Unique {
     Unique &operator=(const Unique &) = delete;
 };
 
-// Of the driver that CUSHIM_DRIVER names, which is the one that cushim loads. Ends the program, saying
-// why, where that is none of ours.
+// Of the driver that CUSHIM_DRIVER names, which is the one that cushim loads. Ends the program,
+// saying why, where that is none of ours.
 const cushim_sim &sim_control();
 
 // A function of that library by its exported name, or null.
@@ -41,16 +41,16 @@ void (*exported(const std::string &library, const char *name))();
 // Sets what configure() understands; fails the test case where it does not.
 void configure(const std::string &settings);
 
-// After this the simulator is as in a process that has not called cuInit, plays these settings, and is
-// initialised, with the primary context of device 0 retained and current.
+// After this the simulator is as in a process that has not called cuInit, plays these settings, and
+// is initialised, with the primary context of device 0 retained and current.
 void start(const std::string &settings = "");
 
 // The reports, a line each. What start() retained is no leak.
 std::vector<std::string> leaks();
 std::vector<std::string> misuses();
 
-// The next misuse of this test case must contain `text`; the listener takes it out of the report. Call it
-// after the misuse was committed: fails where none was.
+// The next misuse of this test case must contain `text`; the listener takes it out of the report.
+// Call it after the misuse was committed: fails where none was.
 void expect_misuse(const std::string &text);
 // Forgets what is left over, in a test of the report itself.
 void allow_leaks();

@@ -1,4 +1,5 @@
-// Every test case begins on a fresh simulator and must leave neither live objects nor misuses behind.
+// Every test case begins on a fresh simulator and must leave neither live objects nor misuses
+// behind.
 #include "sim.hpp"
 #include "sim_expectations.hpp"
 
@@ -92,12 +93,10 @@ class CleanSimulator final : public Catch::EventListenerBase {
         descriptors_ = open_descriptors();
     }
 
-    void sectionStarting(const Catch::SectionInfo &) override {
-        ++depth_;
-    }
+    void sectionStarting(const Catch::SectionInfo &) override { ++depth_; }
 
-    // The outermost section is the test case itself. What it owned is gone by then, and a failure still
-    // counts as its own.
+    // The outermost section is the test case itself. What it owned is gone by then, and a failure
+    // still counts as its own.
     void sectionEnded(const Catch::SectionStats &stats) override {
         if (--depth_ == 0 && stats.assertions.failed == 0) {
             check_leaks();

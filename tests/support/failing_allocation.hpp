@@ -1,5 +1,5 @@
-// Lets one allocation fail, of whatever this thread allocates through operator new: the wrappers, and a simulated
-// driver.
+// Lets one allocation fail, of whatever this thread allocates through operator new: the wrappers,
+// and a simulated driver.
 #pragma once
 
 #include "sanitizers.h"

@@ -1,6 +1,6 @@
-// Graphs whose nodes wait for each other one by one, and each use something that lives on: built by raw calls
-// of either API, and by the wrapper, which keeps what they use. For what a node costs, and growth with their
-// number.
+// Graphs whose nodes wait for each other one by one, and each use something that lives on: built by
+// raw calls of either API, and by the wrapper, which keeps what they use. For what a node costs,
+// and growth with their number.
 #pragma once
 
 #include <cushim/cushim.hpp>

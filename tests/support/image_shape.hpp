@@ -1,5 +1,5 @@
-// Images of 32-bit words with mipmap levels, and how they lie in linear memory: level after level, row
-// after row.
+// Images of 32-bit words with mipmap levels, and how they lie in linear memory: level after level,
+// row after row.
 #pragma once
 
 #include <algorithm>

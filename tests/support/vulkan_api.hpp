@@ -1,5 +1,6 @@
-// What the tests use of Vulkan, declared as its specification has it, so that they need no header of Vulkan's.
-// Names are Vulkan's without their prefix; handles that are not dispatchable are numbers.
+// What the tests use of Vulkan, declared as its specification has it, so that they need no header
+// of Vulkan's. Names are Vulkan's without their prefix; handles that are not dispatchable are
+// numbers.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,8 @@ constexpr const char *device_extensions[] = {"VK_KHR_external_memory_fd",
                                              "VK_KHR_external_semaphore_fd"};
 constexpr std::uint32_t memory_extensions = 1; // of them, from the first on
 
-// What Vulkan answers where a driver, a part of it or a capability is not there. All else is a failure.
+// What Vulkan answers where a driver, a part of it or a capability is not there. All else is a
+// failure.
 constexpr Result initialization_failed = -3, extension_not_present = -7, feature_not_present = -8,
                  incompatible_driver = -9;
 

@@ -16,11 +16,11 @@ namespace support {
 // Vulkan's view of a CUDA device. Each function throws where Vulkan refuses.
 class VulkanDevice {
   public:
-    // Null where Vulkan is not there, or knows no such device, or cannot export what the tests need: and
-    // then says why. Whatever else goes wrong is thrown.
+    // Null where Vulkan is not there, or knows no such device, or cannot export what the tests
+    // need: and then says why. Whatever else goes wrong is thrown.
     static std::unique_ptr<VulkanDevice> find(const cushim::DeviceUuid &uuid, std::string &why_not);
-    // The first device there is, whatever it is, which may not be able to export semaphores: for what Vulkan
-    // does by itself.
+    // The first device there is, whatever it is, which may not be able to export semaphores: for
+    // what Vulkan does by itself.
     static std::unique_ptr<VulkanDevice> any(std::string &why_not);
     ~VulkanDevice();
     VulkanDevice(const VulkanDevice &) = delete;

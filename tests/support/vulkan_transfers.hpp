@@ -1,5 +1,5 @@
-// Vulkan's half of the frames that it shares with CUDA: memory and a timeline that are exported, and copies
-// between that memory and some that the host sees.
+// Vulkan's half of the frames that it shares with CUDA: memory and a timeline that are exported,
+// and copies between that memory and some that the host sees.
 #pragma once
 
 #include "image_shape.hpp"
@@ -12,7 +12,8 @@
 
 namespace support {
 
-// Each function throws where Vulkan refuses. What it makes goes with it: the device is left as it was before.
+// Each function throws where Vulkan refuses. What it makes goes with it: the device is left as it
+// was before.
 class VulkanTransfers {
   public:
     using At = VulkanDevice::At;

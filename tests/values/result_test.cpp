@@ -34,10 +34,10 @@ struct FromInt {
 };
 
 template <class T>
-constexpr bool copyable = std::is_copy_constructible_v<T> &&std::is_copy_assignable_v<T>;
+constexpr bool copyable = std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
 template <class T>
 constexpr bool movable =
-    std::is_nothrow_move_constructible_v<T> &&std::is_nothrow_move_assignable_v<T>;
+    std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>;
 
 // It can be copied, moved and assigned as its value can.
 static_assert(copyable<Result<int>> && movable<Result<int>>);

@@ -36,9 +36,7 @@ std::string streamed(const T &object) {
 }
 
 template <class T>
-concept Streams = requires(std::ostream &out, const T &object) {
-    out << object;
-};
+concept Streams = requires(std::ostream &out, const T &object) { out << object; };
 
 struct Unprintable {};
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Applies .clang-format to the tree, or with --check reports what differs. Releases of clang-format
-# differ in small things, so only one release counts: the one of Debian 12.
+# differ in small things, so only one counts: FORMAT_WHEEL of packages.sh, which comes as a wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
@@ -8,26 +8,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/packages.sh
 . tools/ci/packages.sh
 
-readonly RELEASE=14
-
-formatter() {
-    local name
-    for name in "clang-format-$RELEASE" clang-format; do
-        if command -v "$name" >/dev/null && "$name" --version | grep -q "version $RELEASE\."; then
-            echo "$name"
-            return 0
-        fi
-    done
-    return 1
-}
-
-if ! formatter >/dev/null; then
-    if [[ -n $(package_candidate "clang-format-$RELEASE") ]]; then
-        try_install "clang-format-$RELEASE" || true
-    fi
-fi
-if ! program=$(formatter); then
-    note "SKIPPED: clang-format $RELEASE cannot be had on this machine"
+program=build/venv/bin/clang-format
+has_release() { "$program" --version 2>/dev/null | grep -q "version ${FORMAT_WHEEL#*==}"; }
+if ! has_release && ! { install_wheel "$FORMAT_WHEEL" && has_release; }; then
+    ! in_ci || die "$FORMAT_WHEEL cannot be had"
+    note "SKIPPED: $FORMAT_WHEEL cannot be had on this machine"
     exit "$SKIP_STATUS"
 fi
 mapfile -t files < <(find include src tests tools -type f \

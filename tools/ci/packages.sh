@@ -1,7 +1,7 @@
 # Brings build tools and Catch2 with the system's own package manager. Sourced after common.sh.
 # shellcheck shell=bash
 
-readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3 MESON_WHEEL=meson==1.7.2
+readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3 MESON_WHEEL=meson==1.7.2 FORMAT_WHEEL=clang-format==18.1.8
 
 # pinned_requirement NAME==VERSION: prints it with the hashes of its files, for pip; fails if it is not listed.
 pinned_requirement() {
@@ -128,13 +128,18 @@ ensure_meson() {
             ! have_meson || return 0
         fi
     fi
-    python3 -c 'import ensurepip, venv' 2>/dev/null || try_install python3-venv || exit 1
-    step "$MESON_WHEEL into build/venv"
-    python3 -m venv build/venv
-    pinned_requirement "$MESON_WHEEL" >build/venv/requirements.txt
-    build/venv/bin/python -m pip install -q --require-hashes -r build/venv/requirements.txt ||
+    install_wheel "$MESON_WHEEL" ||
         die "Meson $MESON_WANTED or newer is needed: the distribution has none, and pip failed"
     hash -r
+}
+
+# install_wheel NAME==VERSION: into the virtual environment build/venv, the very file that is listed.
+install_wheel() {
+    python3 -c 'import ensurepip, venv' 2>/dev/null || try_install python3-venv || return 1
+    step "$1 into build/venv"
+    python3 -m venv build/venv || return 1
+    pinned_requirement "$1" >build/venv/requirements.txt || return 1
+    build/venv/bin/python -m pip install -q --require-hashes --no-deps -r build/venv/requirements.txt
 }
 
 ensure_build_tools() {

@@ -71,8 +71,8 @@ const Dependency *missing_library(const Dependencies &all, Condition condition) 
 }
 
 // A library that is not here may well be the one: the one that had the version, if the import asks
-// for one; else by their names only CUDA's own are known, of which one that the file links itself goes
-// before one that only another file does.
+// for one; else by their names only CUDA's own are known, of which one that the file links itself
+// goes before one that only another file does.
 std::string expected_in(const Dependencies &all, const Dependency &file, const Import &import) {
     const Dependency *library = missing_library(
         all, [&](const Dependency &missing) { return missing.name == import.version_of; });

@@ -181,8 +181,8 @@ bool links_itself(const Audit &audit, const std::string &file, const std::string
     });
 }
 
-// Whether it finds the functions of a CUDA library, which it cannot do without, only because another
-// file links that. On Windows whoever imports a function names its DLL.
+// Whether it finds the functions of a CUDA library, which it cannot do without, only because
+// another file links that. On Windows whoever imports a function names its DLL.
 bool is_borrowed(const Audit &audit, const Use &use) {
     return !is_pe(audit) && !use.is_optional && is_replaced(library_kind(use.library)) &&
            !links_itself(audit, use.file, use.library);

@@ -22,8 +22,8 @@ const char *kind_word(LibraryKind kind);
 // __cudaRegisterFunction); else other, as what nvcc defines in each file that it links.
 LibraryKind function_kind(std::string_view name);
 
-// Whether it is one that a file with device code calls in its constructors: it must be there at start-up
-// even where functions are looked up when they are first called.
+// Whether it is one that a file with device code calls in its constructors: it must be there at
+// start-up even where functions are looked up when they are first called.
 bool is_called_before_main(std::string_view name);
 
 // Whether it is one of the interop headers' functions (cudaGL.h, cuda_egl_interop.h, ...: those for

@@ -185,9 +185,9 @@ bool ElfReader::binds_at_start() const {
            (value_of(tag_flags_1).value_or(0) & flag_1_now) != 0;
 }
 
-// The dynamic section does not say how many there are. A hash table of the old kind does, and so does
-// the list of sections, if there is one. GNU's hash table may know only of those that are defined
-// here: the others are there because relocations name them.
+// The dynamic section does not say how many there are. A hash table of the old kind does, and so
+// does the list of sections, if there is one. GNU's hash table may know only of those that are
+// defined here: the others are there because relocations name them.
 std::uint64_t ElfReader::symbol_count(std::uint64_t symbols) {
     if (const auto hash = value_of(tag_hash)) {
         return count_by_hash(*hash);

@@ -28,8 +28,8 @@ ElfVersions::ElfVersions(ElfImage &image, const Bytes &strings, const Places &pl
     }
 }
 
-// Calls visit(bytes of the entry, its address) for a list of which each entry ends with the distance
-// to the next one.
+// Calls visit(bytes of the entry, its address) for a list of which each entry ends with the
+// distance to the next one.
 template <typename Visit>
 void ElfVersions::each(std::uint64_t address, std::uint64_t size, Visit visit) {
     for (std::uint64_t distance = 1; distance != 0; address += distance) {

@@ -27,7 +27,8 @@ class ElfVersions {
     ElfVersions(ElfImage &image, const Bytes &strings, const Places &places,
                 std::uint64_t symbol_count);
 
-    // Without a name: the symbol has none, or the one that is the file itself, which nobody asks for.
+    // Without a name: the symbol has none, or the one that is the file itself, which nobody asks
+    // for.
     ElfVersion of(std::uint64_t symbol) const;
 
     // Whether this symbol serves those who ask for no version.

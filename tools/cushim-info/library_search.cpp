@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_configuration_files = 1000, most_configuration_bytes = 1 << 20,
                       most_folders = 4096, most_entries = 1 << 17;
 
-// With '*' and '?', as far as files of configuration use them. The last '*' takes as little as it can, and
-// a character more each time that the rest does not fit: earlier ones need not be tried again.
+// With '*' and '?', as far as files of configuration use them. The last '*' takes as little as it
+// can, and a character more each time that the rest does not fit: earlier ones need not be tried
+// again.
 bool matches(std::string_view name, std::string_view pattern) {
     constexpr std::size_t none = std::string_view::npos;
     std::size_t at = 0, in_pattern = 0, star = none, after_star = 0;
@@ -223,8 +224,8 @@ void LibrarySearch::add_expanded(Folders &to, const std::vector<std::string> &fo
     }
 }
 
-// Each file once: those that include each other would never end. An include stands for the folders of the
-// file, which come before those of the lines behind it.
+// Each file once: those that include each other would never end. An include stands for the folders
+// of the file, which come before those of the lines behind it.
 void LibrarySearch::add_configured(const fs::path &configuration) {
     std::set<fs::path> seen;
     std::size_t bytes = 0;

@@ -1,8 +1,8 @@
 // Finds the libraries that a program needs where its system's dynamic linker would look.
 //
 // ELF: DT_RPATH, DT_RUNPATH, the folders of /etc/ld.so.conf, the system's own folders, those of
-// other architectures among them; in each, what is for newer processors first (glibc-hwcaps), as on a
-// machine that has the newest. Nothing of the environment: LD_LIBRARY_PATH is not the program's.
+// other architectures among them; in each, what is for newer processors first (glibc-hwcaps), as on
+// a machine that has the newest. Nothing of the environment: LD_LIBRARY_PATH is not the program's.
 // PE: the program's folder. Windows' own DLLs, which CUDA's are not part of, are not found there.
 #pragma once
 

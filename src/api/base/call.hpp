@@ -12,8 +12,8 @@
 
 namespace cushim::detail {
 
-// What a call that did not answer CUDA_SUCCESS means. `introduced` is the version that brought the entry
-// point: a driver that is older lacks it.
+// What a call that did not answer CUDA_SUCCESS means. `introduced` is the version that brought the
+// entry point: a driver that is older lacks it.
 Error failure(CUresult status, const char *entry_point, int introduced = 0) noexcept;
 
 inline Result<void> checked(CUresult status, const char *entry_point, int introduced = 0) noexcept {

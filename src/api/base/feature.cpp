@@ -11,7 +11,7 @@ struct Row {
 };
 
 #define CUSHIM_FEATURE(feature, major, minor)                                                      \
-    { Feature::feature, Version::of(major, minor), #feature }
+    {Feature::feature, Version::of(major, minor), #feature}
 
 constexpr Row rows[] = {
     CUSHIM_FEATURE(primary_contexts, 7, 0),

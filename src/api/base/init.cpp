@@ -34,7 +34,8 @@ bool is_outdated(const Result<void> &called) noexcept {
 
 /* The fork generation in which cuInit succeeded, plus one; 0: not yet. */
 std::atomic<unsigned int> initialised{0};
-/* The function that succeeded: an override of cuInit that begins or ends makes init() call again. */
+/* The function that succeeded: an override of cuInit that begins or ends makes init() call
+ * again. */
 std::atomic<entry::cuInit::pfn> initialised_by{nullptr};
 
 entry::cuInit::pfn current_function() noexcept {

@@ -1,5 +1,5 @@
-// The platform seam: everything that the wrappers ask of the operating system. Only platform_posix*.cpp
-// and platform_windows.cpp include system headers.
+// The platform seam: everything that the wrappers ask of the operating system. Only
+// platform_posix*.cpp and platform_windows.cpp include system headers.
 #pragma once
 
 #include <cushim/result.hpp>
@@ -29,7 +29,8 @@ Result<void> check_descriptor(int descriptor) noexcept;
 // Whether both are one open file, as a descriptor and its duplicate are; false where one is closed.
 bool is_same_open_file(int descriptor, int other) noexcept;
 
-// Sockets of the Unix family (platform_posix_socket.cpp). Where there are none, unsupported_platform.
+// Sockets of the Unix family (platform_posix_socket.cpp). Where there are none,
+// unsupported_platform.
 
 // Two ranges that are sent as one, or filled one after the other.
 struct SocketBytes {
@@ -56,7 +57,8 @@ struct SocketDeadline {
 Result<SocketDeadline> sending_deadline(int socket) noexcept;
 Result<SocketDeadline> receiving_deadline(int socket) noexcept;
 
-// Waits until the system has taken some bytes, and returns how many; with a descriptor unless that is -1.
+// Waits until the system has taken some bytes, and returns how many; with a descriptor unless that
+// is -1.
 // Errors: CUDA_ERROR_TIMEOUT, CUDA_ERROR_OPERATING_SYSTEM.
 Result<std::size_t> send_some(int socket, SocketBytes bytes, int descriptor,
                               const SocketDeadline &deadline) noexcept;

@@ -56,8 +56,8 @@ int ask_whether_same(int descriptor, int other) noexcept {
 #endif
 }
 
-// The next best answer: it takes two openings of one file for the same. What is lent has a number that
-// others rarely get (duplicate_to_lend).
+// The next best answer: it takes two openings of one file for the same. What is lent has a number
+// that others rarely get (duplicate_to_lend).
 bool lead_to_one_file(int descriptor, int other) noexcept {
     struct stat one {};
     struct stat two {};

@@ -107,8 +107,8 @@ struct Message {
 
     iovec parts[2];
     msghdr header{};
-    // More than one descriptor, so that those that are too many are seen; and what else sockets may be set
-    // to bring along.
+    // More than one descriptor, so that those that are too many are seen; and what else sockets may
+    // be set to bring along.
     alignas(cmsghdr) char control[256] = {};
 };
 

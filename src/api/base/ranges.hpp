@@ -1,4 +1,5 @@
-// Sums, products and ranges that are checked before CUDA sees them, with the numbers in the message.
+// Sums, products and ranges that are checked before CUDA sees them, with the numbers in the
+// message.
 #pragma once
 
 #include <cushim/result.hpp>

@@ -1,5 +1,5 @@
-// One thread, started at the first need and running for the process's life. A child of a fork has none of
-// its parent's threads: it starts its own, and leaves what the parent had queued.
+// One thread, started at the first need and running for the process's life. A child of a fork has
+// none of its parent's threads: it starts its own, and leaves what the parent had queued.
 //
 // Nothing here is ever destroyed: the thread may outlive main().
 #include "release_later.hpp"
@@ -79,8 +79,8 @@ class Queue {
         } while (!handed_over_.empty());
     }
 
-    // Until nothing is left, at most for so long; returns whether that is so. A closure that calls exit() is
-    // on the thread itself, which cannot wait for its own end.
+    // Until nothing is left, at most for so long; returns whether that is so. A closure that calls
+    // exit() is on the thread itself, which cannot wait for its own end.
     bool wait_until_empty(std::chrono::milliseconds longest_wait) noexcept {
         std::unique_lock lock(mutex_);
         if (!runs_) {
@@ -168,8 +168,8 @@ class Queue {
 
 constinit std::atomic<Queue *> current_queue{nullptr};
 
-// The queue of this process, if there is one yet. That of a parent may be locked by a thread that the child
-// does not have.
+// The queue of this process, if there is one yet. That of a parent may be locked by a thread that
+// the child does not have.
 Queue *existing_queue() noexcept {
     Queue *const queue = current_queue.load(std::memory_order_acquire);
     return queue != nullptr && queue->generation == cushim_fork_generation() ? queue : nullptr;

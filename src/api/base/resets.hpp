@@ -1,5 +1,5 @@
-// Which primary contexts were reset in this process: Context::reset_primary(). Their handles stay the same, and
-// what was made in them before that is gone.
+// Which primary contexts were reset in this process: Context::reset_primary(). Their handles stay
+// the same, and what was made in them before that is gone.
 #pragma once
 
 #include <cuda.h>

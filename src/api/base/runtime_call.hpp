@@ -1,10 +1,11 @@
-// How the wrappers call the runtime library: through the table, with the status as a Result, as call.hpp has it
-// for the driver.
+// How the wrappers call the runtime library: through the table, with the status as a Result, as
+// call.hpp has it for the driver.
 //
 //     CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphCreate, &graph, 0));
 //
-// libcudart is of the headers' major version, and names and signatures are those of the headers. The driver may
-// be older than both, within the major version: CUSHIM_RUNTIME_NEEDS says what is wanted of it.
+// libcudart is of the headers' major version, and names and signatures are those of the headers.
+// The driver may be older than both, within the major version: CUSHIM_RUNTIME_NEEDS says what is
+// wanted of it.
 #pragma once
 
 #include <cushim/feature.hpp>
@@ -14,8 +15,8 @@
 
 namespace cushim::detail {
 
-// What a call that did not answer cudaSuccess means. `required` is the driver that the call needs; unknown:
-// every driver of libcudart's major version will do.
+// What a call that did not answer cudaSuccess means. `required` is the driver that the call needs;
+// unknown: every driver of libcudart's major version will do.
 Error failure(cudaError_t status, const char *entry_point, Version required = Version()) noexcept;
 
 inline Result<void> checked(cudaError_t status, const char *entry_point,

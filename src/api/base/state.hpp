@@ -1,4 +1,5 @@
-// Behind every owner: the CUDA object, what it needs, how it is destroyed, and how many owners it has.
+// Behind every owner: the CUDA object, what it needs, how it is destroyed, and how many owners it
+// has.
 //
 // A factory makes the state first, so that nothing can fail once the CUDA object exists:
 //
@@ -7,7 +8,8 @@
 //     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags));
 //     return Event(state->event, state.take());
 //
-// What an object needs is a member of its state, a KeepAlive: it goes after the object is destroyed.
+// What an object needs is a member of its state, a KeepAlive: it goes after the object is
+// destroyed.
 #pragma once
 
 #include <cushim/handle.hpp>
@@ -26,7 +28,8 @@ struct Destroyed {
     Api api = Api::driver;
 };
 
-// Whether the call that destroys an object may be made while streams are captured: relaxed_capture.hpp.
+// Whether the call that destroys an object may be made while streams are captured:
+// relaxed_capture.hpp.
 enum class InCapture : bool { unsafe, safe };
 
 struct State {
@@ -36,12 +39,13 @@ struct State {
     virtual ~State() = default;
 
     // Destroys the CUDA object. Called at most once, by the last owner, and not at all where the
-    // driver can no longer be called. Under a RelaxedCapture unless `in_capture` says that it is safe
-    // without.
+    // driver can no longer be called. Under a RelaxedCapture unless `in_capture` says that it is
+    // safe without.
     virtual Destroyed destroy() noexcept = 0;
 
-    // Whether CUDA has destroyed the object already, with its context: Context::reset_primary(). Calls that
-    // use it may crash the driver then. A destructor asks only where any_reset says that there was a reset.
+    // Whether CUDA has destroyed the object already, with its context: Context::reset_primary().
+    // Calls that use it may crash the driver then. A destructor asks only where any_reset says that
+    // there was a reset.
     virtual bool is_gone() const noexcept { return false; }
 
     std::atomic<unsigned int> owners{1};
@@ -49,8 +53,8 @@ struct State {
     std::atomic<bool> owned{false};
     const InCapture in_capture;
     const unsigned int generation = cushim_fork_generation();
-    // The device of the object, for to_text(); -1 if only CUDA knows it. Set before the state has an
-    // owner.
+    // The device of the object, for to_text(); -1 if only CUDA knows it. Set before the state has
+    // an owner.
     int device_ordinal = -1;
 };
 
@@ -146,8 +150,8 @@ Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
     return NewState<S>(state);
 }
 
-// Whether the status says so: the driver or the runtime library is being torn down, or the context is
-// destroyed. Both have the same numbers for it.
+// Whether the status says so: the driver or the runtime library is being torn down, or the context
+// is destroyed. Both have the same numbers for it.
 bool nothing_left(int status) noexcept;
 
 // Tells the teardown sink, unless the status says that there was nothing left to destroy.

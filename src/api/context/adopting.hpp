@@ -1,4 +1,5 @@
-// What adopt() is given: an owner of nothing would be CUDA's default stream, the current context or worse.
+// What adopt() is given: an owner of nothing would be CUDA's default stream, the current context or
+// worse.
 #pragma once
 
 #include <cushim/context.hpp>

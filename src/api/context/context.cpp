@@ -33,8 +33,8 @@ void pop_if_current(CUcontext context) noexcept {
     }
 }
 
-// After a creation that failed: CUDA may have made the context all the same, and current. Where it did not, the
-// handle has no meaning.
+// After a creation that failed: CUDA may have made the context all the same, and current. Where it
+// did not, the handle has no meaning.
 void destroy_if_current(CUcontext context) noexcept {
     CUcontext current = nullptr;
     if (context != nullptr && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS &&

@@ -1,4 +1,5 @@
-// The state of an object that lives in a context: keeps it alive, and enters it where a call needs it.
+// The state of an object that lives in a context: keeps it alive, and enters it where a call needs
+// it.
 #pragma once
 
 #include <cushim/context.hpp>
@@ -33,8 +34,8 @@ inline Destroyed not_entered(const Error &error, CUcontext context) noexcept {
     return {error.status(), error.entry_point(), reinterpret_cast<unsigned long long>(context)};
 }
 
-// A destroy() that CUDA wants to be called in the object's context, and that drivers do without: where
-// the context cannot be entered it is called all the same, and the teardown sink is told.
+// A destroy() that CUDA wants to be called in the object's context, and that drivers do without:
+// where the context cannot be entered it is called all the same, and the teardown sink is told.
 template <class Destroy>
 Destroyed destroy_in(CUcontext context, Destroy destroy) noexcept {
     const auto scope = ContextScope::enter(context);
@@ -49,7 +50,8 @@ Destroyed destroy_in(CUcontext context, Destroy destroy) noexcept {
     return destroy();
 }
 
-// The same for a call that fails in any other context: the failure to enter its own is the answer then.
+// The same for a call that fails in any other context: the failure to enter its own is the answer
+// then.
 template <class Destroy>
 Destroyed destroy_only_in(CUcontext context, Destroy destroy) noexcept {
     const auto scope = ContextScope::enter(context);

@@ -1,5 +1,5 @@
-// What is not freed in order of a stream, yet used by work in one: the stream that its destruction waits
-// for.
+// What is not freed in order of a stream, yet used by work in one: the stream that its destruction
+// waits for.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -8,20 +8,21 @@
 
 namespace cushim::detail {
 
-// Another owner of the stream, to be waited for later, or one more that borrows it; either knows whether the
-// stream was destroyed with its context. invalid_argument for streams that cannot be waited for later: empty
-// ones, and the default streams, which are others wherever another context is current.
+// Another owner of the stream, to be waited for later, or one more that borrows it; either knows
+// whether the stream was destroyed with its context. invalid_argument for streams that cannot be
+// waited for later: empty ones, and the default streams, which are others wherever another context
+// is current.
 Result<Stream> keep_for_release(const Stream &stream) noexcept;
 
 // Whether there is a stream, and it was not destroyed with its context.
 bool is_there(const Stream &kept) noexcept;
 
-// Waits for all work in the stream, if it is there. For
-// destroy(), under its RelaxedCapture: no capture is disturbed, the stream's own included, which is a
-// failure (status 900).
+// Waits for all work in the stream, if it is there. For destroy(), under its RelaxedCapture: no
+// capture is disturbed, the stream's own included, which is a failure (status 900).
 Destroyed wait_for_release(const Stream &kept) noexcept;
 
-// The same, then destroy(), whatever the waiting answered: the teardown sink is told of the second failure.
+// The same, then destroy(), whatever the waiting answered: the teardown sink is told of the second
+// failure.
 template <class Destroy>
 Destroyed destroy_after(const Stream &release, Destroy destroy) noexcept {
     const Destroyed waited = wait_for_release(release);

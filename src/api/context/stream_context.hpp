@@ -20,8 +20,9 @@ inline Result<Context> context_of(const Stream &stream) noexcept {
     return stream.context();
 }
 
-// Runs a call that queues something into the stream with the stream's context current: copies, which CUDA otherwise
-// checks for the device of whatever context is. Default streams are the current context's.
+// Runs a call that queues something into the stream with the stream's context current: copies,
+// which CUDA otherwise checks for the device of whatever context is. Default streams are the
+// current context's.
 template <class Call>
 Result<void> in_context_of(const Stream &stream, Call call) noexcept {
     if (is_default(stream.native())) {

@@ -1,5 +1,5 @@
-// What CUDA calls an invalid handle since it is of another context than the stream's. Asked only once a call
-// has failed.
+// What CUDA calls an invalid handle since it is of another context than the stream's. Asked only
+// once a call has failed.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -22,7 +22,8 @@ inline Error wrong_context(const FailedCall &call, const char *why) noexcept {
                         .detail = why});
 }
 
-// wrong_context, `why`, where what the call used is not of the stream's context: are_of(context) says so.
+// wrong_context, `why`, where what the call used is not of the stream's context: are_of(context)
+// says so.
 template <class AreOf>
 Error failure_in(const Stream &stream, const FailedCall &call, const char *why,
                  AreOf are_of) noexcept {

@@ -1,6 +1,7 @@
-// What graphs ask of an API: one table of functions for the driver, one for the runtime library. Handles are of
-// the same types in both; what differs are names, structs of parameters, and signatures from one major version
-// of the runtime's headers to the next. Nothing else in src/api calls either for graphs.
+// What graphs ask of an API: one table of functions for the driver, one for the runtime library.
+// Handles are of the same types in both; what differs are names, structs of parameters, and
+// signatures from one major version of the runtime's headers to the next. Nothing else in src/api
+// calls either for graphs.
 #pragma once
 
 #include <cushim/capture_mode.hpp>
@@ -86,7 +87,8 @@ struct NativeUpdate {
 using SemaphoreParams = std::vector<SemaphoreNodeParams>;
 using BatchMemOpParams = std::vector<CUstreamBatchMemOpParams>;
 
-// In all of these the context is current. None is null: what the API, or its headers, lack answers that.
+// In all of these the context is current. None is null: what the API, or its headers, lack answers
+// that.
 
 struct GraphReading {
     Result<void> (*nodes)(CUgraph graph, const NodeRoom &room) noexcept;

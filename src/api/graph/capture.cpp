@@ -18,8 +18,9 @@ using detail::GraphState;
 
 constexpr const char *empty = "the stream is empty";
 
-// Whatever it answers, the stream is captured no more if that can be had: a capture that did not end for a reason
-// that passes is ended at the second try, and what it was may be in *graph then, too.
+// Whatever it answers, the stream is captured no more if that can be had: a capture that did not
+// end for a reason that passes is ended at the second try, and what it was may be in *graph then,
+// too.
 Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) noexcept {
     Result<void> ended = api.capture.end(stream, graph);
     if (ended) {
@@ -38,7 +39,8 @@ Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) n
     return ended;
 }
 
-// The driver needs no current context for it. Where the runtime's cannot be entered, the driver ends it.
+// The driver needs no current context for it. Where the runtime's cannot be entered, the driver
+// ends it.
 Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
                  CUgraph *graph) noexcept {
     if (api.api == Api::driver) {
@@ -52,7 +54,8 @@ Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
     return scope.error();
 }
 
-// A capture that was ended: what it left, and whether that is a graph of its own, or one that was there before.
+// A capture that was ended: what it left, and whether that is a graph of its own, or one that was
+// there before.
 struct Ended {
     Result<void> result;
     CUgraph graph = nullptr;
@@ -74,8 +77,8 @@ void drop(const Ended &ended) noexcept {
     }
 }
 
-// A beginning that failed may have begun the capture all the same, unless the stream was captured before: 401. Into
-// `target`, unless that is null.
+// A beginning that failed may have begun the capture all the same, unless the stream was captured
+// before: 401. Into `target`, unless that is null.
 void undo_begin(const GraphApi &api, const Stream &stream, CUcontext context, GraphState *target,
                 const Error &failure) noexcept {
     if (!detail::may_be_done(failure) || failure.status() == CUDA_ERROR_ILLEGAL_STATE) {

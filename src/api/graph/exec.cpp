@@ -21,10 +21,11 @@ Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
     return state;
 }
 
-/* One of the graph, or of a graph inside it. CUDA's documentation speaks of the nodes "in the non-executable graph,
- * from which the executable graph was instantiated"; the sections child_graph_nodes, grandchild_graph_nodes and
- * body_nodes of cushim-conformance ask drivers for those inside: 580 takes them. Whether the node was there when the
- * executable graph was made is CUDA's to tell. */
+/* One of the graph, or of a graph inside it. CUDA's documentation speaks of the nodes "in the
+ * non-executable graph, from which the executable graph was instantiated"; the sections
+ * child_graph_nodes, grandchild_graph_nodes and body_nodes of cushim-conformance ask drivers for
+ * those inside: 580 takes them. Whether the node was there when the executable graph was made is
+ * CUDA's to tell. */
 Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
     if (!state.identity) {
         return Error::invalid_argument(
@@ -206,7 +207,8 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
         return Error::unsupported_platform("the child graph is one of the other API");
     }
     CUSHIM_TRY_VOID(exec_node(*state, node));
-    // Keeps what its nodes use, which may go with the graph that it is inside of, or with who lent it.
+    // Keeps what its nodes use, which may go with the graph that it is inside of, or with who lent
+    // it.
     CUSHIM_TRY(const Graph clone, child.clone());
     detail::State *const uses[] = {detail::Access::state(clone)};
     return set(node, detail::ChildGraphNode{inner->graph}, {uses});

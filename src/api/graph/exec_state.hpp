@@ -24,14 +24,16 @@ struct ExecNode {
     const GraphIdentity &root;     // of the executable graph's
 };
 
-/* What nodes use that were set in the executable graph itself: CUDA has no place to keep that in. What a node
- * uses goes when something else is set there, or the executable graph is gone, and the last launch is through. */
+/* What nodes use that were set in the executable graph itself: CUDA has no place to keep that in.
+ * What a node uses goes when something else is set there, or the executable graph is gone, and the
+ * last launch is through. */
 class ExecUses {
   public:
     ExecUses() noexcept = default;
     ExecUses(const ExecUses &) = delete;
     ExecUses &operator=(const ExecUses &) = delete;
-    // Whatever end() did not release is kept permanently: the executable graph is not destroyed, and may use it.
+    // Whatever end() did not release is kept permanently: the executable graph is not destroyed,
+    // and may use it.
     ~ExecUses();
 
     // Has room for it, so that nothing can fail once the node is set.
@@ -40,7 +42,8 @@ class ExecUses {
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
     // CUDA refused to set the node.
     void unprepare(CUgraphNode node) noexcept;
-    // Setting the node failed in a way that leaves open whether it uses this or what it used before.
+    // Setting the node failed in a way that leaves open whether it uses this or what it used
+    // before.
     void keep_also(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
 
     // All nodes inside this one are what a graph's are.
@@ -82,8 +85,8 @@ struct GraphExecState final : InContext {
     GraphExecState(const Context &in, const GraphApi &of,
                    std::shared_ptr<GraphIdentity> from) noexcept
         : InContext(in), api(of), identity(std::move(from)) {}
-    // An executable graph whose context was reset never runs again, and is not destroyed either: driver 580 does
-    // not return from that call.
+    // An executable graph whose context was reset never runs again, and is not destroyed either:
+    // driver 580 does not return from that call.
     ~GraphExecState() override {
         if (is_gone()) {
             uses.end();

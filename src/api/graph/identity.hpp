@@ -1,5 +1,6 @@
-// Which graph of this process one is, and which nodes it has: so that a node that is gone, or another
-// graph's, is told from one that is there. CUDA would take such a handle for whatever lies there by now.
+// Which graph of this process one is, and which nodes it has: so that a node that is gone, or
+// another graph's, is told from one that is there. CUDA would take such a handle for whatever lies
+// there by now.
 #pragma once
 
 #include <cushim/graph_conditional.hpp>
@@ -28,10 +29,12 @@ struct GraphAccess {
     }
 };
 
-/* Shared by a graph and everything that may name it: executable graphs, graphs inside it and around it.
+/* Shared by a graph and everything that may name it: executable graphs, graphs inside it and around
+ * it.
  *
- * A node's name has the graph's number, and how many nodes before it had its handle and are gone. So a node costs
- * nothing here until one is destroyed. Functions that may need memory throw std::bad_alloc. */
+ * A node's name has the graph's number, and how many nodes before it had its handle and are gone.
+ * So a node costs nothing here until one is destroyed. Functions that may need memory throw
+ * std::bad_alloc. */
 class GraphIdentity {
   public:
     explicit GraphIdentity(const GraphApi &of) noexcept;
@@ -50,8 +53,8 @@ class GraphIdentity {
     GraphNode node(CUgraphNode native) const noexcept {
         return native == nullptr ? GraphNode() : GraphAccess::node(native, id, gone_before(native));
     }
-    // The name of a node of this graph, or of one inside it, wherever CUDA found it; none where nobody has asked
-    // for the graph that it is in.
+    // The name of a node of this graph, or of one inside it, wherever CUDA found it; none where
+    // nobody has asked for the graph that it is in.
     Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
     // Whether it names a node that is there.
     bool has(const GraphNode &node) const noexcept {
@@ -69,8 +72,8 @@ class GraphIdentity {
     // That of the graph around all others that this one is inside of, or this one.
     const GraphIdentity &outermost() const noexcept;
 
-    // Has room for forget(), so that it cannot fail once the node is gone. Not for a node of which nobody has
-    // been told.
+    // Has room for forget(), so that it cannot fail once the node is gone. Not for a node of which
+    // nobody has been told.
     void prepare_to_forget(CUgraphNode node);
     // The node is gone, with what is inside it.
     void forget(CUgraphNode node) noexcept;
@@ -89,7 +92,8 @@ class GraphIdentity {
     unsigned long long count_gone(CUgraphNode node) const noexcept;
 
     bool alive_ = true;
-    // Followed only where the outer graph's wrapper is there, which ends this identity before it goes.
+    // Followed only where the outer graph's wrapper is there, which ends this identity before it
+    // goes.
     GraphIdentity *const around_ = nullptr;
     const CUgraphNode node_ = nullptr;                         // in that one
     std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle

@@ -1,5 +1,5 @@
-// What nodes use and graphs keep: owners and closures, handed to CUDA as a user object, whose references it
-// copies and drops with the graphs and executable graphs that may run them.
+// What nodes use and graphs keep: owners and closures, handed to CUDA as a user object, whose
+// references it copies and drops with the graphs and executable graphs that may run them.
 #pragma once
 
 #include <cushim/event.hpp>
@@ -52,8 +52,8 @@ class NewUses {
     OwnedClosure closure;
 };
 
-/* What one node, or one call, uses. Goes on a thread on which CUDA may be called, and not before the work that
- * `after` was recorded behind is through. */
+/* What one node, or one call, uses. Goes on a thread on which CUDA may be called, and not before
+ * the work that `after` was recorded behind is through. */
 struct KeptUses final : Released {
     ~KeptUses() override {
         while (also) { // not by recursion
@@ -68,8 +68,8 @@ struct KeptUses final : Released {
     std::unique_ptr<KeptUses> also; // of the same node
 };
 
-// Whether CUDA may have done what a call asked for although the call failed. Refusals change nothing; other statuses
-// may be of earlier work.
+// Whether CUDA may have done what a call asked for although the call failed. Refusals change
+// nothing; other statuses may be of earlier work.
 bool may_be_done(const Error &error) noexcept;
 
 // Fails where cushim's own thread cannot be started.
@@ -81,9 +81,9 @@ Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
 // Gives a graph that somebody else knows what one call uses, in a user object of its own.
 Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexcept;
 
-/* What the nodes of one graph use: in one user object, made at the first need, that grows with the graph. The
- * graph's clones and executable graphs keep it, too, so what a node has ever used stays until the last of them is
- * gone; what many nodes use is kept once. */
+/* What the nodes of one graph use: in one user object, made at the first need, that grows with the
+ * graph. The graph's clones and executable graphs keep it, too, so what a node has ever used stays
+ * until the last of them is gone; what many nodes use is kept once. */
 class KeptResources {
   public:
     // Whether it surely keeps all of that by now, as for most nodes: false also where it may.

@@ -57,9 +57,7 @@ class Wanted {
     }
 
 #if CUDA_VERSION >= 11080
-    bool empty() const noexcept {
-        return attributes().empty();
-    }
+    bool empty() const noexcept { return attributes().empty(); }
 
     // Calls use(id, value) for each until one fails.
     template <class Use>
@@ -85,16 +83,12 @@ class Wanted {
 
     NativeLaunch launch_;
 #else
-    bool empty() const noexcept {
-        return true;
-    }
+    bool empty() const noexcept { return true; }
     template <class Use>
     Result<void> each(const Use &) const noexcept {
         return {};
     }
-    bool asks_for(unsigned int) const noexcept {
-        return false;
-    }
+    bool asks_for(unsigned int) const noexcept { return false; }
 #endif
 };
 

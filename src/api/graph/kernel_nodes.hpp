@@ -42,14 +42,14 @@ struct KernelChange {
     CUcontext context;
 };
 
-/* unsupported_platform unless the node has just the attributes that the configuration asks for: those of an
- * executable graph's node stay what they are. */
+/* unsupported_platform unless the node has just the attributes that the configuration asks for:
+ * those of an executable graph's node stay what they are. */
 Result<void> require_same_attributes(const KernelNodeCalls &calls,
                                      const KernelChange &change) noexcept;
 
-/* Sets the node's parameters, and its attributes to those of the configuration: what that does not ask for it does
- * not have then; but attributes that only LaunchConfig::more has a name for stay. Where a call fails, the node becomes
- * what it was. */
+/* Sets the node's parameters, and its attributes to those of the configuration: what that does not
+ * ask for it does not have then; but attributes that only LaunchConfig::more has a name for stay.
+ * Where a call fails, the node becomes what it was. */
 Result<void> change_kernel(const KernelNodeCalls &calls, const KernelChange &change) noexcept;
 
 } // namespace cushim::detail

@@ -21,7 +21,8 @@ Result<void> destroy_node(CUgraphNode node) noexcept;
 /* The kind of node that has these parameters:
  *     check(node)                           invalid_argument for what is known to be wrong
  *     with_native(node, context, use)       use(parameters) with what CUDA takes
- *     add(place, parameters), set(node, parameters, context), exec_set(exec, node, parameters, context) */
+ *     add(place, parameters), set(node, parameters, context), exec_set(exec, node, parameters,
+ * context) */
 template <class Node>
 struct Kind;
 

@@ -203,7 +203,8 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
 
 namespace {
 
-// CUDA writes a file, wherever it is told to: one that nobody else can have put there, for as long as this.
+// CUDA writes a file, wherever it is told to: one that nobody else can have put there, for as long
+// as this.
 class TemporaryFile {
   public:
     explicit TemporaryFile(std::string path) noexcept : path_(std::move(path)) {}

@@ -30,7 +30,8 @@ void GraphRegistryEntry::know(CUgraph graph) noexcept {
 }
 
 void GraphRegistryEntry::forget() noexcept {
-    // A fork copies what a parent's thread was changing: entries of the parent stay in the child's chains.
+    // A fork copies what a parent's thread was changing: entries of the parent stay in the child's
+    // chains.
     if (graph_ == nullptr || state_.generation != cushim_fork_generation()) {
         return;
     }

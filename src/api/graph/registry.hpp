@@ -1,5 +1,5 @@
-// Which graphs Graphs of this process have: what ends a capture may be one of them, and must be neither owned nor
-// destroyed a second time.
+// Which graphs Graphs of this process have: what ends a capture may be one of them, and must be
+// neither owned nor destroyed a second time.
 #pragma once
 
 #include <thread>

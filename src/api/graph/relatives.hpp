@@ -1,8 +1,9 @@
-// Graphs that were cloned from one another, by a clone or by a child node, are relatives, and drivers keep lists of
-// them that they do not lock: where one thread destroys a graph while another destroys, clones or instantiates a
-// relative, or destroys a node of it, driver 580 corrupts its memory (4 to 6 of 6 processes ended by a signal; none
-// with a lock). cushim destroys what graphs kept on a thread of its own, so it holds this for each of these calls, for
-// child nodes, and for finding a node in a clone. Measured to be safe without it: launching, updating and destroying
+// Graphs that were cloned from one another, by a clone or by a child node, are relatives, and
+// drivers keep lists of them that they do not lock: where one thread destroys a graph while another
+// destroys, clones or instantiates a relative, or destroys a node of it, driver 580 corrupts its
+// memory (4 to 6 of 6 processes ended by a signal; none with a lock). cushim destroys what graphs
+// kept on a thread of its own, so it holds this for each of these calls, for child nodes, and for
+// finding a node in a clone. Measured to be safe without it: launching, updating and destroying
 // executable graphs, and adding and reading nodes.
 #pragma once
 
@@ -21,7 +22,8 @@ inline void sleep_shortly() noexcept {
 
 inline constinit ForkLock relatives_lock;
 
-// A thread may hold it more than once: what replaces cuGraphDestroy in a test may destroy another graph.
+// A thread may hold it more than once: what replaces cuGraphDestroy in a test may destroy another
+// graph.
 class RelativesGuard {
   public:
     RelativesGuard() noexcept {

@@ -180,8 +180,8 @@ Result<void> memcpy_params(CUgraphNode node, MemcpyNodeParams *params) noexcept 
     return driver_graphs.read.memcpy_params(node, params);
 }
 
-// --- memory operations: such a node was captured from a stream that the driver's functions were called for, or added
-// by these
+// --- memory operations: such a node was captured from a stream that the driver's functions were
+// called for, or added by these
 
 #define CUSHIM_GRAPH_LACKS_BATCH_MEM_OPS
 Error lacks_batch_mem_ops(const char *) noexcept {

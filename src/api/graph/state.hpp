@@ -15,8 +15,8 @@
 
 namespace cushim::detail {
 
-// The runtime is called in the context only: without one it would make the primary one current. The driver
-// needs none, and takes the runtime's handles as its own.
+// The runtime is called in the context only: without one it would make the primary one current. The
+// driver needs none, and takes the runtime's handles as its own.
 inline Destroyed destroy_graph(const GraphApi &api, CUcontext context, CUgraph graph) noexcept {
     const auto scope = ContextScope::enter(context);
     if (scope) {

@@ -1,5 +1,5 @@
-// Handles of other APIs, checked before the driver sees them, and descriptors, handed to it such that it is
-// always known who closes them.
+// Handles of other APIs, checked before the driver sees them, and descriptors, handed to it such
+// that it is always known who closes them.
 #pragma once
 
 #include <cushim/unique_fd.hpp>
@@ -12,10 +12,10 @@ namespace cushim::detail {
 // Whether there are such handles on this system, and this is one.
 Result<void> check_win32(Win32Handle handle) noexcept;
 
-/* A duplicate of a descriptor for a call that takes over what it is given where it succeeds. Where it
- * fails, drivers may have closed it or not (580 does the one or the other, by the reason of the failure), and
- * to close a number that is somebody else's by now would be fatal: so this looks whether it still is the
- * original's open file. The original must live longer. */
+/* A duplicate of a descriptor for a call that takes over what it is given where it succeeds. Where
+ * it fails, drivers may have closed it or not (580 does the one or the other, by the reason of the
+ * failure), and to close a number that is somebody else's by now would be fatal: so this looks
+ * whether it still is the original's open file. The original must live longer. */
 class LentDescriptor {
   public:
     LentDescriptor() noexcept = default;

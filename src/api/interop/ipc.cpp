@@ -68,8 +68,8 @@ Result<Allocation> allocation_of(CUdeviceptr address) noexcept {
     return allocation;
 }
 
-// Of memory that is there: its attributes are told in every context, the allocation only in one whose device can
-// access it.
+// Of memory that is there: its attributes are told in every context, the allocation only in one
+// whose device can access it.
 Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
     Allocation allocation;
     const auto call = CUSHIM_FAILED_CALL(

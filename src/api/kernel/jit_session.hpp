@@ -1,7 +1,8 @@
-// One load of code: the options as the driver takes them, and the memory that the compiler's words go to.
+// One load of code: the options as the driver takes them, and the memory that the compiler's words
+// go to.
 //
-// The driver may keep the addresses, and compile later, when a library's code is first used: a session lives
-// as long as what is loaded with it.
+// The driver may keep the addresses, and compile later, when a library's code is first used: a
+// session lives as long as what is loaded with it.
 #pragma once
 
 #include <cushim/code.hpp>

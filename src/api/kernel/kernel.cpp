@@ -77,8 +77,8 @@ Result<Context> active_primary() noexcept {
     return Context();
 }
 
-// A library's kernel tells its parameters in any context, but not without one: `ask` runs in the current
-// one, or in a primary one that is active, or else `without` is the answer.
+// A library's kernel tells its parameters in any context, but not without one: `ask` runs in the
+// current one, or in a primary one that is active, or else `without` is the answer.
 template <class Ask, class Answer>
 Answer in_some_context(const AnyKernel &kernel, const Ask &ask, Answer without) noexcept {
     if (!kernel.is_of_library()) {

@@ -28,8 +28,8 @@ constexpr LaunchSizes native_sizes(const LaunchConfig &config) noexcept {
 
 // Whether none is 0 or less, or too large.
 bool sizes_fit(const LaunchConfig &config) noexcept;
-// False where one is 0 or less, or does not fit. Every launch comes by here, so that it is no Result: the
-// copies of one cost more than all else that a wrapper does.
+// False where one is 0 or less, or does not fit. Every launch comes by here, so that it is no
+// Result: the copies of one cost more than all else that a wrapper does.
 bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept;
 // Then: which, with the numbers.
 Error unfit_sizes(const LaunchConfig &config) noexcept;

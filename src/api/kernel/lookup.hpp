@@ -1,4 +1,5 @@
-// Things that are found by name: refuses no name at all, and says in the message which was not found.
+// Things that are found by name: refuses no name at all, and says in the message which was not
+// found.
 #pragma once
 
 #include "base/call.hpp"
@@ -12,8 +13,8 @@ inline Result<void> require_name(const char *name) noexcept {
     return {};
 }
 
-// Whether it may be the name that is wrong: cuLibraryGetUnifiedFunction says status 1 of one that is not
-// there.
+// Whether it may be the name that is wrong: cuLibraryGetUnifiedFunction says status 1 of one that
+// is not there.
 inline bool may_be_the_name(CUresult status) noexcept {
     return status == CUDA_ERROR_NOT_FOUND || status == CUDA_ERROR_INVALID_VALUE;
 }

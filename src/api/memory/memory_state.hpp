@@ -1,4 +1,5 @@
-// The states of memory: what goes at once and may wait for a stream first, and what goes in order of one.
+// The states of memory: what goes at once and may wait for a stream first, and what goes in order
+// of one.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -36,9 +37,9 @@ struct DeviceMemoryState final : PlainMemoryState {
     CUdeviceptr address = 0;
 };
 
-// Memory that goes in order of a stream, which it keeps; goes in a context only where the stream does not say
-// which it is of. Where that cannot be entered the memory goes all the same, and with it the order that was
-// to be kept.
+// Memory that goes in order of a stream, which it keeps; goes in a context only where the stream
+// does not say which it is of. Where that cannot be entered the memory goes all the same, and with
+// it the order that was to be kept.
 struct StreamMemoryState : MemoryState {
     // `of` is context_behind(in).
     StreamMemoryState(const Stream &in, const Context &of) noexcept
@@ -68,8 +69,8 @@ struct StreamMemoryState : MemoryState {
         return CUSHIM_DESTROY(cuMemFreeAsync, address, address, in_order_of);
     }
 
-    // While a blocking stream of its context is captured, CUDA refuses work in the legacy stream and ruins
-    // the capture. Asked about itself, the stream answers the same, and no harm is done.
+    // While a blocking stream of its context is captured, CUDA refuses work in the legacy stream
+    // and ruins the capture. Asked about itself, the stream answers the same, and no harm is done.
     Destroyed ask_legacy() const noexcept {
         CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
         const Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, address, stream, &capture);
@@ -81,8 +82,8 @@ struct StreamMemoryState : MemoryState {
     }
 };
 
-// What the default streams are streams of now, and what a borrowed one is of, so that a reset of that is known;
-// empty for others, which know it themselves.
+// What the default streams are streams of now, and what a borrowed one is of, so that a reset of
+// that is known; empty for others, which know it themselves.
 inline Result<Context> context_behind(const Stream &stream) noexcept {
     if (is_default(stream.native())) {
         return Context::current();

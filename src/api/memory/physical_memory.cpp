@@ -149,8 +149,8 @@ Result<CUmemAllocationProp> properties_of(CUmemGenericAllocationHandle handle) n
     return properties;
 }
 
-// Of memory that somebody else made: its granularity is asked for, and its size checked. Not of what
-// may lie on a device that this machine does not have.
+// Of memory that somebody else made: its granularity is asked for, and its size checked. Not of
+// what may lie on a device that this machine does not have.
 Result<PhysicalMemory> known(PhysicalMemory &&memory) noexcept {
     CUSHIM_TRY(const CUmemAllocationProp properties, properties_of(memory.native()));
     CUSHIM_TRY(const std::size_t unit, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));

@@ -1,5 +1,5 @@
-// Calls that fail although CUDA did what they asked for: nothing is destroyed twice, and nothing that CUDA may use is
-// destroyed.
+// Calls that fail although CUDA did what they asked for: nothing is destroyed twice, and nothing
+// that CUDA may use is destroyed.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 

@@ -1,5 +1,6 @@
-// Each feature that not every driver has names the version that it needs, and that exactly. The numbers are
-// those in which CUDA's headers first have it, written here once more: the library has its own.
+// Each feature that not every driver has names the version that it needs, and that exactly. The
+// numbers are those in which CUDA's headers first have it, written here once more: the library has
+// its own.
 #include "harness/device_code.hpp"
 #include "harness/exported_memory.hpp"
 #include "harness/mapped_memory.hpp"

@@ -1,5 +1,5 @@
-// Correct programs that destroy everything they made before main() returns: the first argument names one. For
-// exit_report_test.py, which runs them with report=fail.
+// Correct programs that destroy everything they made before main() returns: the first argument
+// names one. For exit_report_test.py, which runs them with report=fail.
 #include <cushim/cushim.hpp>
 
 #include <atomic>
@@ -57,7 +57,8 @@ Result<void> captured_function_owns_buffer() {
     return stream.synchronize();
 }
 
-// The owners of a launched graph are destroyed while the launch may be running: CUDA destroys it once that is done.
+// The owners of a launched graph are destroyed while the launch may be running: CUDA destroys it
+// once that is done.
 Result<void> launch_is_not_awaited() {
     CUSHIM_TRY(const Context in, context());
     CUSHIM_TRY(const Stream stream, Stream::create(in));
@@ -135,7 +136,8 @@ Result<void> endless_closure() {
     return stream.synchronize();
 }
 
-// A closure that ends the process on cushim's own thread, once the main thread has destroyed everything.
+// A closure that ends the process on cushim's own thread, once the main thread has destroyed
+// everything.
 Result<void> exiting_closure() {
     static std::atomic<bool> all_destroyed = false;
     struct Exiting {

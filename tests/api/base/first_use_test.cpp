@@ -1,5 +1,5 @@
-// The first use of CUDA by a process, raced: all rows of both tables, by more threads than there are cores, on all
-// devices.
+// The first use of CUDA by a process, raced: all rows of both tables, by more threads than there
+// are cores, on all devices.
 #include "harness/devices.hpp"
 
 #ifndef _WIN32

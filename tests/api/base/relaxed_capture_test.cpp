@@ -1,4 +1,5 @@
-// Owners that go while a stream is captured: what they own is destroyed, and the capture stays valid.
+// Owners that go while a stream is captured: what they own is destroyed, and the capture stays
+// valid.
 #include "harness/device_code.hpp"
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
@@ -146,9 +147,7 @@ constexpr Owner owners[] = {
     {"managed buffer",
      [](Scene &scene) { return keep(ManagedBuffer<int>::allocate(scene.context(), 100)); }},
     {"pitched buffer",
-     [](Scene &scene) {
-         return keep(PitchedBuffer<int>::allocate(scene.context(), {10, 10}));
-     }},
+     [](Scene &scene) { return keep(PitchedBuffer<int>::allocate(scene.context(), {10, 10})); }},
     {"memory pool", [](Scene &scene) { return keep(MemoryPool::create(scene.place.device)); }},
     {"pool buffer",
      [](Scene &scene) {

@@ -1,5 +1,5 @@
-// adopt() takes over what is there, and nothing else: an owner of a null handle would be CUDA's default stream,
-// or the current context.
+// adopt() takes over what is there, and nothing else: an owner of a null handle would be CUDA's
+// default stream, or the current context.
 #include "harness/memory.hpp"
 
 using namespace api_test;
@@ -20,21 +20,21 @@ Adopted adopted(const char *what, const Result<T> &result) {
 std::vector<Adopted> adopt_nothing(const Context &context) {
     return {
         adopted("Context", Context::adopt(nullptr)),
-            adopted("Stream", Stream::adopt(context, nullptr)),
-            adopted("Event", Event::adopt(context, nullptr)),
-            adopted("Module", Module::adopt(context, nullptr)),
+        adopted("Stream", Stream::adopt(context, nullptr)),
+        adopted("Event", Event::adopt(context, nullptr)),
+        adopted("Module", Module::adopt(context, nullptr)),
 #if CUDA_VERSION >= 12000
-            adopted("Library", Library::adopt(nullptr)),
+        adopted("Library", Library::adopt(nullptr)),
 #endif
-            adopted("MemoryPool", MemoryPool::adopt(nullptr)),
-            adopted("PhysicalMemory", PhysicalMemory::adopt(0, 4096)),
-            adopted("AddressRange", AddressRange::adopt(0, 4096)),
-            adopted("BinarySemaphore", BinarySemaphore::adopt(context, nullptr)),
-            adopted("TimelineSemaphore", TimelineSemaphore::adopt(context, nullptr)),
-            adopted("KeyedMutex", KeyedMutex::adopt(context, nullptr)),
-            adopted("NvSciSemaphore", NvSciSemaphore::adopt(context, nullptr)),
-            adopted("Graph", Graph::adopt(context, nullptr)),
-            adopted("GraphExec", GraphExec::adopt(context, nullptr)),
+        adopted("MemoryPool", MemoryPool::adopt(nullptr)),
+        adopted("PhysicalMemory", PhysicalMemory::adopt(0, 4096)),
+        adopted("AddressRange", AddressRange::adopt(0, 4096)),
+        adopted("BinarySemaphore", BinarySemaphore::adopt(context, nullptr)),
+        adopted("TimelineSemaphore", TimelineSemaphore::adopt(context, nullptr)),
+        adopted("KeyedMutex", KeyedMutex::adopt(context, nullptr)),
+        adopted("NvSciSemaphore", NvSciSemaphore::adopt(context, nullptr)),
+        adopted("Graph", Graph::adopt(context, nullptr)),
+        adopted("GraphExec", GraphExec::adopt(context, nullptr)),
     };
 }
 

@@ -1,5 +1,5 @@
-// Several devices in one process: who may use whose memory, copies from one to another, and all of them at work
-// at once.
+// Several devices in one process: who may use whose memory, copies from one to another, and all of
+// them at work at once.
 #include "harness/devices.hpp"
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
@@ -109,8 +109,8 @@ TEST_CASE("mapped memory is read and written by every device that may", "[severa
     }
 }
 
-// Copies and fills are refused before they touch anything, and no context is lost by it: a kernel's own access
-// is device_processes_test.cpp's.
+// Copies and fills are refused before they touch anything, and no context is lost by it: a kernel's
+// own access is device_processes_test.cpp's.
 TEST_CASE("mapped memory that nobody has access to is refused to all devices",
           "[several_devices][V10]") {
     restart(four_devices);
@@ -218,8 +218,8 @@ TEST_CASE("kernels reach the memory of peers that were let in", "[several_device
 
 namespace {
 
-// In a thread of its own: what went wrong there, or nothing. The device's context is current in it, as programs
-// have it that call CUDA themselves.
+// In a thread of its own: what went wrong there, or nothing. The device's context is current in it,
+// as programs have it that call CUDA themselves.
 Result<void> work(Device device, int value, const Event &go) {
     CUSHIM_TRY(const Worker worker, Worker::on(device));
     CUSHIM_TRY(const ContextScope scope, worker.context.enter());
@@ -269,8 +269,8 @@ TEST_CASE("all devices work for threads of their own", "[several_devices][thread
 
 namespace {
 
-// Each stream waits for an event of the device before; nothing waits on the host. Where one did not wait, the
-// value of an earlier round would come out at the end.
+// Each stream waits for an event of the device before; nothing waits on the host. Where one did not
+// wait, the value of an earlier round would come out at the end.
 void send_round(const std::string &order) {
     INFO(order);
     // Large enough to take a device longer than the calls do.

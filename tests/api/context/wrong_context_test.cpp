@@ -1,4 +1,5 @@
-// What is used in a stream of another context: CUDA calls it an invalid handle, cushim says which it is.
+// What is used in a stream of another context: CUDA calls it an invalid handle, cushim says which
+// it is.
 #include "harness/device_code.hpp"
 #include "harness/memory.hpp"
 

@@ -1,5 +1,5 @@
-// Wrappers work on the device that they were told, whatever is current: every kind of them is used on one device
-// while the others hold sentinels, and while they are used by nobody.
+// Wrappers work on the device that they were told, whatever is current: every kind of them is used
+// on one device while the others hold sentinels, and while they are used by nobody.
 #include "harness/devices.hpp"
 #include "harness/ipc_resources.hpp"
 #include "harness/memory.hpp"
@@ -62,7 +62,8 @@ Sentinels sentinels_beside(Device device, const std::vector<Device> &all) {
     return sentinels;
 }
 
-// Once, since drivers set some things up at the first use of them; and again, with what is free compared.
+// Once, since drivers set some things up at the first use of them; and again, with what is free
+// compared.
 template <class Work>
 void check_unharmed(const Sentinels &sentinels, const Work &work) {
     work();

@@ -493,7 +493,8 @@ GRAPH_TEST_CASE("two threads capture at once", "[graph][capture]") {
     auto context = context_after_restart("");
     std::atomic<int> good{0};
     const auto work = [&](int value) -> Result<void> {
-        // Not blocking: what others do in the legacy stream would ruin the captures of blocking ones.
+        // Not blocking: what others do in the legacy stream would ruin the captures of blocking
+        // ones.
         CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
         CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
         for (int round = 0; round < 20; ++round) {

@@ -1,4 +1,5 @@
-// What names the nodes that another one waits for, and what copies between memory of the host and nodes keep.
+// What names the nodes that another one waits for, and what copies between memory of the host and
+// nodes keep.
 #include "harness/graph_scenario.hpp"
 
 using namespace api_test;

@@ -1,4 +1,5 @@
-// Graphs as text for Graphviz, which CUDA writes into a file: what is read, and what is left of the file.
+// Graphs as text for Graphviz, which CUDA writes into a file: what is read, and what is left of the
+// file.
 #include "harness/graph_scenario.hpp"
 
 #include <cushim/override.hpp>

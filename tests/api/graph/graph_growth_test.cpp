@@ -1,5 +1,6 @@
-// What a graph costs grows with the number of its nodes, and not faster: shown on the simulator by counting calls,
-// and by the times of what the wrapper does beyond them. On a GPU tests/gpu/graph_cost_test.cpp shows it.
+// What a graph costs grows with the number of its nodes, and not faster: shown on the simulator by
+// counting calls, and by the times of what the wrapper does beyond them. On a GPU
+// tests/gpu/graph_cost_test.cpp shows it.
 #include "harness/simulator.hpp"
 
 #include <cushim/cushim.hpp>
@@ -165,8 +166,8 @@ void check_times() {
     const Cost few = cost_of<RawCalls>(1'000, 9, stream, parts);
     (void)cost_of<RawCalls>(10'000, 1, stream, parts);
     const Cost many = cost_of<RawCalls>(100'000, 1, stream, parts);
-    // Larger tables miss the caches more often: fivefold is room for that. What grows with the square
-    // would be hundredfold.
+    // Larger tables miss the caches more often: fivefold is room for that. What grows with the
+    // square would be hundredfold.
     CHECK(many.raw <= 5 * few.raw);
     CHECK(many.more <= 5 * std::max(few.more, few.raw / 5));
 }

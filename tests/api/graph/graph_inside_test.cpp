@@ -1,4 +1,5 @@
-// Nodes of graphs inside an executable graph's own: of child graphs at any depth, and of conditional nodes' bodies.
+// Nodes of graphs inside an executable graph's own: of child graphs at any depth, and of
+// conditional nodes' bodies.
 // How long what they use is kept: graph_inside_uses_test.cpp.
 #include "harness/graph_inside.hpp"
 #include "harness/memory.hpp"

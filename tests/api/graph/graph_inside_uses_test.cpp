@@ -1,4 +1,5 @@
-// How long what nodes use is kept that were set inside an executable graph: in graphs that are inside its own.
+// How long what nodes use is kept that were set inside an executable graph: in graphs that are
+// inside its own.
 #include "harness/graph_inside.hpp"
 #include "harness/memory.hpp"
 #include "harness/watched.hpp"

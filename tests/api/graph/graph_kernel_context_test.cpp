@@ -1,5 +1,5 @@
-// Kernels of a module in graphs, on a thread that has no current context: driver 580 ends the process where one is
-// added without.
+// Kernels of a module in graphs, on a thread that has no current context: driver 580 ends the
+// process where one is added without.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 

@@ -1,5 +1,5 @@
-// A while loop that its own kernel ends, by CUDA's device runtime, which the driver links to the kernel. The
-// simulator's kernel runs on the host and says it to the simulator.
+// A while loop that its own kernel ends, by CUDA's device runtime, which the driver links to the
+// kernel. The simulator's kernel runs on the host and says it to the simulator.
 #include "examples/device_runtime.hpp"
 #include "harness/graph_scenario.hpp"
 
@@ -23,7 +23,8 @@ const char loop_code[] = R"(
     .param .b32 value
 );
 
-.visible .entry count_down(.param .u64 left_parameter, .param .u64 rounds_parameter, .param .u64 condition)
+.visible .entry count_down(.param .u64 left_parameter, .param .u64 rounds_parameter,
+                          .param .u64 condition)
 {
     .reg .pred %more;
     .reg .b32 %n, %value;

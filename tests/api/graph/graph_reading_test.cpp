@@ -1,4 +1,5 @@
-// What nodes tell of themselves: their types, and what they were given, by the API that made them and by the other.
+// What nodes tell of themselves: their types, and what they were given, by the API that made them
+// and by the other.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
@@ -205,8 +206,9 @@ GRAPH_SCENARIO_TEST("signals and waits are told in their order", "[graph][X8][X9
     return {};
 }
 
-// Which of a semaphore's values count is its kind's affair, which CUDA is not told by a node: so nodes of the
-// kinds that this system has none of can be made of any semaphore, as long as nobody launches them.
+// Which of a semaphore's values count is its kind's affair, which CUDA is not told by a node: so
+// nodes of the kinds that this system has none of can be made of any semaphore, as long as nobody
+// launches them.
 GRAPH_TEST_CASE("keys, times and fences are told", "[graph][current][X8][X9][G22]") {
     need_simulator(needs_vulkan);
     const auto [context, graph] = make_graph(api);

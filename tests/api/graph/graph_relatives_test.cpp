@@ -1,6 +1,6 @@
-// Graphs that were cloned from one another are destroyed, cloned and instantiated by one thread at a time, since
-// drivers do not lock what they note of such relatives (src/api/graph/relatives.hpp). On a GPU the tests with two
-// threads end the process where that does not hold.
+// Graphs that were cloned from one another are destroyed, cloned and instantiated by one thread at
+// a time, since drivers do not lock what they note of such relatives (src/api/graph/relatives.hpp).
+// On a GPU the tests with two threads end the process where that does not hold.
 #include "harness/graph_inside.hpp"
 
 #include <algorithm>

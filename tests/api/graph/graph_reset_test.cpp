@@ -1,5 +1,6 @@
-// Graphs outlive a reset of their context, executable graphs do not: measured on driver 580, where cuGraphDestroy
-// then returns 0, and cuGraphExecDestroy never returns. What either kept is released.
+// Graphs outlive a reset of their context, executable graphs do not: measured on driver 580, where
+// cuGraphDestroy then returns 0, and cuGraphExecDestroy never returns. What either kept is
+// released.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"

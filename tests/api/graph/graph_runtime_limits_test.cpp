@@ -1,5 +1,5 @@
-// What the runtime API's graphs lack or refuse, what their errors say, and what they are on drivers that are older
-// than the runtime.
+// What the runtime API's graphs lack or refuse, what their errors say, and what they are on drivers
+// that are older than the runtime.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"

@@ -1,5 +1,6 @@
-// Graphs of both APIs beside each other: what one makes the other reads, changes and launches. That graphs of
-// either API do what they are to do is shown by the other tests of graphs, which are run for both.
+// Graphs of both APIs beside each other: what one makes the other reads, changes and launches. That
+// graphs of either API do what they are to do is shown by the other tests of graphs, which are run
+// for both.
 #include "harness/graph_scenario.hpp"
 
 #ifndef _WIN32

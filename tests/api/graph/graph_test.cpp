@@ -380,7 +380,8 @@ GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]")
     CHECK(failure.result == (supports(oldest, Feature::graph_instantiate_params)
                                  ? InstantiateResult::invalid_structure
                                  : InstantiateResult::error));
-    // Older drivers tell the node by another call. Which node of the cycle it is, is up to the driver.
+    // Older drivers tell the node by another call. Which node of the cycle it is, is up to the
+    // driver.
     if (api == Api::driver) {
         CHECK((failure.node == a || (failure.node == b && simulator() == nullptr)));
     }

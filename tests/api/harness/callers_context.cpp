@@ -27,8 +27,8 @@ CUcontext create() {
     return context;
 }
 
-// One that nothing else works in. On a real driver there is one for the whole process, since making it takes a
-// third of a second there.
+// One that nothing else works in. On a real driver there is one for the whole process, since making
+// it takes a third of a second there.
 CUcontext enter_foreign() {
     if (simulator() != nullptr) {
         return create();

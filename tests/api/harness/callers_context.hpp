@@ -19,8 +19,8 @@ class CallersContext {
     CUcontext context_ = nullptr;
 };
 
-// Keeps the primary context of device 0 on a real driver, where making it takes a third of a second and much longer
-// beside other processes that do: the runs of one scenario share it.
+// Keeps the primary context of device 0 on a real driver, where making it takes a third of a second
+// and much longer beside other processes that do: the runs of one scenario share it.
 class KeptPrimary {
   public:
     KeptPrimary();

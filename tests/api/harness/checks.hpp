@@ -1,4 +1,5 @@
-// Assertions on what calls return. They count as Catch2's own do; where one fails, the line of the test is told.
+// Assertions on what calls return. They count as Catch2's own do; where one fails, the line of the
+// test is told.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>

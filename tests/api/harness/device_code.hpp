@@ -1,4 +1,5 @@
-// Kernels for the tests, as PTX; on the simulator, which runs no device code, as functions of the host.
+// Kernels for the tests, as PTX; on the simulator, which runs no device code, as functions of the
+// host.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -8,9 +9,9 @@ namespace api_test {
 /* What is in it:
  *     fill(int *to, int value, unsigned int count)
  *     add(const float *a, const float *b, float *sum, unsigned int count)
- *     line(float *values, Line line, unsigned int count)   values[i] = line.slope * values[i] + line.offset
- *     idle()
- *     unsigned int counter = 42; char odd[10]; __constant__ float weights[4] = {1, 2, 3, 4} */
+ *     line(float *values, Line line, unsigned int count)   values[i] = line.slope * values[i] +
+ * line.offset idle() unsigned int counter = 42; char odd[10]; __constant__ float weights[4] = {1,
+ * 2, 3, 4} */
 extern const char device_code[];
 inline constexpr unsigned int device_code_kernels = 4;
 

@@ -11,8 +11,8 @@
 
 namespace api_test {
 
-// All that there are. Leaves the test case where they are fewer: not on the simulator, which has as many as
-// it was told.
+// All that there are. Leaves the test case where they are fewer: not on the simulator, which has as
+// many as it was told.
 inline std::vector<cushim::Device> need_devices(int least) {
     const int count = support::ok(cushim::Device::count());
     if (count < least) {

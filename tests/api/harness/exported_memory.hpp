@@ -1,5 +1,5 @@
-// Memory that is exported, as every system can make it that runs these tests: physical memory of CUDA's own,
-// which imports as external memory on the simulator and on a GPU.
+// Memory that is exported, as every system can make it that runs these tests: physical memory of
+// CUDA's own, which imports as external memory on the simulator and on a GPU.
 #pragma once
 
 #ifndef _WIN32

@@ -6,10 +6,12 @@
 //         ...
 //     }
 //
-// GRAPH_CONTEXT_SCENARIO_TEST has `context`, and GRAPH_STREAM_SCENARIO_TEST also `stream`, as in scenario.hpp.
-// GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a beginning for such.
+// GRAPH_CONTEXT_SCENARIO_TEST has `context`, and GRAPH_STREAM_SCENARIO_TEST also `stream`, as in
+// scenario.hpp. GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a
+// beginning for such.
 //
-// Old drivers have no runtime library of the headers' major version, so there it is the driver API alone.
+// Old drivers have no runtime library of the headers' major version, so there it is the driver API
+// alone.
 #pragma once
 
 #include "../../support/ok.hpp"
@@ -79,8 +81,8 @@ cushim::Result<cushim::Graph> capture(cushim::Api api, const cushim::Stream &str
                                        : stream.capture(mode, f);
 }
 
-// A kernel that graphs of either API take: a library's; for the driver's, where there are none yet, a
-// module's.
+// A kernel that graphs of either API take: a library's; for the driver's, where there are none yet,
+// a module's.
 template <class Signature>
 cushim::Result<cushim::Kernel<Signature>>
 graph_kernel(Trial &trial, cushim::Api api, const cushim::Context &context, const char *name) {
@@ -109,8 +111,8 @@ bool soon(const Predicate &predicate) {
     return true;
 }
 
-// Gives what could go the time to go, while work of the test's is held up: on a device that may hold up whoever
-// destroys things, too.
+// Gives what could go the time to go, while work of the test's is held up: on a device that may
+// hold up whoever destroys things, too.
 inline void let_go_of_what_can() {
     if (simulator() != nullptr) {
         cushim::wait_for_released_closures();
@@ -119,7 +121,8 @@ inline void let_go_of_what_can() {
     }
 }
 
-// In a scenario: that it was refused so is as it should be; anything else is the failure of another call.
+// In a scenario: that it was refused so is as it should be; anything else is the failure of another
+// call.
 template <class T>
 cushim::Result<void> refused(const cushim::Result<T> &result, const std::string &why) {
     if (result) {

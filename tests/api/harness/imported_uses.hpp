@@ -1,4 +1,5 @@
-// Uses of what another API exports: of Vulkan's on a GPU, of the simulator's own where that is the driver.
+// Uses of what another API exports: of Vulkan's on a GPU, of the simulator's own where that is the
+// driver.
 #pragma once
 
 #ifndef _WIN32

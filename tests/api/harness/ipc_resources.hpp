@@ -1,5 +1,5 @@
-// What one process makes and others open: memory and an event by IPC handles, memory of a pool, and mapped memory
-// by descriptors. They travel by fd_channel.hpp.
+// What one process makes and others open: memory and an event by IPC handles, memory of a pool, and
+// mapped memory by descriptors. They travel by fd_channel.hpp.
 #pragma once
 
 #ifndef _WIN32
@@ -53,13 +53,14 @@ class IpcResources {
     cushim::MappedRange mapped_;
 };
 
-// Those of another process. Its memory must last until these are gone; if that process dies, CUDA keeps it.
+// Those of another process. Its memory must last until these are gone; if that process dies, CUDA
+// keeps it.
 class OpenedIpcResources {
   public:
     static cushim::Result<OpenedIpcResources> open(const Worker &worker,
                                                    const ResourceMessage &message);
-    // Reads and writes all of them. Never waits for the event, which nobody records any more once its
-    // maker is dead: asks for it.
+    // Reads and writes all of them. Never waits for the event, which nobody records any more once
+    // its maker is dead: asks for it.
     cushim::Result<void> use(const Worker &worker, int value) const;
     // All of it; the first failure.
     cushim::Result<void> close(const Worker &worker);

@@ -55,8 +55,8 @@ bool tells(const cushim::Result<T> &result, std::initializer_list<std::size_t> n
     });
 }
 
-// Within a scenario, what CUDA must refuse with this status: success if it did. Another failure is handed
-// on, as that of any other call.
+// Within a scenario, what CUDA must refuse with this status: success if it did. Another failure is
+// handed on, as that of any other call.
 template <class T>
 cushim::Result<void> must_be_refused(const cushim::Result<T> &result, CUresult status) {
     if (result) {

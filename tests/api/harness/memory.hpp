@@ -28,8 +28,8 @@ std::vector<std::string> calls_in(const Function &function) {
     return names;
 }
 
-// The same, but for those that only prepare others: the capture mode and the current context are changed
-// and restored around what destructors call.
+// The same, but for those that only prepare others: the capture mode and the current context are
+// changed and restored around what destructors call.
 template <class Function>
 std::vector<std::string> destroying_calls_in(const Function &function) {
     auto names = calls_in(function);

@@ -165,8 +165,8 @@ std::vector<MadeCall> calls_of(Scenario scenario, const std::string &settings) {
     return calls;
 }
 
-// Calls that give something back: when they fail, what they were to do has happened all the same, or
-// nothing could tell a leak from the failure.
+// Calls that give something back: when they fail, what they were to do has happened all the same,
+// or nothing could tell a leak from the failure.
 bool gives_back(std::string_view name) {
     constexpr std::string_view words[] = {"Free",   "Destroy",    "Release", "Unmap",  "Close",
                                           "Unload", "Unregister", "Pop",     "Disable"};
@@ -182,7 +182,8 @@ struct Failing {
     cushim_sim_fault_kind kind;
 };
 
-// What such a call makes in spite of its failure is leaked, as nothing tells its handle from a random one.
+// What such a call makes in spite of its failure is leaked, as nothing tells its handle from a
+// random one.
 bool may_leak(const Failing &failing) {
     return failing.kind == CUSHIM_SIM_FAULT_AFTER && !gives_back(failing.name);
 }
@@ -284,8 +285,8 @@ bool ends_capture(const Failing &call) {
     return call.name == "cuStreamEndCapture" || call.name == "cudaStreamEndCapture";
 }
 
-// Without the event that would tell it, nothing shows when a launch ends if waiting for its stream fails, too: cushim
-// keeps what the launch uses permanently, and reports both.
+// Without the event that would tell it, nothing shows when a launch ends if waiting for its stream
+// fails, too: cushim keeps what the launch uses permanently, and reports both.
 bool loses_a_launch(const Failing &first, const Failing &second) {
     static const std::set<std::string> for_event = {"cuCtxGetCurrent", "cuCtxPushCurrent_v2",
                                                     "cuEventCreate", "cuEventRecord"};
@@ -302,8 +303,8 @@ bool beyond_repair(const Failing &first, const Failing &second, bool after_launc
            (ends_capture(first) && ends_capture(second));
 }
 
-// Every call alone; calls that succeed and give nothing back also after their effect; and calls in pairs: each with the
-// next one, and with API_TEST_PAIRS with every later one.
+// Every call alone; calls that succeed and give nothing back also after their effect; and calls in
+// pairs: each with the next one, and with API_TEST_PAIRS with every later one.
 void sweep_faults(Scenario scenario, const std::string &settings) {
     // By name, as calls of cushim's own thread come in between: what fails is to be what was meant.
     const std::vector<MadeCall> made = calls_of(scenario, settings);

@@ -1,14 +1,16 @@
-// Scenarios: uses of the wrappers from the first factory to the last owner gone, each of which is run
+// Scenarios: uses of the wrappers from the first factory to the last owner gone, each of which is
+// run
 //
 //   - on the simulator, in the immediate mode and in the adversarial one with 20 seeds;
-//   - with a context of the caller's own current, and in the immediate mode also with none, with the primary
+//   - with a context of the caller's own current, and in the immediate mode also with none, with
+//   the primary
 //     context of device 0, and with that of device 1, where there is one;
 //   - there again, once for each driver call that it makes, with that call failing;
 //   - on simulated drivers of older versions, where it may answer requires_newer_driver;
 //   - on a real GPU.
 //
-// After each run nothing may be left behind, nothing misused, and the thread's current context must be what
-// it was before.
+// After each run nothing may be left behind, nothing misused, and the thread's current context must
+// be what it was before.
 //
 //     SCENARIO_TEST("an event is waited for", "[event]") {
 //         CUSHIM_TRY(const Context context, trial.context());
@@ -18,8 +20,8 @@
 //         return {};
 //     }
 //
-// Behind the tags may follow settings of the simulator: "devices=2". CONTEXT_SCENARIO_TEST makes `context` first,
-// the primary one of device 0, and STREAM_SCENARIO_TEST also `stream` in it.
+// Behind the tags may follow settings of the simulator: "devices=2". CONTEXT_SCENARIO_TEST makes
+// `context` first, the primary one of device 0, and STREAM_SCENARIO_TEST also `stream` in it.
 #pragma once
 
 #include "checks.hpp"
@@ -46,8 +48,8 @@ class Trial {
     // The primary context of device 0, as most scenarios want it.
     static cushim::Result<cushim::Context> context();
 
-    // A failure of this call is not an error to the scenario's caller: it does without what the call
-    // would have given.
+    // A failure of this call is not an error to the scenario's caller: it does without what the
+    // call would have given.
     void may_do_without(const char *entry_point) { dispensable_.emplace_back(entry_point); }
 
     // Skips it on a real machine with fewer devices.
@@ -56,9 +58,9 @@ class Trial {
     // Leaves the scenario where this machine cannot run it, saying why: on a real GPU only.
     void skip(const std::string &why) const;
 
-    // What it does came with this release of CUDA. Built with older headers it must say so: that it needs
-    // newer ones or, as the simulated driver is no newer than they are, a newer driver. The test then
-    // counts as skipped.
+    // What it does came with this release of CUDA. Built with older headers it must say so: that it
+    // needs newer ones or, as the simulated driver is no newer than they are, a newer driver. The
+    // test then counts as skipped.
     void needs_cuda(int major, int minor) {
         needed_ = std::max(needed_, cushim::Version::of(major, minor));
     }
@@ -74,7 +76,8 @@ class Trial {
 
     bool is_dispensable(const std::string &entry_point) const;
 
-    // Ends the run where this is current, as what the scenario shows cannot be had there, saying why.
+    // Ends the run where this is current, as what the scenario shows cannot be had there, saying
+    // why.
     void leave_out(Current current, const char *why) const;
     struct LeftOut {};
 
@@ -85,7 +88,8 @@ class Trial {
     cushim::Version needed_of_driver_;
 };
 
-// Leaves an ordinary test case whose subject came with this release of CUDA, where the headers are older.
+// Leaves an ordinary test case whose subject came with this release of CUDA, where the headers are
+// older.
 void need_cuda(int major, int minor);
 
 using Scenario = cushim::Result<void> (*)(Trial &trial);

@@ -1,4 +1,5 @@
-// Virtual memory, pools, and all that leaves a process or comes in, as far as one process alone can use it.
+// Virtual memory, pools, and all that leaves a process or comes in, as far as one process alone can
+// use it.
 #include "imported_uses.hpp"
 #include "simulator.hpp"
 #include "uses.hpp"

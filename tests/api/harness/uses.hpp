@@ -1,5 +1,6 @@
-// A use of every kind of wrapper on one device, each from the factory to the last owner gone: for tests of what
-// all of them together leave behind, and of what they must leave alone. What CUDA computes is compared.
+// A use of every kind of wrapper on one device, each from the factory to the last owner gone: for
+// tests of what all of them together leave behind, and of what they must leave alone. What CUDA
+// computes is compared.
 #pragma once
 
 #include "../../support/workplace.hpp"
@@ -27,11 +28,12 @@ std::span<const Use> graph_uses();
 
 // All of these.
 std::vector<Use> all_uses();
-// A context of its own, in which some of the same is done: on a real GPU making one takes a third of a second.
+// A context of its own, in which some of the same is done: on a real GPU making one takes a third
+// of a second.
 Use own_context_use();
 
-// Whether it says that this machine lacks something: newer CUDA, the runtime library, or a property of the
-// device.
+// Whether it says that this machine lacks something: newer CUDA, the runtime library, or a property
+// of the device.
 bool is_lack(const cushim::Error &error);
 
 // --- for the uses themselves

@@ -1,4 +1,5 @@
-// What tests of lifetimes watch: closures that tell whether they are there, and streams that are held up.
+// What tests of lifetimes watch: closures that tell whether they are there, and streams that are
+// held up.
 #pragma once
 
 #include "../../support/workplace.hpp"
@@ -28,8 +29,8 @@ class Watched {
 // Holds a stream up until it is opened.
 class Gate {
   public:
-    // What the tests before have let go is gone then: driver 580 destroys no context while a host function runs,
-    // be it of another one, and who destroys it is whom the test waits for.
+    // What the tests before have let go is gone then: driver 580 destroys no context while a host
+    // function runs, be it of another one, and who destroys it is whom the test waits for.
     Gate() { cushim::wait_for_released_closures(); }
 
     cushim::Result<void> close(const cushim::Stream &stream) const {

@@ -1,5 +1,5 @@
-// Processes that work on different devices, and share memory: by IPC handles, by descriptors, by pools. The second
-// process is this program again, with one hidden test case.
+// Processes that work on different devices, and share memory: by IPC handles, by descriptors, by
+// pools. The second process is this program again, with one hidden test case.
 #include "harness/devices.hpp"
 
 #ifndef _WIN32

@@ -139,7 +139,8 @@ namespace {
 const char *opened_meanwhile = nullptr;
 UniqueFd somebody_elses;
 
-// Closes what it is given, as driver 580 does, and then another thread opens a file, which gets that number.
+// Closes what it is given, as driver 580 does, and then another thread opens a file, which gets
+// that number.
 CUresult close_and_reuse(CUexternalMemory *, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *description) {
     close(description->handle.fd);
     const UniqueFd opened(open(opened_meanwhile, O_RDWR | O_CLOEXEC));

@@ -1,5 +1,6 @@
-// Memory that CUDA exports and imports again as external memory: what external_memory.hpp does, end to end, with
-// no other API, on every device. Every byte is compared, and the descriptors are counted.
+// Memory that CUDA exports and imports again as external memory: what external_memory.hpp does, end
+// to end, with no other API, on every device. Every byte is compared, and the descriptors are
+// counted.
 #include "harness/devices.hpp"
 
 #ifndef _WIN32

@@ -1,5 +1,5 @@
-// Memory of other APIs: imports, and buffers in them. The rows of the checklist that a case shows stand in its
-// tags.
+// Memory of other APIs: imports, and buffers in them. The rows of the checklist that a case shows
+// stand in its tags.
 #include "harness/external.hpp"
 #include "harness/memory.hpp"
 

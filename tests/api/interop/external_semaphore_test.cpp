@@ -1,5 +1,5 @@
-// Semaphores of other APIs, imported and used in streams. The rows of the checklist that a case shows stand in
-// its tags.
+// Semaphores of other APIs, imported and used in streams. The rows of the checklist that a case
+// shows stand in its tags.
 #include "harness/external.hpp"
 #include "harness/spied_call.hpp"
 

@@ -1,5 +1,5 @@
-// External memory and semaphores with the API that they are made for: Vulkan on the same GPU, without a window.
-// The simulator has no Vulkan; it shows the same in external_semaphore_test.cpp.
+// External memory and semaphores with the API that they are made for: Vulkan on the same GPU,
+// without a window. The simulator has no Vulkan; it shows the same in external_semaphore_test.cpp.
 #include "harness/scenario.hpp"
 #ifndef _WIN32
 #include "support/vulkan_device.hpp"

@@ -42,7 +42,8 @@ class Handler {
     struct sigaction before_ {};
 };
 
-// Runs `waits` on a thread of its own, which is signalled again and again before `ends` lets it go on.
+// Runs `waits` on a thread of its own, which is signalled again and again before `ends` lets it go
+// on.
 template <class Waits, class Ends>
 auto interrupted(const Waits &waits, const Ends &ends) {
     const Handler handler;

@@ -1,5 +1,5 @@
-// Descriptors that travel over a socket, and what must not: wrong sizes, wrong numbers of them, and messages
-// of others. No CUDA is needed.
+// Descriptors that travel over a socket, and what must not: wrong sizes, wrong numbers of them, and
+// messages of others. No CUDA is needed.
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
@@ -236,7 +236,8 @@ TEST_CASE("exactly one descriptor arrives, or none stays open", "[fd_channel]") 
 
 namespace {
 
-// Whether the system says so where there is room for only some of a message's descriptors, and closes the others.
+// Whether the system says so where there is room for only some of a message's descriptors, and
+// closes the others.
 bool tells_of_lost_descriptors() {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();

@@ -26,9 +26,7 @@ IpcExport made_up_export(unsigned char offset = 0, unsigned char size = 16) {
 }
 
 template <class Owner>
-concept can_be_shared = requires(const Owner &owner) {
-    owner.share();
-};
+concept can_be_shared = requires(const Owner &owner) { owner.share(); };
 
 } // namespace
 

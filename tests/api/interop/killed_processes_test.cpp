@@ -1,5 +1,6 @@
-// Processes that share memory and are killed at random moments: those that survive do not hang, lose nothing, and
-// are told clearly what does not work any more. One process makes what three open: two others, and this one.
+// Processes that share memory and are killed at random moments: those that survive do not hang,
+// lose nothing, and are told clearly what does not work any more. One process makes what three
+// open: two others, and this one.
 //
 // API_TEST_ROUNDS sets how often that is done, API_TEST_SEED repeats a run.
 #include "harness/exported_mapping.hpp"
@@ -224,7 +225,8 @@ class Round {
     int uses_after_ = 0;
 };
 
-// Only who has lost the maker may fail, and then says clearly what at. Nobody may be given other memory.
+// Only who has lost the maker may fail, and then says clearly what at. Nobody may be given other
+// memory.
 void check_outcome(const Outcome &outcome, const Plan &plan) {
     INFO("after " << outcome.uses << " uses: " << outcome.message);
     CHECK((plan.maker || !outcome.failed));
@@ -276,7 +278,8 @@ struct Tally {
     }
 };
 
-// Undisturbed, and so that drivers have by then what they keep. How long it takes until something arrives.
+// Undisturbed, and so that drivers have by then what they keep. How long it takes until something
+// arrives.
 Clock::duration run_undisturbed(const Worker &worker) {
     const RoundResult result = Round(worker, {}).run();
     for (const Outcome &outcome : {result.survivor, result.openers[0], result.openers[1]}) {

@@ -1,5 +1,5 @@
-// What is shared between two processes that were started apart: the second one is this program again, with
-// one hidden test case.
+// What is shared between two processes that were started apart: the second one is this program
+// again, with one hidden test case.
 #include "harness/scenario.hpp"
 #include "support/child_process.hpp"
 #include "support/ok.hpp"

@@ -86,7 +86,8 @@ CONTEXT_SCENARIO_TEST("copies are queued in a stream", "[copy]") {
     return {};
 }
 
-// CUDA itself looks at what is current, and refuses a pool's memory where that is another device's context.
+// CUDA itself looks at what is current, and refuses a pool's memory where that is another device's
+// context.
 CONTEXT_SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
     CUSHIM_TRY(const Stream owner, Stream::create(context));
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
@@ -259,9 +260,7 @@ struct alignas(512) Wide {
     char bytes[512];
 };
 template <template <class> class Buffer, class T>
-concept Exists = requires {
-    typename Buffer<T>;
-};
+concept Exists = requires { typename Buffer<T>; };
 static_assert(Exists<DeviceBuffer, int> && !Exists<DeviceBuffer, Wide>);
 static_assert(!Exists<PoolBuffer, Wide> && !Exists<ManagedBuffer, Wide>);
 static_assert(!Exists<PinnedBuffer, Wide> && !Exists<HostMappedBuffer, Wide>);

@@ -41,7 +41,8 @@ Result<void> all_may_write(const Words &buffer, std::size_t part, std::span<cons
     return {};
 }
 
-// Access for a device that there is not. A call that the sweep lets fail is another failure, and shows.
+// Access for a device that there is not. A call that the sweep lets fail is another failure, and
+// shows.
 Result<void> grants_nothing(Words &buffer, Device nowhere) {
     const auto granted = buffer.set_access({nowhere, AccessFlags::read_write});
     CHECK_FALSE(granted);

@@ -38,9 +38,7 @@ CUresult CUDAAPI answer_elsewhere(CUdeviceptr *address, void *, unsigned int) {
 } // namespace
 
 template <class T>
-concept HasMappedBuffer = requires {
-    typename HostMappedBuffer<T>;
-};
+concept HasMappedBuffer = requires { typename HostMappedBuffer<T>; };
 
 TEST_CASE("mapped memory holds what can be copied byte by byte", "[host_mapped_buffer][Z1]") {
     STATIC_REQUIRE(HasMappedBuffer<Particle>);

@@ -1,5 +1,5 @@
-// Physical memory in two processes that were started apart: the second one is this program again, with one
-// hidden test case.
+// Physical memory in two processes that were started apart: the second one is this program again,
+// with one hidden test case.
 #include "harness/mapped_memory.hpp"
 #include "support/child_process.hpp"
 #include "support/ok.hpp"

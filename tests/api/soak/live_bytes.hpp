@@ -1,5 +1,5 @@
-// How much a program holds through operator new: with a real driver, whose allocations are its own, what the program
-// and cushim hold.
+// How much a program holds through operator new: with a real driver, whose allocations are its own,
+// what the program and cushim hold.
 #pragma once
 
 #include <cstddef>

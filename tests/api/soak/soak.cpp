@@ -1,10 +1,12 @@
-// Makes, uses and destroys every kind of wrapper for a time, and looks at what the process holds: host memory,
-// device memory, descriptors, threads. All of that is to be flat after a fifth of the time. Status 0 where it was.
+// Makes, uses and destroys every kind of wrapper for a time, and looks at what the process holds:
+// host memory, device memory, descriptors, threads. All of that is to be flat after a fifth of the
+// time. Status 0 where it was.
 //
 //     soak [--seconds N] [--use NAME] [--leak allocation|descriptor|host|memory|thread]
 //
-// Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them. With --leak it
-// leaves something behind in each round, and status 0 says that it noticed just that.
+// Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them.
+// With --leak it leaves something behind in each round, and status 0 says that it noticed just
+// that.
 #include "../harness/device_code.hpp"
 #include "../harness/simulator.hpp"
 #include "../harness/uses.hpp"
@@ -131,8 +133,9 @@ class Soak {
   public:
     Soak(const Workplace &place, const Options &options) : place_(place), options_(options) {}
 
-    // The figures after a fifth of the time, and at the end. Drivers give device memory back in their own time, and
-    // hold now more, now less: what counts is the least that was in use in the fifth before each.
+    // The figures after a fifth of the time, and at the end. Drivers give device memory back in
+    // their own time, and hold now more, now less: what counts is the least that was in use in the
+    // fifth before each.
     Result<std::pair<Figures, Figures>> run() {
         CUSHIM_TRY(uses_, possible_uses(place_, options_.use));
         CUSHIM_TRY(const Figures settled, run_until(options_.seconds / 5));
@@ -227,9 +230,10 @@ void judge(const Figures &settled, const Figures &last) {
     require(api_test::simulator() != nullptr || last.allocated <= settled.allocated,
             "bytes by operator new were " + std::to_string(settled.allocated) + ", and are " +
                 std::to_string(last.allocated));
-    // Beside operator new's bytes, which are told exactly, drivers keep some of their own: driver 580 208 bytes of
-    // each executable graph with a user object that was launched, as the same calls without wrappers show
-    // (driver_growth_test.cpp), and some of each context. Of a dozen such graphs that is 2.5 KB a round.
+    // Beside operator new's bytes, which are told exactly, drivers keep some of their own: driver
+    // 580 208 bytes of each executable graph with a user object that was launched, as the same
+    // calls without wrappers show (driver_growth_test.cpp), and some of each context. Of a dozen
+    // such graphs that is 2.5 KB a round.
     constexpr std::size_t drivers_own = 4 << 10;
     const std::size_t allowed =
         settled.rss + (2u << 20) + settled.rss / 100 + drivers_own * (last.rounds - settled.rounds);

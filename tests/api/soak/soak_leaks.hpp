@@ -9,7 +9,8 @@
 
 namespace gpu_test {
 
-// What the finding begins with that tells of the leak of this name; nullptr: there is none of this name.
+// What the finding begins with that tells of the leak of this name; nullptr: there is none of this
+// name.
 const char *finding_of_leak(std::string_view name);
 // "one|another"
 std::string names_of_leaks();

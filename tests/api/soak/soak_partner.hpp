@@ -1,5 +1,5 @@
-// Another process, which makes what the soak opens in each round: memory and an event by IPC handles, memory of a
-// pool and mapped memory by descriptors.
+// Another process, which makes what the soak opens in each round: memory and an event by IPC
+// handles, memory of a pool and mapped memory by descriptors.
 #pragma once
 
 #include "../harness/uses.hpp"

@@ -1,5 +1,5 @@
-/* A call of the runtime API that does next to nothing, however the program comes to it. What it answers
- * depends on whether there is a driver. */
+/* A call of the runtime API that does next to nothing, however the program comes to it. What it
+ * answers depends on whether there is a driver. */
 #include "call_loop.hpp"
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
-/* A program that calls CUDA itself, and opens libraries that do: says of each what it is answered, and by
- * which file. usage: host LIBRARY... */
+/* A program that calls CUDA itself, and opens libraries that do: says of each what it is answered,
+ * and by which file. usage: host LIBRARY... */
 #define _GNU_SOURCE
 #include <cuda.h>
 

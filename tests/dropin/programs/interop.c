@@ -1,5 +1,5 @@
-/* A program that shares a buffer with OpenGL: one function of cuda.h, one of cudaGL.h, which is declared
- * here as there since that header wants OpenGL's own. */
+/* A program that shares a buffer with OpenGL: one function of cuda.h, one of cudaGL.h, which is
+ * declared here as there since that header wants OpenGL's own. */
 #include <cuda.h>
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* A program that shares a buffer with OpenGL by the runtime API: one function of cuda_runtime_api.h, one of
- * cuda_gl_interop.h, which is declared here as there since that header wants OpenGL's own. */
+/* A program that shares a buffer with OpenGL by the runtime API: one function of
+ * cuda_runtime_api.h, one of cuda_gl_interop.h, which is declared here as there since that header
+ * wants OpenGL's own. */
 #include <cuda_runtime_api.h>
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* cudaGetLastError without a runtime: each thread has its own. No output, status 0, where all is well. */
+/* cudaGetLastError without a runtime: each thread has its own. No output, status 0, where all is
+ * well. */
 #include <cuda_runtime_api.h>
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* A shared library that looks CUDA up by name, in whatever the process has, and knows nothing of cushim. */
+/* A shared library that looks CUDA up by name, in whatever the process has, and knows nothing of
+ * cushim. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* A program as it was before there was cushim: the driver API and the runtime API by their own names,
- * with the checks that such programs make. Prints what it was answered; its own exit code is 3 where
- * there is no device. */
+/* A program as it was before there was cushim: the driver API and the runtime API by their own
+ * names, with the checks that such programs make. Prints what it was answered; its own exit code is
+ * 3 where there is no device. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
-/* A program that calls the runtime API itself, is linked to a library that does, and opens others: says of
- * each which major version it is told, and by which file. usage: runtime_host LIBRARY... */
+/* A program that calls the runtime API itself, is linked to a library that does, and opens others:
+ * says of each which major version it is told, and by which file. usage: runtime_host LIBRARY... */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
-// The calls that a CUDA compiler writes into a translation unit with device code, as nvcc 13 does; written by
-// hand, so that no compiler for devices is needed. No header declares them for others.
+// The calls that a CUDA compiler writes into a translation unit with device code, as nvcc 13 does;
+// written by hand, so that no compiler for devices is needed. No header declares them for others.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
-// A libcudart that writes down what a compiler's code registers with it: one line a call, with every argument,
-// into the file that REGISTRATION_LOG names.
+// A libcudart that writes down what a compiler's code registers with it: one line a call, with
+// every argument, into the file that REGISTRATION_LOG names.
 #include "exported.hpp"
 
 #include <cuda_runtime_api.h>

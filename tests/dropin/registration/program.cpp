@@ -1,5 +1,5 @@
-// A program as a CUDA compiler makes it: it registers device code before main. What it does then, its first
-// argument says; registration_test.py reads what libcudart got.
+// A program as a CUDA compiler makes it: it registers device code before main. What it does then,
+// its first argument says; registration_test.py reads what libcudart got.
 #include "compiled_code.hpp"
 #include "loading.hpp"
 
@@ -127,8 +127,8 @@ int absent() {
     return started && refused && told && counted && launched ? 0 : 1;
 }
 
-// What it costs to withdraw this many one by one: the last first, as programs do at their end; and, while they
-// are there, each as soon as it has come.
+// What it costs to withdraw this many one by one: the last first, as programs do at their end; and,
+// while they are there, each as soon as it has come.
 std::clock_t cost_of(int count) {
     std::vector<void **> handles;
     for (int i = 0; i < count; ++i) {
@@ -144,8 +144,8 @@ std::clock_t cost_of(int count) {
     return std::clock() - start;
 }
 
-// Four times as many cost four times as much, not sixteen times. The best of several, of CPU time: what else the
-// machine does is in none of them.
+// Four times as many cost four times as much, not sixteen times. The best of several, of CPU time:
+// what else the machine does is in none of them.
 int many() {
     constexpr int count = 4000, limit = 9;
     std::clock_t few = cost_of(count), more = cost_of(4 * count);
@@ -157,7 +157,8 @@ int many() {
     return more <= limit * few ? first_use() : 1;
 }
 
-// Whoever gets an answer of the runtime's finds everything there that was registered before he asked.
+// Whoever gets an answer of the runtime's finds everything there that was registered before he
+// asked.
 int threads() {
     constexpr int users = 100, registrars = 20, each = 25;
     std::atomic<bool> go{false};
@@ -221,7 +222,8 @@ int forked() {
     return in_child([] { return first_use() + (known() == 2 ? 0 : 2); });
 }
 
-// Whatever another thread was at when the fork came, the child goes on: nobody else lets go of the lists.
+// Whatever another thread was at when the fork came, the child goes on: nobody else lets go of the
+// lists.
 int forked_in_between() {
 #ifdef __SANITIZE_THREAD__
     std::puts("ThreadSanitizer knows no forks among threads");
@@ -251,7 +253,8 @@ int forked_in_between() {
     return status;
 }
 
-// A plugin with device code and a drop-in of its own comes, uses the runtime, and goes, if not at exit only.
+// A plugin with device code and a drop-in of its own comes, uses the runtime, and goes, if not at
+// exit only.
 int plugin(const char *path, bool used_before, bool goes = true) {
     if (used_before) {
         (void)cudaDeviceSynchronize();
@@ -267,8 +270,8 @@ int plugin(const char *path, bool used_before, bool goes = true) {
     return answer == 0 && cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
 }
 
-// Unloaded before anybody used CUDA, it is gone, and nothing of it is left behind: what was registered, what
-// watches for forks. Loaded again, it works.
+// Unloaded before anybody used CUDA, it is gone, and nothing of it is left behind: what was
+// registered, what watches for forks. Loaded again, it works.
 int plugin_unused(const char *path) {
 #ifdef __SANITIZE_THREAD__
     std::puts("ThreadSanitizer keeps the exit handlers of modules that are gone");

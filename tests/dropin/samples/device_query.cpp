@@ -1,5 +1,5 @@
-// Device query, runtime API: what the devices are, from their properties, which must agree with their
-// attributes.
+// Device query, runtime API: what the devices are, from their properties, which must agree with
+// their attributes.
 #include "check_runtime.h"
 
 #include <cstring>

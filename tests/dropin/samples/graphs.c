@@ -1,4 +1,5 @@
-/* Graphs, runtime API: one captured from a stream, one made of nodes; copies, fills and host functions. */
+/* Graphs, runtime API: one captured from a stream, one made of nodes; copies, fills and host
+ * functions. */
 #include "check_runtime.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-// Streams and events: slices of an array go to the device and back in streams of their own, host functions
-// run between them, and events put two streams in order.
+// Streams and events: slices of an array go to the device and back in streams of their own, host
+// functions run between them, and events put two streams in order.
 #include "check_runtime.h"
 
 #include <algorithm>
@@ -81,7 +81,8 @@ int slices() {
     return wrong;
 }
 
-// A second stream waits for the first by an event, and takes its memory from the pool of the device.
+// A second stream waits for the first by an event, and takes its memory from the pool of the
+// device.
 int one_after_the_other() {
     cudaStream_t first, second;
     cudaEvent_t begin, filled, end;

@@ -1,5 +1,5 @@
-/* Memory and events of another process, runtime API. Forks before either process has touched CUDA, since
- * neither may after that. */
+/* Memory and events of another process, runtime API. Forks before either process has touched CUDA,
+ * since neither may after that. */
 #include "check_runtime.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-// Vector addition, driver API: the kernel comes as PTX text and is launched in both ways that there are.
+// Vector addition, driver API: the kernel comes as PTX text and is launched in both ways that there
+// are.
 #include "check_driver.h"
 
 #include <vector>

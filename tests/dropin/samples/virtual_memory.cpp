@@ -1,5 +1,5 @@
-// Virtual memory management, driver API: a range of addresses that grows by mapping physical memory into it,
-// and physical memory that is exported as a file descriptor and mapped a second time.
+// Virtual memory management, driver API: a range of addresses that grows by mapping physical memory
+// into it, and physical memory that is exported as a file descriptor and mapped a second time.
 #include "check_driver.h"
 
 #include <algorithm>

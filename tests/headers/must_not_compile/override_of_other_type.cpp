@@ -1,4 +1,5 @@
-// refused: (invalid conversion from|no matching (function for call to|constructor for initialization of).*ScopedOverride)
+// refused: (invalid conversion from|no matching (function for call to|constructor for
+// initialization of).*ScopedOverride)
 #include <cushim/override.hpp>
 
 #ifdef MISUSE

@@ -1,4 +1,5 @@
-// refused: (no member named|is not a member of|has no member named) .*cuNoSuchFunction|cuNoSuchFunction.* is not a member
+// refused: (no member named|is not a member of|has no member named)
+// .*cuNoSuchFunction|cuNoSuchFunction.* is not a member
 #include <cushim/table.hpp>
 
 CUresult use() {

@@ -1,4 +1,5 @@
-// Where the simulator's memory comes from: slices that never overlap, descriptors and mappings that go.
+// Where the simulator's memory comes from: slices that never overlap, descriptors and mappings that
+// go.
 #include "memory_tools.hpp"
 
 #include <random>

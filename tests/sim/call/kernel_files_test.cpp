@@ -1,4 +1,5 @@
-// Kernels that a shared library registers, for programs that do not know the simulator: the setting kernels=FILE.
+// Kernels that a shared library registers, for programs that do not know the simulator: the setting
+// kernels=FILE.
 #include "../support/contains.hpp"
 #include "images.hpp"
 #include "registered.hpp"

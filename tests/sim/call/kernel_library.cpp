@@ -1,4 +1,5 @@
-// A library for the setting kernels=FILE, as a user writes one: what the kernel `add` of vector_image computes.
+// A library for the setting kernels=FILE, as a user writes one: what the kernel `add` of
+// vector_image computes.
 #include <cushim_sim.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Contexts, streams and events that end in one thread while others are in calls that use them: nothing crashes, and
-// every call answers.
+// Contexts, streams and events that end in one thread while others are in calls that use them:
+// nothing crashes, and every call answers.
 #include "run_order.hpp"
 
 #include <atomic>

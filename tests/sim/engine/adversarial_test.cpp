@@ -203,8 +203,7 @@ TEST_CASE("a loop in which a program waits for work that it does not name comes 
     REQUIRE(d.cuLaunchHostFunc(other, set, &ran) == good);
     while (!ran) {
         if (way == 0) { // work of its own, waited for
-            REQUIRE(d.cuLaunchHostFunc(
-                        named, [](void *) {}, nullptr) == good);
+            REQUIRE(d.cuLaunchHostFunc(named, [](void *) {}, nullptr) == good);
             REQUIRE(d.cuStreamSynchronize(named) == good);
         } else if (way == 1) {
             REQUIRE(d.cuStreamQuery(named) == good);
@@ -216,7 +215,8 @@ TEST_CASE("a loop in which a program waits for work that it does not name comes 
 
 namespace {
 
-// A reader, and a writer that waits for a third stream alone: what the reader got. The right result is 7.
+// A reader, and a writer that waits for a third stream alone: what the reader got. The right result
+// is 7.
 int read_beside_gated_writer(bool ordered, bool wait_for_all) {
     Buffer buffer(7), scratch(0);
     unsigned char *result = pinned(0);

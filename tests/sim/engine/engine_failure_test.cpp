@@ -111,8 +111,8 @@ TEST_CASE("a launch failure fails the contexts of the other devices, too") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-// What is recorded of primary contexts is taken to hold of created ones. Nothing is recorded of a second context
-// of the same device.
+// What is recorded of primary contexts is taken to hold of created ones. Nothing is recorded of a
+// second context of the same device.
 TEST_CASE("a launch failure fails created contexts of other devices alone") {
     start("devices=2");
     RunOrder order;

@@ -1,5 +1,5 @@
-// Random programs of streams and events against a model of them: every order in which their work runs is one that
-// CUDA's manual allows.
+// Random programs of streams and events against a model of them: every order in which their work
+// runs is one that CUDA's manual allows.
 #include "run_order.hpp"
 
 #include <random>
@@ -11,7 +11,8 @@ namespace {
 
 enum class Step { launch, record, wait, synchronize_stream, synchronize_event };
 
-// A program of streams and events, and which of its launches must come before which, as CUDA's manual says it.
+// A program of streams and events, and which of its launches must come before which, as CUDA's
+// manual says it.
 class Program {
   public:
     Program(unsigned int seed, int steps) : random_(seed) {

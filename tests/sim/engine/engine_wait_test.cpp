@@ -1,5 +1,5 @@
-// What waits for values in memory, for somebody who asks, and for nothing: deadlocks, changes of the mode, and what
-// goes on when nobody waits.
+// What waits for values in memory, for somebody who asks, and for nothing: deadlocks, changes of
+// the mode, and what goes on when nobody waits.
 #include "pinned_word.hpp"
 #include "run_order.hpp"
 
@@ -199,8 +199,7 @@ TEST_CASE(
         }
     };
     REQUIRE(d.cuLaunchHostFunc(one, wait, nullptr) == good);
-    REQUIRE(d.cuLaunchHostFunc(
-                other, [](void *) { other_ran = true; }, nullptr) == good);
+    REQUIRE(d.cuLaunchHostFunc(other, [](void *) { other_ran = true; }, nullptr) == good);
     std::string told;
     std::thread watcher([&] {
         for (int i = 0; i < 5000 && notes().empty(); ++i) {

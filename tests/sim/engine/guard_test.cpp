@@ -13,7 +13,8 @@ unsigned char *bytes_of(CUdeviceptr address, std::size_t size) {
     return bytes;
 }
 
-// Whether that is reported, once, when the byte there is changed, counted from the first of an allocation.
+// Whether that is reported, once, when the byte there is changed, counted from the first of an
+// allocation.
 bool is_reported(std::size_t size, std::ptrdiff_t offset, const char *text) {
     const std::size_t before = misuses().size();
     const CUdeviceptr first = allocate(size), address = allocate(size), last = allocate(size);

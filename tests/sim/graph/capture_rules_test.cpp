@@ -1,4 +1,5 @@
-// Stream capture: how streams take part in one, what is forbidden meanwhile, and what invalidates it.
+// Stream capture: how streams take part in one, what is forbidden meanwhile, and what invalidates
+// it.
 #include "capture_tools.hpp"
 
 #include <functional>

@@ -21,7 +21,8 @@ const std::string ptx = ".version 7.0\n.target sm_52\n.address_size 64\n"
                         ".visible .entry from_ptx(.param .u64 a, .param .u32 n) { ret; }\n"
                         ".visible .entry another_from_ptx(.param .u64 a, .param .u32 n) { ret; }\n";
 
-// A sequence of a block of LZ4: literals, and a match of at least 4 bytes where there is a distance.
+// A sequence of a block of LZ4: literals, and a match of at least 4 bytes where there is a
+// distance.
 std::string lz4_sequence(const std::string &literals, std::size_t distance = 0,
                          std::size_t match = 0) {
     const auto more = [](std::size_t length) {

@@ -1,5 +1,5 @@
-// Two real processes, external memory and semaphores. The hidden test cases are the second process of the
-// others.
+// Two real processes, external memory and semaphores. The hidden test cases are the second process
+// of the others.
 #ifndef _WIN32
 #include "process_tools.hpp"
 

@@ -1,4 +1,5 @@
-// Launches, in every mode: what registered kernels see and do, and what becomes of a launch meanwhile.
+// Launches, in every mode: what registered kernels see and do, and what becomes of a launch
+// meanwhile.
 #include "images.hpp"
 #include "launch_tools.hpp"
 
@@ -153,8 +154,8 @@ TEST_CASE("a kernel sees its launch exactly") {
     CHECK(launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(seen.parameters == expected);
-    // Measured with driver 580: even what fills the structure up is too much. Too short a buffer it takes,
-    // reading on behind it: here that is refused.
+    // Measured with driver 580: even what fills the structure up is too much. Too short a buffer it
+    // takes, reading on behind it: here that is refused.
     for (const std::size_t wrong : {std::size_t(48), std::size_t(49), ~std::size_t(0)}) {
         size = wrong;
         CHECK(launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra) ==

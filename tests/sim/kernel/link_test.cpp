@@ -1,4 +1,5 @@
-// The linker: inputs are joined, visible names that are defined twice refused, libraries taken, logs written.
+// The linker: inputs are joined, visible names that are defined twice refused, libraries taken,
+// logs written.
 #include "images.hpp"
 
 #include <cstdlib>

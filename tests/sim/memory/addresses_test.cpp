@@ -1,5 +1,5 @@
-// A process that has used its addresses up: none is used again, and it is told so. POSIX: an address that was given
-// out stays so for the life of the process, so each case is one of its own.
+// A process that has used its addresses up: none is used again, and it is told so. POSIX: an
+// address that was given out stays so for the life of the process, so each case is one of its own.
 #include "../support/child_process.hpp"
 #include "memory_tools.hpp"
 #include "vmm_tools.hpp"

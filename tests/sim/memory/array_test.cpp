@@ -368,7 +368,8 @@ TEST_CASE("arrays without memory") {
     CHECK(d.cuArrayGetSparseProperties(&tiles, plain) == invalid);
     CHECK(free_memory() == 8 * GiB - 64 * 64);
     char local[16] = {};
-    // The source has been read when the call returns: only later calls hear that the device has failed.
+    // The source has been read when the call returns: only later calls hear that the device has
+    // failed.
     CHECK(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
     expect_misuse("copy of an array that has no memory");

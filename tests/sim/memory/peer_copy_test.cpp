@@ -1,5 +1,5 @@
-// Synchronous copies between contexts: after all work that is queued in the current, the source's and the
-// destination's context, and before all that is queued later.
+// Synchronous copies between contexts: after all work that is queued in the current, the source's
+// and the destination's context, and before all that is queued later.
 #include "memory_tools.hpp"
 
 using namespace sim_test;

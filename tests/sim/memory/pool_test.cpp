@@ -1,4 +1,5 @@
-// Memory pools: created ones and those of the devices, their attributes, and who may use their memory.
+// Memory pools: created ones and those of the devices, their attributes, and who may use their
+// memory.
 #include "pool_tools.hpp"
 
 using namespace sim_test;

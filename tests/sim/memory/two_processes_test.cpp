@@ -1,5 +1,5 @@
-// Two real processes and IPC memory, in both directions, with processes that die in between. The hidden test
-// cases are the second process of the others.
+// Two real processes and IPC memory, in both directions, with processes that die in between. The
+// hidden test cases are the second process of the others.
 #ifndef _WIN32
 #include "images.hpp"
 #include "launch_tools.hpp"

@@ -1,5 +1,5 @@
-// How long physical memory, mappings and reservations live, what they cost, what is left over, and work that is
-// queued on them.
+// How long physical memory, mappings and reservations live, what they cost, what is left over, and
+// work that is queued on them.
 #include "memory_tools.hpp"
 #include "vmm_tools.hpp"
 

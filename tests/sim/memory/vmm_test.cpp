@@ -1,5 +1,5 @@
-// Virtual memory management in one process: physical memory, reservations, and what is mapped where, by the rules
-// read off a real driver, and in hostile use.
+// Virtual memory management in one process: physical memory, reservations, and what is mapped
+// where, by the rules read off a real driver, and in hostile use.
 #include "memory_tools.hpp"
 #include "vmm_tools.hpp"
 

@@ -1,4 +1,5 @@
-// Calls at the very end of threads and of the process, when their own objects are destroyed already.
+// Calls at the very end of threads and of the process, when their own objects are destroyed
+// already.
 #include "../support/contains.hpp"
 #include "handles.hpp"
 
@@ -49,7 +50,8 @@ class Own {
     std::vector<Piece> pieces_;
 };
 
-// What a destructor finds that runs after those of the objects that the simulator has in the thread.
+// What a destructor finds that runs after those of the objects that the simulator has in the
+// thread.
 struct Found {
     cudaError_t freed = cudaErrorUnknown;
     bool intact = false;

@@ -1,5 +1,6 @@
-// Host memory that the simulator asks for and does not get: a status, and never the end of the process. Each
-// allocation of a scenario fails in turn, on whatever thread it is made, in a process of its own.
+// Host memory that the simulator asks for and does not get: a status, and never the end of the
+// process. Each allocation of a scenario fails in turn, on whatever thread it is made, in a process
+// of its own.
 #include <cushim/driver_table.hpp>
 #include <cushim/runtime_table.hpp>
 

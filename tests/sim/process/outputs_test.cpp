@@ -1,4 +1,5 @@
-// What a call that fails leaves where it would have written: nothing that anybody can take for an answer.
+// What a call that fails leaves where it would have written: nothing that anybody can take for an
+// answer.
 #include "handles.hpp"
 
 #include <cstring>

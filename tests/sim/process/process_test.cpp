@@ -105,7 +105,8 @@ TEST_CASE("in a child every call answers 3, but for what measured drivers answer
 
 namespace {
 
-// The child's answer to a call: 0 where it is 3, whatever the parent's threads were in the middle of.
+// The child's answer to a call: 0 where it is 3, whatever the parent's threads were in the middle
+// of.
 [[noreturn]] void ask_in_child() {
     alarm(20); // a child that hangs ends all the same
     int count = 0;
@@ -161,7 +162,8 @@ struct Nvcc {
     }
 };
 
-// A program that nvcc built, as far as the runtime sees it: an image, and the host's name of a kernel in it.
+// A program that nvcc built, as far as the runtime sees it: an image, and the host's name of a
+// kernel in it.
 class Registered : Unique {
   public:
     Registered() : handle_(Nvcc::get().register_image(&wrapper_)) {
@@ -261,8 +263,8 @@ TEST_CASE("a child that exits says nothing of what its parent has") {
 
 namespace {
 
-// Until the simulator's threads, which have ended, are gone. ThreadSanitizer, which has one of its own, lets a child
-// begin threads only where its parent had no other.
+// Until the simulator's threads, which have ended, are gone. ThreadSanitizer, which has one of its
+// own, lets a child begin threads only where its parent had no other.
 void await_end_of_threads() {
 #ifdef __linux__
     const auto count = [] {

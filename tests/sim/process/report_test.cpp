@@ -165,8 +165,8 @@ TEST_CASE("a report comes out while threads make calls") {
 
 namespace {
 
-// Handlers of a fork that are registered first are called last before it: this one while the simulator's lock is
-// taken, which is registered when the simulator is loaded.
+// Handlers of a fork that are registered first are called last before it: this one while the
+// simulator's lock is taken, which is registered when the simulator is loaded.
 std::atomic<bool> keep_lock{false}, lock_is_taken{false};
 [[maybe_unused]] const int registered = pthread_atfork(
     [] {

@@ -1,5 +1,5 @@
-// Looking entry points up by name. What is expected here was answered by the drivers 470.256.02, 535.261.03,
-// 550.163.01 and 580.159.04.
+// Looking entry points up by name. What is expected here was answered by the drivers 470.256.02,
+// 535.261.03, 550.163.01 and 580.159.04.
 #include "handles.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Every row of the tables is an export of the simulated libraries, and says whether it is simulated.
+// Every row of the tables is an export of the simulated libraries, and says whether it is
+// simulated.
 #include "handles.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The runtime's copies: kinds, rectangles, boxes, arrays, peers, batches; positions and extents in the units
-// that each takes.
+// The runtime's copies: kinds, rectangles, boxes, arrays, peers, batches; positions and extents in
+// the units that each takes.
 #include "handles.hpp"
 
 #include <cstring>

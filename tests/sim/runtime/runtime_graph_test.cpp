@@ -1,4 +1,5 @@
-// The runtime's graphs: nodes with the runtime's parameters, which are the driver's nodes with the driver's.
+// The runtime's graphs: nodes with the runtime's parameters, which are the driver's nodes with the
+// driver's.
 #include "images.hpp"
 
 #include <atomic>

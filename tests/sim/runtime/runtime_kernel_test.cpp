@@ -1,4 +1,5 @@
-// The runtime's kernels: what nvcc registers, libraries that the client loads, launches, attributes, symbols.
+// The runtime's kernels: what nvcc registers, libraries that the client loads, launches,
+// attributes, symbols.
 #include "registered.hpp"
 
 #include <cstring>
@@ -7,7 +8,8 @@ using namespace sim_test;
 
 namespace {
 
-// After a call with what is no kernel. A runtime of CUDA 12 takes it for a handle, and asks the driver.
+// After a call with what is no kernel. A runtime of CUDA 12 takes it for a handle, and asks the
+// driver.
 void expect_unknown_kernel() {
 #if CUDART_VERSION >= 12000
     expect_misuse("is no handle of a kernel");

@@ -1,5 +1,5 @@
-// Where the runtime cannot work: without a device, with a driver that is too old, with the link stub. Each
-// call says so before it looks at its arguments, and touches no output.
+// Where the runtime cannot work: without a device, with a driver that is too old, with the link
+// stub. Each call says so before it looks at its arguments, and touches no output.
 #include "handles.hpp"
 
 #include <cstdlib>

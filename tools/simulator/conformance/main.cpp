@@ -70,8 +70,8 @@ void visit(Visitor visitor) {
     }
 }
 
-// In a child that has called nothing of CUDA before: a sticky error of one section must not be the next one's
-// answer.
+// In a child that has called nothing of CUDA before: a sticky error of one section must not be the
+// next one's answer.
 template <class Body>
 int run_apart(Body body) {
     std::fflush(stdout);
@@ -111,7 +111,8 @@ void run(const std::string &name, const Section &section) {
     }
 }
 
-// By its whole name, or by the words that it begins with: "runtime" stands for all about the runtime.
+// By its whole name, or by the words that it begins with: "runtime" stands for all about the
+// runtime.
 bool is_named(const std::string &section, const std::string &name) {
     return section == name || section.rfind(name + " ", 0) == 0;
 }

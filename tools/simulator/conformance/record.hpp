@@ -1,5 +1,5 @@
-// Asks a driver what it answers, line by line, so that the simulator can be held against a recording of a
-// real one. Each section runs in a process of its own.
+// Asks a driver what it answers, line by line, so that the simulator can be held against a
+// recording of a real one. Each section runs in a process of its own.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-// The questions to the driver are compiled twice: as they are, and as a program with a default stream for
-// each thread has them, whose names stand for the _ptsz and _ptds variants.
+// The questions to the driver are compiled twice: as they are, and as a program with a default
+// stream for each thread has them, whose names stand for the _ptsz and _ptds variants.
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define QUESTIONS per_thread
 #else

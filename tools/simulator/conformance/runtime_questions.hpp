@@ -1,5 +1,6 @@
-// The questions about the runtime API, beside record.hpp's. They, too, are compiled twice: where a call has a
-// variant for the per-thread default stream, it is the one that is asked the second time.
+// The questions about the runtime API, beside record.hpp's. They, too, are compiled twice: where a
+// call has a variant for the per-thread default stream, it is the one that is asked the second
+// time.
 #pragma once
 
 #include "record.hpp"
@@ -23,11 +24,13 @@ namespace record::QUESTIONS::runtime {
 
 // Device 0 chosen and in use; false where there is none.
 bool begin();
-// A kernel of `ptx`, as the runtime takes it for a function; null where its headers know no kernels.
+// A kernel of `ptx`, as the runtime takes it for a function; null where its headers know no
+// kernels.
 void *kernel(const char *name);
 // Runs in a child, whose end is waited for.
 void in_child(void (*body)());
-// Physical memory of the driver's and a descriptor of it, which imports as another API's would; -1: none.
+// Physical memory of the driver's and a descriptor of it, which imports as another API's would; -1:
+// none.
 int shared_descriptor(std::size_t &size);
 
 void process();

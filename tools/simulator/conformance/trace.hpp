@@ -1,5 +1,5 @@
-// Notes which entry points are called through the tables and what they answer, so that a recording tells by
-// itself what it covers.
+// Notes which entry points are called through the tables and what they answer, so that a recording
+// tells by itself what it covers.
 #pragma once
 
 #include <cushim/entry.hpp>
@@ -11,12 +11,12 @@
 
 namespace record::trace {
 
-// Puts a tracing function before every entry point. Loads no library: an entry point is looked for when it is
-// first called, as without tracing.
+// Puts a tracing function before every entry point. Loads no library: an entry point is looked for
+// when it is first called, as without tracing.
 void install();
 
-// A line for each entry point that was called: `-- calls cuMemAlloc_v2 0 1 2`, its statuses in rising order, or
-// `-- calls cudaGetErrorName called` where it answers something else.
+// A line for each entry point that was called: `-- calls cuMemAlloc_v2 0 1 2`, its statuses in
+// rising order, or `-- calls cudaGetErrorName called` where it answers something else.
 void print();
 
 // In which section an entry point is called with zeros for arguments.
@@ -50,8 +50,8 @@ struct Row {
 // All rows, in the order of the tables.
 Row *first_row();
 
-// The library's own function. Where there is none, the slot is left to the function that says so, which is the
-// answer.
+// The library's own function. Where there is none, the slot is left to the function that says so,
+// which is the answer.
 cushim_function original(Row &row);
 
 template <class Type>

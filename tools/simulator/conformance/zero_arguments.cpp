@@ -1,5 +1,6 @@
-// Every entry point with zeros for arguments, device 0's primary context being current. A driver may not
-// survive that: the calls are made in a process apart, and the next one goes on behind the call that ended it.
+// Every entry point with zeros for arguments, device 0's primary context being current. A driver
+// may not survive that: the calls are made in a process apart, and the next one goes on behind the
+// call that ended it.
 #include "record.hpp"
 #include "trace.hpp"
 

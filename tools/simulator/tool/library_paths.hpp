@@ -1,4 +1,5 @@
-// Where the simulated libraries are: below the prefix that this tool was installed in, or in its build.
+// Where the simulated libraries are: below the prefix that this tool was installed in, or in its
+// build.
 #pragma once
 
 #include <string>

@@ -36,7 +36,8 @@ int refuse(const std::string &why) {
     return 2;
 }
 
-// What the simulator does not understand, or "": many programs take a driver that fails for none at all.
+// What the simulator does not understand, or "": many programs take a driver that fails for none at
+// all.
 std::string problem_of(const std::string &settings, const Places &places) {
     const auto control = reinterpret_cast<cushim_sim_control_function>(
         function_of(places.driver, CUSHIM_SIM_CONTROL));

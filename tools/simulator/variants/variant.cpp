@@ -1,5 +1,5 @@
-// What distinguishes the drivers that are linked from one set of objects; what they export is in their
-// lists of symbols.
+// What distinguishes the drivers that are linked from one set of objects; what they export is in
+// their lists of symbols.
 #include "driver/call/settings.hpp"
 
 namespace sim {

@@ -1,4 +1,5 @@
-// What the kernel of blur.cu computes, on the host: a shared library for the simulator's setting kernels=FILE.
+// What the kernel of blur.cu computes, on the host: a shared library for the simulator's setting
+// kernels=FILE.
 #include <cushim_sim.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A shared library with a cushim of its own inside. Built twice, with other names for its functions.
+// A shared library with a cushim of its own inside. Built twice, with other names for its
+// functions.
 #include <cushim/cushim.hpp>
 
 #define JOIN_NOW(a, b) a##b

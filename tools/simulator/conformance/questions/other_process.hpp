@@ -9,8 +9,8 @@
 
 namespace record {
 
-// A process that was forked before CUDA was first used, and the pipes to it and back. What it asks it prints
-// itself, so each waits until the other is done.
+// A process that was forked before CUDA was first used, and the pipes to it and back. What it asks
+// it prints itself, so each waits until the other is done.
 struct Other {
     pid_t process;
     int in, out;

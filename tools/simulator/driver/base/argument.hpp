@@ -8,7 +8,8 @@ namespace sim {
 
 struct Argument {
     std::uint64_t value;
-    // 'p' address, 't' text that the call reads, 'u' unsigned, 'i' signed, 'f' float bits, 's' structure
+    // 'p' address, 't' text that the call reads, 'u' unsigned, 'i' signed, 'f' float bits, 's'
+    // structure
     char kind;
     unsigned short output =
         0; // bytes of the one value that the call writes there; 0: it is no output

@@ -14,8 +14,8 @@ constexpr const char *zstd_library = "libzstd.dll";
 constexpr const char *zstd_library = "libzstd.so.1";
 #endif
 
-// How many bytes one compressed byte can stand for, at most: LZ4 writes 255 of a match with a byte, zstd a block of
-// 128 KiB with four. What an image claims beyond that gets no memory.
+// How many bytes one compressed byte can stand for, at most: LZ4 writes 255 of a match with a byte,
+// zstd a block of 128 KiB with four. What an image claims beyond that gets no memory.
 constexpr std::size_t growth(Compression compression) noexcept {
     return compression == Compression::lz4 ? 255 : std::size_t(1) << 15;
 }

@@ -17,8 +17,8 @@ struct Decompressed {
     bool damaged = false; // otherwise this machine lacks what reads them
 };
 
-// size: before compression, in bytes; the content must have exactly this size. LZ4 is read here, zstd by the
-// system's libzstd, which is looked for when it is needed.
+// size: before compression, in bytes; the content must have exactly this size. LZ4 is read here,
+// zstd by the system's libzstd, which is looked for when it is needed.
 Decompressed decompress(Compression compression, const std::byte *from, std::size_t from_size,
                         std::size_t size);
 

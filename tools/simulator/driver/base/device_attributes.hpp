@@ -1,5 +1,5 @@
-// The attributes of the device that was recorded, an NVIDIA H200: what a simulated device answers unless the
-// settings say otherwise.
+// The attributes of the device that was recorded, an NVIDIA H200: what a simulated device answers
+// unless the settings say otherwise.
 #pragma once
 
 #include "base/cuda_headers.hpp"

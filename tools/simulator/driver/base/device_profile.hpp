@@ -43,8 +43,9 @@ struct Machine {
     bool can_access(int from, int to) const;
 };
 
-// "name", "memory", "budget", "cc" and "attribute.N", all with ".PLACE" behind the first word for one device
-// only; "devices", "peers". Nothing where the key is none of these; else whether the value was understood.
+// "name", "memory", "budget", "cc" and "attribute.N", all with ".PLACE" behind the first word for
+// one device only; "devices", "peers". Nothing where the key is none of these; else whether the
+// value was understood.
 std::optional<bool> set_profile(Machine &machine, std::string_view key, std::string_view value);
 
 // "GPU-63757368-…": what CUDA_VISIBLE_DEVICES takes, too.

@@ -1,5 +1,5 @@
-// What error codes are in words: the runtime's, recorded of all. The driver's are the same where they were
-// asked for, 1 and 709.
+// What error codes are in words: the runtime's, recorded of all. The driver's are the same where
+// they were asked for, 1 and 709.
 #pragma once
 
 #include "base/cuda_headers.hpp"

@@ -1,12 +1,13 @@
-// What outlives the program's static objects: exit handlers and other objects' destructors may use it.
+// What outlives the program's static objects: exit handlers and other objects' destructors may use
+// it.
 #pragma once
 
 #include <new>
 
 namespace sim {
 
-// An object that is never destroyed. It lies in place, so that making it needs no memory of the heap: a static
-// variable of a function that must not fail.
+// An object that is never destroyed. It lies in place, so that making it needs no memory of the
+// heap: a static variable of a function that must not fail.
 template <class T>
 class Immortal {
   public:

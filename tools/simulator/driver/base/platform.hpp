@@ -8,8 +8,8 @@
 
 namespace sim::platform {
 
-// A memory file: bytes that can be mapped several times, and by several processes. Owns its descriptor
-// (POSIX) or section handle (Windows).
+// A memory file: bytes that can be mapped several times, and by several processes. Owns its
+// descriptor (POSIX) or section handle (Windows).
 class File {
   public:
     File() = default;
@@ -33,8 +33,8 @@ class File {
     std::size_t size() const; // bytes; 0 where it is no memory file
     // Maps it for the simulator's own use; null where the system refuses.
     std::byte *map(std::size_t offset, std::size_t size) const;
-    // Maps it over a part of a reservation made by reserve_view(): contiguous with its neighbours. All
-    // three are multiples of map_granularity(). False where the system refuses.
+    // Maps it over a part of a reservation made by reserve_view(): contiguous with its neighbours.
+    // All three are multiples of map_granularity(). False where the system refuses.
     bool map_at(std::byte *where, std::size_t offset, std::size_t size, bool accessible) const;
     // Gives the pages back to the system; they read as zeros afterwards.
     void discard(std::size_t offset, std::size_t size) const;
@@ -61,12 +61,13 @@ std::size_t host_memory() noexcept;
 
 // Address space that nobody can read or write; null where the system refuses.
 void *reserve(std::size_t size);
-// Makes whole pages of what reserve() gave memory of zeros, and address space again: what was in them
-// is lost. False where the system refuses.
+// Makes whole pages of what reserve() gave memory of zeros, and address space again: what was in
+// them is lost. False where the system refuses.
 bool commit(void *pages, std::size_t size);
 void decommit(void *pages, std::size_t size);
 
-// Address space like that of reserve(), into which File::map_at() can map. Null where the system refuses.
+// Address space like that of reserve(), into which File::map_at() can map. Null where the system
+// refuses.
 std::byte *reserve_view(std::size_t size);
 void unreserve_view(std::byte *view, std::size_t size); // and whatever is mapped in it
 // Ends what one or several whole map_at() mapped there: inaccessible again.
@@ -91,13 +92,13 @@ void around_fork(void (*before)(), void (*in_parent)(), void (*in_child)());
 void after_fork_in_child(void (*function)());
 // Whether other threads go on while exit handlers of this library are called.
 bool threads_run_at_exit() noexcept;
-// A function of a shared library, which stays open; null where there is none, and why. A name without a folder is
-// looked for as the system does.
+// A function of a shared library, which stays open; null where there is none, and why. A name
+// without a folder is looked for as the system does.
 void (*function_of(const std::string &library, const char *name, std::string &why))();
 // Keeps this library in the process, whoever closes it.
 void stay_loaded() noexcept;
-// To be called while the process exits: it ends with that status, whatever it was to be. Its other exit
-// handlers are called where the system can do that.
+// To be called while the process exits: it ends with that status, whatever it was to be. Its other
+// exit handlers are called where the system can do that.
 [[noreturn]] void exit_with(int status);
 void sleep_us(std::uint64_t microseconds);
 

@@ -1,4 +1,5 @@
-// What the simulator needs of the operating system: POSIX, with Linux' memory files where it has them.
+// What the simulator needs of the operating system: POSIX, with Linux' memory files where it has
+// them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

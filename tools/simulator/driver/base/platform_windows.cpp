@@ -1,4 +1,5 @@
-// What the simulator needs of the operating system: Windows. Memory files are sections of the paging file.
+// What the simulator needs of the operating system: Windows. Memory files are sections of the
+// paging file.
 #include "base/immortal.hpp"
 #include "base/platform.hpp"
 
@@ -42,8 +43,9 @@ std::byte *view_of(std::intptr_t handle, std::size_t offset, std::size_t size, s
                                                     low_of(offset), size, where));
 }
 
-// The pieces of all view reservations: the system can only release a reservation whole, so one that is to
-// hold a mapping is released, and what is left on both sides of the mapping is reserved again.
+// The pieces of all view reservations: the system can only release a reservation whole, so one that
+// is to hold a mapping is released, and what is left on both sides of the mapping is reserved
+// again.
 struct Piece {
     std::size_t size;
     bool mapped;
@@ -331,7 +333,8 @@ void stay_loaded() noexcept {
                              reinterpret_cast<LPCWSTR>(&stay_loaded), &self);
 }
 
-// The handlers of the program itself have run by now: those of a library are called when it is unloaded.
+// The handlers of the program itself have run by now: those of a library are called when it is
+// unloaded.
 void exit_with(int status) {
     std::fflush(nullptr);
     TerminateProcess(GetCurrentProcess(), static_cast<UINT>(status));

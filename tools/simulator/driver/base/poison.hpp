@@ -1,5 +1,5 @@
-// What a call that fails leaves in its outputs: a value that no wrapper can take for a handle, an address or
-// a number. Who reads it anyway is caught.
+// What a call that fails leaves in its outputs: a value that no wrapper can take for a handle, an
+// address or a number. Who reads it anyway is caught.
 #pragma once
 
 #include "base/argument.hpp"

@@ -1,4 +1,5 @@
-// A small generator of pseudorandom numbers: the same seed gives the same numbers on every platform.
+// A small generator of pseudorandom numbers: the same seed gives the same numbers on every
+// platform.
 #pragma once
 
 #include <cstddef>

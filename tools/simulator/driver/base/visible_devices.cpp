@@ -1,5 +1,5 @@
-// CUDA_VISIBLE_DEVICES, as drivers read it: the list ends at its first entry that names no device; whoever
-// names one twice sees none.
+// CUDA_VISIBLE_DEVICES, as drivers read it: the list ends at its first entry that names no device;
+// whoever names one twice sees none.
 #include "base/device_profile.hpp"
 #include "base/setting_text.hpp"
 

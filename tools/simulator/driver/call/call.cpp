@@ -22,8 +22,8 @@ namespace {
 thread_local Call *innermost = nullptr;
 std::uint64_t calls = 0;
 
-// Measured: of the calls that were tried inside a host function the driver answers these, of objects that they
-// name; what needs a current context it refuses.
+// Measured: of the calls that were tried inside a host function the driver answers these, of
+// objects that they name; what needs a current context it refuses.
 bool may_host_functions_call(const char *base) noexcept {
     return std::strcmp(base, "cuEventQuery") == 0 || std::strcmp(base, "cuStreamQuery") == 0 ||
            std::strcmp(base, "cuEventRecord") == 0;
@@ -55,8 +55,9 @@ std::condition_variable &Lock::changed() {
 }
 
 bool Lock::take_at_exit() {
-    // Two kinds of threads never give it back: those that the system has ended before it calls the handlers, as
-    // Windows does, and this one, where a signal handler that interrupted its call exits.
+    // Two kinds of threads never give it back: those that the system has ended before it calls the
+    // handlers, as Windows does, and this one, where a signal handler that interrupted its call
+    // exits.
     const bool comes_back = platform::threads_run_at_exit() && innermost == nullptr;
     if (comes_back) {
         mutex().lock();
@@ -131,7 +132,8 @@ CUresult Call::leave(CUresult status) noexcept {
     innermost = outer_;
     FailureNotice notice;
     if (is_logged(status)) {
-        // The runtime may make it good, and has locks of its own now: its call is told of as a whole.
+        // The runtime may make it good, and has locks of its own now: its call is told of as a
+        // whole.
         if (in_runtime_call()) {
             note_refusal();
         } else {

@@ -28,14 +28,14 @@ struct Row {
 extern const Row driver_rows[];
 extern const unsigned int driver_row_count;
 
-// The lock of the whole simulator. Every entry point runs under it; what blocks or calls back into the
-// client gives it up for so long (Unlocked).
+// The lock of the whole simulator. Every entry point runs under it; what blocks or calls back into
+// the client gives it up for so long (Unlocked).
 class Lock {
   public:
     static std::mutex &mutex();
     static std::condition_variable &changed(); // notified whenever queued work may go on
-    // Takes it in a handler of the process's exit, however long the thread that has it goes on. False where that
-    // one may never give it back, and did not for a while: see there.
+    // Takes it in a handler of the process's exit, however long the thread that has it goes on.
+    // False where that one may never give it back, and did not for a while: see there.
     static bool take_at_exit();
 };
 
@@ -111,8 +111,8 @@ class Call {
     Call *outer_ = nullptr;
 };
 
-// Whether the calling thread runs a host function or a callback of a stream: calls of the API from there
-// answer NOT_PERMITTED.
+// Whether the calling thread runs a host function or a callback of a stream: calls of the API from
+// there answer NOT_PERMITTED.
 bool &in_host_function() noexcept;
 
 } // namespace sim

@@ -1,6 +1,6 @@
-// The error log: lines as the driver writes them, but of a call that failed the last one only, which says what
-// it returned. What was wrong, the driver tells in others, whose words are its own. Of a call of the runtime the
-// line says what that one returned.
+// The error log: lines as the driver writes them, but of a call that failed the last one only,
+// which says what it returned. What was wrong, the driver tells in others, whose words are its own.
+// Of a call of the runtime the line says what that one returned.
 #include "call/error_log.hpp"
 #include "base/immortal.hpp"
 #include "call/call.hpp"
@@ -20,7 +20,8 @@
 #include <thread>
 #include <vector>
 
-// What a CUlogsCallbackHandle stands for. One that stays to the end is no leak: it is to see that, too.
+// What a CUlogsCallbackHandle stands for. One that stays to the end is no leak: it is to see that,
+// too.
 struct CUlogsCallbackEntry_st {
     CUlogsCallback callback;
     void *user;
@@ -215,7 +216,8 @@ CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
     return CUDA_SUCCESS;
 }
 
-// Once it returns, the callback is called no more and what it uses may go, but for the call that this one is in.
+// Once it returns, the callback is called no more and what it uses may go, but for the call that
+// this one is in.
 CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
     auto &callbacks = error_log().callbacks;
     const auto found =

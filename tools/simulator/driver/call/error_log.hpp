@@ -1,5 +1,5 @@
-// The driver's error log: a line for each call of the client's that failed, kept for cuLogsDump… and told to
-// callbacks.
+// The driver's error log: a line for each call of the client's that failed, kept for cuLogsDump…
+// and told to callbacks.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -25,13 +25,15 @@ namespace sim {
 
 using LogCallback = std::shared_ptr<CUlogsCallbackEntry_st>;
 
-// What is to be told of one call, once it has given up the lock: callbacks are code of the client's.
+// What is to be told of one call, once it has given up the lock: callbacks are code of the
+// client's.
 class FailureNotice {
   public:
     FailureNotice() = default;
     FailureNotice(std::string text, std::vector<LogCallback> listeners)
         : text_(std::move(text)), listeners_(std::move(listeners)) {}
-    // Outside any call of the runtime. Not within a callback of the same thread: calls in there may fail, too.
+    // Outside any call of the runtime. Not within a callback of the same thread: calls in there may
+    // fail, too.
     void give() noexcept;
 
   private:
@@ -39,7 +41,8 @@ class FailureNotice {
     std::vector<LogCallback> listeners_;
 };
 
-// Writes down what a call answered, and how that is called (null where it has no name). With the lock held.
+// Writes down what a call answered, and how that is called (null where it has no name). With the
+// lock held.
 FailureNotice log_failure(const char *entry, int status, const char *name) noexcept;
 FailureNotice log_failure(const char *entry, CUresult status) noexcept;
 // Forgets all lines and callbacks.

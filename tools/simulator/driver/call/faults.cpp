@@ -63,8 +63,8 @@ std::uint64_t releases = 0;     // of hangs
 std::size_t hanging = 0;        // calls
 std::uint64_t first_number = 1; // of the oldest plan: numbers stay unique when plans are cleared
 
-// A hang that nobody releases ends by itself, long after every wait for queued work has given up: ten minutes, where
-// the settings do not say otherwise.
+// A hang that nobody releases ends by itself, long after every wait for queued work has given up:
+// ten minutes, where the settings do not say otherwise.
 std::chrono::milliseconds longest_hang() {
     constexpr std::uint64_t waits = 10, most = std::uint64_t(1) << 40;
     return std::chrono::milliseconds(std::min(settings().patience_ms, most) * waits);

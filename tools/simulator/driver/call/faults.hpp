@@ -17,7 +17,8 @@ namespace sim {
 bool faults_planned() noexcept;
 // Counts the call against every plan; waits where one says so, with the lock given up.
 PlannedFault consult_faults(const Row &row) noexcept;
-// Of a call that is over, and has not taken the fault of its work: notes, once for a plan, that there was none.
+// Of a call that is over, and has not taken the fault of its work: notes, once for a plan, that
+// there was none.
 void note_unused(const PlannedFault &fault, const char *call, std::uint64_t number) noexcept;
 
 // 0 where no entry point has that name. With the lock held.

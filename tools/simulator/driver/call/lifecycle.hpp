@@ -5,8 +5,8 @@
 
 namespace sim {
 
-// With what a call is refused now: 3 before cuInit and in a child of a process that called it, 4 from the
-// exit handler on that cuInit registered; CUDA_SUCCESS otherwise.
+// With what a call is refused now: 3 before cuInit and in a child of a process that called it, 4
+// from the exit handler on that cuInit registered; CUDA_SUCCESS otherwise.
 CUresult process_state() noexcept;
 bool is_initialised() noexcept;
 // In a child of a process that had called cuInit.

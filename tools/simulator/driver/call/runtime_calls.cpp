@@ -9,8 +9,9 @@
 namespace sim {
 namespace {
 
-// The calling thread's, and the outermost that the client made where it is now, beside it: every call of the driver
-// asks for that, and gets to it in a few instructions. Nothing here ends with the thread.
+// The calling thread's, and the outermost that the client made where it is now, beside it: every
+// call of the driver asks for that, and gets to it in a few instructions. Nothing here ends with
+// the thread.
 constinit thread_local RuntimeFrame *innermost = nullptr;
 constinit thread_local ClientCall client;
 

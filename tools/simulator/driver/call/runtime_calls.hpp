@@ -25,8 +25,8 @@ ClientCall exchange_runtime_call(ClientCall call) noexcept;
 // What work that this runtime call queues has to fail with; given out once.
 CUresult take_runtime_async_fault() noexcept;
 
-// A call of the runtime that is under way: it lies on the stack of that call, so that a thread can make calls
-// for as long as it runs at all. But for what was called and with what, the driver's.
+// A call of the runtime that is under way: it lies on the stack of that call, so that a thread can
+// make calls for as long as it runs at all. But for what was called and with what, the driver's.
 struct RuntimeFrame {
     const Row *row = nullptr;
     const Argument *arguments = nullptr; // both stay valid until leave()
@@ -42,8 +42,8 @@ struct RuntimeFrame {
 int enter_runtime_call(RuntimeFrame *frame);
 int leave_runtime_call(RuntimeFrame *frame, int status);
 
-// The thread runs the client's own code for a scope, with the lock given up. What that calls are the client's calls,
-// though one of the runtime is under way further out.
+// The thread runs the client's own code for a scope, with the lock given up. What that calls are
+// the client's calls, though one of the runtime is under way further out.
 class ClientCode {
   public:
     ClientCode() noexcept : outer_(exchange_runtime_call({})) {}

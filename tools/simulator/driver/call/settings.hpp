@@ -24,7 +24,8 @@ struct Settings {
     std::uint64_t seed = 1;
     // How long a wait goes on while nothing moves anywhere, before it is reported as a deadlock.
     std::uint64_t patience_ms = 60000;
-    // Adversarial mode: how long the program does nothing before queued work runs by itself; 0: for ever.
+    // Adversarial mode: how long the program does nothing before queued work runs by itself; 0: for
+    // ever.
     std::uint64_t stall_ms = 10000;
     Report report = Report::none;
     bool log = false, abort = false;

@@ -16,8 +16,8 @@ unsigned long long restarts() noexcept;
 std::string &settings_problem() noexcept;
 // The same text, until the next reset: for those who get a pointer to it.
 const char *kept_text(const std::string &text);
-// Refuses with UNKNOWN where that, or CUSHIM_SIM, was not understood, and says so: who is set up wrongly must
-// not pass for a good one.
+// Refuses with UNKNOWN where that, or CUSHIM_SIM, was not understood, and says so: who is set up
+// wrongly must not pass for a good one.
 void check_settings();
 // The same for another problem.
 [[noreturn]] void refuse_start(const std::string &problem);

@@ -58,8 +58,8 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     return CUDA_SUCCESS;
 }
 
-// What is to say of an event whose newest record is done: what that failed with, whoever was told of it before;
-// else what other work failed with and nobody was told of.
+// What is to say of an event whose newest record is done: what that failed with, whoever was told
+// of it before; else what other work failed with and nobody was told of.
 CUresult outcome(const Ticket &record, Context &context) {
     check_still_usable(&context);
     const CUresult own = wait(record);

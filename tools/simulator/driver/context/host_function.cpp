@@ -1,4 +1,5 @@
-// Functions of the client that streams call: host functions, and callbacks, which are told of errors, too.
+// Functions of the client that streams call: host functions, and callbacks, which are told of
+// errors, too.
 #include "engine/host_function.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"

@@ -45,7 +45,8 @@ CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
 
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice) {
-    // Where there is a place for the answer, the devices are checked before the attribute, as measured.
+    // Where there is a place for the answer, the devices are checked before the attribute, as
+    // measured.
     require(value != nullptr);
     device(srcDevice);
     device(dstDevice);

@@ -46,8 +46,8 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
     await_end_of(on);
     if (on.primary != nullptr && !on.primary->destroyed) {
         tear_down(*on.primary);
-        // As recorded: another context of the device uses and frees it as before. What other devices' contexts
-        // would change is not recorded.
+        // As recorded: another context of the device uses and frees it as before. What other
+        // devices' contexts would change is not recorded.
         if (!has_created_context(dev)) {
             end_pool_memory_of(dev);
         }

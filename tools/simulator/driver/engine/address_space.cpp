@@ -21,8 +21,8 @@ constexpr std::size_t biggest_chunk = std::size_t(64) << 30;
 constexpr std::size_t smallest_chunk = std::size_t(16) << 20;
 constexpr std::size_t remembered = 1 << 14; // ranges that have ended
 
-// Address space that was reserved in one piece. Never given back: an address has one meaning for the
-// whole life of the process.
+// Address space that was reserved in one piece. Never given back: an address has one meaning for
+// the whole life of the process.
 struct Chunk {
     std::uintptr_t begin, next, end;
 };

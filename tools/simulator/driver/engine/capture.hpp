@@ -47,7 +47,8 @@ Node &capture_node(CUstream_st &stream, NodeContent content);
 // Refuses with 906 the legacy stream while a blocking stream of its context captures.
 void refuse_implicit(CUstream_st &stream);
 
-// Refuses with 901 a stream whose capture is invalidated: what looks at its stream before anything else.
+// Refuses with 901 a stream whose capture is invalidated: what looks at its stream before anything
+// else.
 void refuse_invalidated(const CUstream_st &stream);
 
 // For cuEventRecord without CU_EVENT_RECORD_EXTERNAL: where the stream captures, notes what the

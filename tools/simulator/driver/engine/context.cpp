@@ -17,8 +17,8 @@ CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
     static unsigned long long ids = 0;
     id = ++ids;
     counted = !is_primary; // a device keeps its own
-    // As recorded: stack, printf, heap, (synchronisation depth), pending launches, L2 fetch, persisting L2,
-    // shared memory, interleaving.
+    // As recorded: stack, printf, heap, (synchronisation depth), pending launches, L2 fetch,
+    // persisting L2, shared memory, interleaving.
     limits = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448, 0};
     shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
 }
@@ -26,8 +26,8 @@ CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
 namespace sim {
 namespace {
 
-// A thread's. It stays when the thread ends: until the very last, its objects' destructors may make calls, as those of
-// a program's static objects do in the main thread. It goes with a reset.
+// A thread's. It stays when the thread ends: until the very last, its objects' destructors may make
+// calls, as those of a program's static objects do in the main thread. It goes with a reset.
 struct Stack {
     std::vector<Context *> entries;
     const unsigned long long restart = restarts();
@@ -51,16 +51,18 @@ Stack *&own_stack() noexcept {
     return own.stack;
 }
 
-// After a fault the process has lost the device, once the context is gone. Recorded of a primary context that is
-// reset; that created ones do not differ is what CUDA's words of such errors say: the process must be ended.
+// After a fault the process has lost the device, once the context is gone. Recorded of a primary
+// context that is reset; that created ones do not differ is what CUDA's words of such errors say:
+// the process must be ended.
 void check_available(const Device &on) {
     constexpr auto device_unavailable = static_cast<CUresult>(46);
     require(!on.failed, device_unavailable);
 }
 
-// Recorded with two devices: after 719 in one's primary context the other's answers 719, too, be they peers or not,
-// and sets no memory. A created context is taken for no other than a primary one. Not recorded, and so with no effect
-// on other contexts: every other fault, contexts of the same device, and those that are made or revived later.
+// Recorded with two devices: after 719 in one's primary context the other's answers 719, too, be
+// they peers or not, and sets no memory. A created context is taken for no other than a primary
+// one. Not recorded, and so with no effect on other contexts: every other fault, contexts of the
+// same device, and those that are made or revived later.
 bool takes_other_devices(CUresult status) {
     return status == CUDA_ERROR_LAUNCH_FAILED;
 }

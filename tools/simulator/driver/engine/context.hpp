@@ -71,11 +71,13 @@ class ContextScope {
     ContextScope &operator=(const ContextScope &) = delete;
 };
 
-// Destroys everything that is bound to the context: streams (their work done first), events, memory…
+// Destroys everything that is bound to the context: streams (their work done first), events,
+// memory…
 void tear_down(Context &context);
 // Gives up the lock until no thread tears it down.
 void await_end_of(Device &device);
-// The primary context of a device, alive, without retaining it for anybody (makes one where needed).
+// The primary context of a device, alive, without retaining it for anybody (makes one where
+// needed).
 Context &primary_context(Device &device);
 // Whether cuCtxCreate made one of the device that lives.
 bool has_created_context(CUdevice device);

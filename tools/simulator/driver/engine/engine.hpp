@@ -1,7 +1,7 @@
 // The engine's own state and parts. What others use of it is declared in work.hpp.
 //
-// Everything is done with the lock held, except what Work::run gives it up for. What comes after what is
-// in Operation::after alone; a queue keeps its stream's operations in order of enqueueing.
+// Everything is done with the lock held, except what Work::run gives it up for. What comes after
+// what is in Operation::after alone; a queue keeps its stream's operations in order of enqueueing.
 #pragma once
 
 #include "base/random.hpp"
@@ -49,14 +49,16 @@ struct Engine {
 };
 Engine &engine() noexcept;
 
-// What every operation takes on the virtual clock. It begins when all that it comes after is done, as far as the
-// host has seen when it is queued: streams work side by side, and always take the same time.
+// What every operation takes on the virtual clock. It begins when all that it comes after is done,
+// as far as the host has seen when it is queued: streams work side by side, and always take the
+// same time.
 constexpr std::uint64_t operation_ns = 10000;
 
 // --- engine_order.cpp: what comes after what
 // Makes an operation that is queued in the stream now come after what the stream's own rules say.
 void put_in_order(Operation &operation, Stream &stream);
-// What is queued in the stream, or was the last, for those who wait for it: legacy stream rules included.
+// What is queued in the stream, or was the last, for those who wait for it: legacy stream rules
+// included.
 std::vector<Ticket> queued_in(Stream &stream);
 // Whether all that it comes after is done. Forgets what is.
 bool is_free(Operation &operation) noexcept;
@@ -69,8 +71,8 @@ void append_runnable_of(Stream &stream, std::vector<Ticket> &found);
 // --- engine.cpp: doing it
 // Of one that is not done: "cuMemsetD8Async (operation 7) in stream …".
 std::string describe(const Operation &operation);
-// Runs an operation that is_runnable(), or a part of it. May give up the lock. A ticket of its own: the
-// queue's goes.
+// Runs an operation that is_runnable(), or a part of it. May give up the lock. A ticket of its own:
+// the queue's goes.
 void execute(Ticket operation);
 // Ends one without running it.
 void finish(const Ticket &operation, CUresult result);
@@ -83,15 +85,14 @@ bool &executing() noexcept;
 // Runs what can run, in order of enqueueing, until nothing can.
 void run_all();
 
-// --- engine_adversarial.cpp
-// Picks one operation that can run, mostly one that is needed for `targets`, and runs it. False where
-// nothing can run. Empty targets: anything is needed.
+// --- engine_adversarial.cpp Picks one operation that can run, mostly one that is needed for
+// `targets`, and runs it. False where nothing can run. Empty targets: anything is needed.
 bool adversarial_step(const std::vector<Ticket> &targets);
-// Somebody asked for what is done already, as one does who waits for something else: work that was put off
-// for long enough runs.
+// Somebody asked for what is done already, as one does who waits for something else: work that was
+// put off for long enough runs.
 void adversarial_turn();
-// Somebody asks whether it is done, and is told that it is not. The first who asks learns nothing else; only later
-// does each question take a step towards it, for those who ask until it is.
+// Somebody asks whether it is done, and is told that it is not. The first who asks learns nothing
+// else; only later does each question take a step towards it, for those who ask until it is.
 void adversarial_question(const std::vector<Ticket> &targets);
 
 // --- engine_threaded.cpp
@@ -99,9 +100,9 @@ void adversarial_question(const std::vector<Ticket> &targets);
 void ensure_worker(Stream &stream);
 // The worker of a stream that ends.
 void release_worker(Stream &stream) noexcept;
-// Sees to it that a thread takes the steps that nobody else takes: work whose condition came true, and in
-// adversarial mode whatever is queued when the program itself does nothing any more, as it may when a host
-// function is to wake it.
+// Sees to it that a thread takes the steps that nobody else takes: work whose condition came true,
+// and in adversarial mode whatever is queued when the program itself does nothing any more, as it
+// may when a host function is to wake it.
 void ensure_runner();
 // Waits until all workers have ended, with the lock given up meanwhile.
 void end_workers();

@@ -1,11 +1,12 @@
-// Adversarial mode: nothing runs before somebody waits for it; then one legal order of many is taken, by a
-// seed. What nobody needs is put off: who relies on it having run, or on it not reading memory any more,
-// fails, and does so again with the same seed.
+// Adversarial mode: nothing runs before somebody waits for it; then one legal order of many is
+// taken, by a seed. What nobody needs is put off: who relies on it having run, or on it not reading
+// memory any more, fails, and does so again with the same seed.
 //
-// The streams have ranks: of what can run, that of the highest stream runs, or what that waits for, so that all of a
-// stream's work comes before or after another's, however much there is of it. Seeds 2N and 2N+1 are a pair: one ranks
-// the streams the other way round than the other, so that of two streams that race each comes first in one. Not where
-// work of a third, higher stream waits for one of the two: no two orders reverse all that may be reversed.
+// The streams have ranks: of what can run, that of the highest stream runs, or what that waits for,
+// so that all of a stream's work comes before or after another's, however much there is of it.
+// Seeds 2N and 2N+1 are a pair: one ranks the streams the other way round than the other, so that
+// of two streams that race each comes first in one. Not where work of a third, higher stream waits
+// for one of the two: no two orders reverse all that may be reversed.
 #include "base/immortal.hpp"
 #include "engine/engine.hpp"
 
@@ -16,8 +17,8 @@
 namespace sim {
 namespace {
 
-// A stream that could run is passed over in so many turns at most: else who waits for its work without
-// saying so would wait for ever.
+// A stream that could run is passed over in so many turns at most: else who waits for its work
+// without saying so would wait for ever.
 constexpr std::uint64_t patience_turns = 16384;
 // What a question is that needed no step: whoever asks again and again waits for something else.
 constexpr std::uint64_t turns_of_a_question = 16;
@@ -27,8 +28,8 @@ constexpr std::uint64_t most_idle_questions = 8;
 // What kind of order the pair of the seed stands for.
 struct Pair {
     std::uint64_t number = settings().seed >> 1;
-    // What nobody needs runs, too, where it ranks higher: another stream writes what a stream that is waited
-    // for has yet to read.
+    // What nobody needs runs, too, where it ranks higher: another stream writes what a stream that
+    // is waited for has yet to read.
     bool eager() const noexcept { return number % 4 == 3; }
     // Parts of a graph have ranks of their own, rather than those of their chains.
     bool single() const noexcept { return number / 4 % 2 == 1; }
@@ -47,8 +48,8 @@ struct Pair {
     }
 };
 
-// What comes before the work of a high stream is as high: else a stream that waits for a low one would come after all
-// that lie between, whatever its own rank.
+// What comes before the work of a high stream is as high: else a stream that waits for a low one
+// would come after all that lie between, whatever its own rank.
 struct Rank {
     std::uint64_t needed_by, stream, part;
     auto operator<=>(const Rank &) const = default;

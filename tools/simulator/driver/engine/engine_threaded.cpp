@@ -1,5 +1,5 @@
-// The engine's threads: threaded mode's workers, one per stream that ever got work, and the runner, which
-// sees to it that work goes on when nobody waits.
+// The engine's threads: threaded mode's workers, one per stream that ever got work, and the runner,
+// which sees to it that work goes on when nobody waits.
 #include "base/immortal.hpp"
 #include "base/notes.hpp"
 #include "base/platform.hpp"
@@ -17,9 +17,9 @@
 
 namespace sim {
 
-// Shared by its thread and its stream, whichever lives longer. The thread is a detached one: a client that ends
-// by _exit(), or in a child of fork, gives nobody the time to join it, and tools that look for threads that were
-// forgotten would find ours in his program.
+// Shared by its thread and its stream, whichever lives longer. The thread is a detached one: a
+// client that ends by _exit(), or in a child of fork, gives nobody the time to join it, and tools
+// that look for threads that were forgotten would find ours in his program.
 struct Worker {
     Stream *stream = nullptr; // null for the runner
     bool stop = false;
@@ -75,7 +75,8 @@ void work(const std::shared_ptr<Worker> &self) {
     end(self);
 }
 
-// Counts the runner's own looks rather than the clock: a process that gets no time is not a stalled one.
+// Counts the runner's own looks rather than the clock: a process that gets no time is not a stalled
+// one.
 class Stall {
   public:
     static constexpr unsigned int looks = 20;
@@ -95,8 +96,9 @@ class Stall {
     unsigned int count_ = 0;
 };
 
-// Tells of a function of the client's that does not come back. One that waits for work of another stream never does
-// in adversarial mode: it runs in a thread that waits, and nothing runs beside it.
+// Tells of a function of the client's that does not come back. One that waits for work of another
+// stream never does in adversarial mode: it runs in a thread that waits, and nothing runs beside
+// it.
 class Watch {
   public:
     void look() {
@@ -205,8 +207,9 @@ void stop_all() {
 // How long the exit waits for queued work.
 constexpr std::chrono::seconds longest_exit{2};
 
-// Graphs that were destroyed while they run, and closures that were not called yet, are released once their work is
-// done: the report would call what they own leaked. An operation that calls exit() cannot be waited for.
+// Graphs that were destroyed while they run, and closures that were not called yet, are released
+// once their work is done: the report would call what they own leaked. An operation that calls
+// exit() cannot be waited for.
 void finish_queued(std::unique_lock<std::mutex> &lock) {
     if (settings().report == Report::none || executing()) {
         return;
@@ -222,9 +225,9 @@ void finish_queued(std::unique_lock<std::mutex> &lock) {
     }
 }
 
-// At the end of the process no work runs any more, unless its threads are gone already. One that the client's own
-// function keeps is let go: it never comes back. This comes before the exit handlers of code that called cuInit
-// before it queued work.
+// At the end of the process no work runs any more, unless its threads are gone already. One that
+// the client's own function keeps is let go: it never comes back. This comes before the exit
+// handlers of code that called cuInit before it queued work.
 struct AtExit {
     ~AtExit() {
         if (workers().forked || !platform::threads_run_at_exit() || !Lock::take_at_exit()) {
@@ -239,8 +242,8 @@ struct AtExit {
 
 void prepare_process() {
     platform::after_fork_in_child([] { workers().forked = !workers().all.empty(); });
-    platform::
-        stay_loaded(); // the threads return through this library's code, which nobody waits for
+    platform::stay_loaded(); // the threads return through this library's code, which nobody waits
+                             // for
     static const AtExit at_exit;
 }
 

@@ -111,8 +111,8 @@ void report_deadlock(const std::vector<Ticket> &stuck) {
     }
 }
 
-// Whether somebody else may still make one of them go on: another thread that runs it or runs at all, what
-// writes memory or signals a semaphore.
+// Whether somebody else may still make one of them go on: another thread that runs it or runs at
+// all, what writes memory or signals a semaphore.
 bool may_go_on(const std::vector<Ticket> &stuck) {
     const std::size_t own = executing() ? 1 : 0;
     return engine().running > own ||
@@ -121,7 +121,8 @@ bool may_go_on(const std::vector<Ticket> &stuck) {
            });
 }
 
-// Called where nothing has moved since a while ago, and again and again then. Whether it gave up something.
+// Called where nothing has moved since a while ago, and again and again then. Whether it gave up
+// something.
 bool give_up_if_hopeless(const std::vector<Ticket> &targets, Clock::time_point moved) {
     const std::vector<Ticket> stuck = stuck_of(targets);
     // What runs may take as long as it likes: it is the client's.

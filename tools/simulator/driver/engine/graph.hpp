@@ -128,8 +128,8 @@ void destroy_graph(Graph &graph);
 void destroy_node(Node &node);
 // Copies what one graph holds into another, which is empty. Refuses with 801 what cannot be cloned.
 void copy_graph(const Graph &from, Graph &to);
-// A copy of a graph that is to be a node's own. Made before that node is there: a graph may be given to a node of
-// itself, or of a child in it. Refuses with 801 what cannot be cloned.
+// A copy of a graph that is to be a node's own. Made before that node is there: a graph may be
+// given to a node of itself, or of a child in it. Refuses with 801 what cannot be cloned.
 class ChildCopy {
   public:
     explicit ChildCopy(const Graph &child);

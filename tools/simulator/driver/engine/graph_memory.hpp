@@ -21,8 +21,8 @@ struct GraphAllocation {
     bool outstanding() const noexcept { return self_ != nullptr; }
     void set_outstanding(bool on);
     // Counts it as used by one more launch, until what that allocates is freed. Measured: the
-    // device shows it as soon as the call returns, and still where the graph has freed it itself. That
-    // the executable graph keeps it until it ends or the device is trimmed is documented.
+    // device shows it as soon as the call returns, and still where the graph has freed it itself.
+    // That the executable graph keeps it until it ends or the device is trimmed is documented.
     void reserve(const std::shared_ptr<void> &executable);
     void trim();
     bool counts_as_used() const noexcept;
@@ -66,7 +66,8 @@ void graph_memory_free(CUdeviceptr address);
 // For cuMemAllocAsync on a stream that captures: makes the node and returns its address.
 CUdeviceptr capture_allocation(CUstream_st &stream, int device, std::size_t size);
 
-// What a device says of it: in whole reservations. The high marks start anew from what there is now.
+// What a device says of it: in whole reservations. The high marks start anew from what there is
+// now.
 std::uint64_t graph_memory_attribute(int device, CUgraphMem_attribute name);
 void restart_graph_memory_mark(int device, CUgraphMem_attribute name);
 void trim_graph_memory(int device);

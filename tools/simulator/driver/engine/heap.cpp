@@ -14,12 +14,14 @@ namespace {
 constexpr std::size_t segment_size = std::size_t(64) << 20;
 constexpr std::size_t largest_slice = segment_size / 4;
 constexpr std::size_t smallest_step = 512;
-// Behind the bytes there is at least the one, and all that is left of a small slice; before them there is more.
+// Behind the bytes there is at least the one, and all that is left of a small slice; before them
+// there is more.
 constexpr std::size_t least_guard = 64, most_guard = 1024, guard_before = 256;
 constexpr std::size_t cheap_to_zero = std::size_t(24) << 10;
 constexpr auto guard_byte = std::byte(0xfb);
 
-// Grows with every clear(), so that a backing that outlives a reset does not count in the next life.
+// Grows with every clear(), so that a backing that outlives a reset does not count in the next
+// life.
 unsigned int generation = 1;
 
 std::map<int, std::vector<std::shared_ptr<Segment>>> &segments() {
@@ -31,7 +33,8 @@ std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;
 }
 
-// Pages are shared between small slices only, so that those of bigger ones can be mapped and given back.
+// Pages are shared between small slices only, so that those of bigger ones can be mapped and given
+// back.
 std::size_t step_of(std::size_t size) {
     return size < platform::map_granularity() ? smallest_step : platform::map_granularity();
 }

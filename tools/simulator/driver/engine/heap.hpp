@@ -30,7 +30,8 @@ class Heap {
     // Gives a backing its bytes; false where they are too many for a slice, or the system refuses.
     static bool slice(Backing &backing, std::size_t size);
     static bool slice(Backing &backing, std::size_t size, const std::shared_ptr<Segment> &segment);
-    // Bytes in any way: a slice of the heap, or a memory file of its own. Refuses with OUT_OF_MEMORY.
+    // Bytes in any way: a slice of the heap, or a memory file of its own. Refuses with
+    // OUT_OF_MEMORY.
     static void place(Backing &backing, bool own_file, std::size_t trailer);
     // Takes them back; they are zeros from then on.
     static void give_back(Backing &backing) noexcept;

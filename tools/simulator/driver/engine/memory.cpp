@@ -23,8 +23,8 @@ constexpr std::size_t small_alignment = 512;
 constexpr std::size_t cheap_to_fill = std::size_t(16) << 10;
 constexpr int fill_byte = 0xcd;
 
-// Of fresh device memory a client may expect nothing. Big ones are filled at their ends only: touching all
-// pages would cost more than all the rest.
+// Of fresh device memory a client may expect nothing. Big ones are filled at their ends only:
+// touching all pages would cost more than all the rest.
 void fill(std::byte *view, std::size_t size) {
     if (size <= cheap_to_fill) {
         std::memset(view, fill_byte, size);
@@ -54,7 +54,8 @@ struct HostPages {
     std::size_t size;
 };
 
-// Who gives a call such memory has the answer in its status; when queued work finds it so, nobody is there to be told.
+// Who gives a call such memory has the answer in its status; when queued work finds it so, nobody
+// is there to be told.
 void check_access(const Range &range, std::size_t offset, std::size_t size, bool write) {
     if (range.check == nullptr) {
         return;
@@ -125,7 +126,8 @@ std::byte *host_view(const void *host, std::size_t size) {
     if (AddressSpace::get().find(address) != nullptr) {
         return device_view(address, size, true);
     }
-    // What lies in the simulator's own address space is nobody's host memory: a host access would crash.
+    // What lies in the simulator's own address space is nobody's host memory: a host access would
+    // crash.
     if (AddressSpace::get().owns(address)) {
         AddressSpace::get().report_freed(address, "use");
         refuse(CUDA_ERROR_INVALID_VALUE);

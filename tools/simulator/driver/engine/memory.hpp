@@ -1,5 +1,5 @@
-// Memory that clients see, by address. Every range has two addresses: the client's, which the host cannot
-// touch, and the simulator's own view of the same bytes.
+// Memory that clients see, by address. Every range has two addresses: the client's, which the host
+// cannot touch, and the simulator's own view of the same bytes.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -38,18 +38,18 @@ const char *name_of(Memory memory) noexcept; // "device memory"
 // Physical bytes: given back when the last that shares them lets go.
 class Backing {
   public:
-    // A slice of the device's heap, cheap, or a memory file of its own, which can leave the process.
-    // Refuses with OUT_OF_MEMORY beyond the device's budget. Contents: zeros. A slice of at least
-    // platform::map_granularity() bytes begins at a multiple of it in its file. `trailer`: as many bytes more,
-    // behind the others in a file of its own; not counted.
+    // A slice of the device's heap, cheap, or a memory file of its own, which can leave the
+    // process. Refuses with OUT_OF_MEMORY beyond the device's budget. Contents: zeros. A slice of
+    // at least platform::map_granularity() bytes begins at a multiple of it in its file. `trailer`:
+    // as many bytes more, behind the others in a file of its own; not counted.
     static std::shared_ptr<Backing> of_device(int device, std::size_t size, bool own_file,
                                               std::size_t trailer = 0);
-    // Bytes that a memory pool has counted already: a slice of the segment, or of the device's heap where
-    // there is none. Refuses with OUT_OF_MEMORY.
+    // Bytes that a memory pool has counted already: a slice of the segment, or of the device's heap
+    // where there is none. Refuses with OUT_OF_MEMORY.
     static std::shared_ptr<Backing> of_pool(int device, std::size_t size,
                                             const std::shared_ptr<Segment> &segment);
-    // Memory of another process or of an imported descriptor; not counted against a budget. Refuses with
-    // INVALID_VALUE what is not wholly in the file.
+    // Memory of another process or of an imported descriptor; not counted against a budget. Refuses
+    // with INVALID_VALUE what is not wholly in the file.
     static std::shared_ptr<Backing> of_file(platform::File file, std::size_t offset,
                                             std::size_t size, int device);
     ~Backing();
@@ -108,7 +108,8 @@ struct Range {
     // Stream-ordered memory: what is not yet allocated, or is freed already, in stream order.
     bool usable = true;
     std::shared_ptr<void> owner; // what else it keeps alive: a pool, a mapping table, an import
-    // For reservations and pools: refuses where [offset, offset+size) is not mapped, or the device lacks that access.
+    // For reservations and pools: refuses where [offset, offset+size) is not mapped, or the device
+    // lacks that access.
     void (*check)(const Range &, std::size_t offset, std::size_t size, bool write,
                   Accessor) = nullptr;
 
@@ -124,11 +125,11 @@ class AddressSpace {
   public:
     static AddressSpace &get();
 
-    // An address range that the host cannot touch and that no later one overlaps. Guard space is left
-    // on both sides. alignment: a power of two, or 0. Refuses with OUT_OF_MEMORY.
+    // An address range that the host cannot touch and that no later one overlaps. Guard space is
+    // left on both sides. alignment: a power of two, or 0. Refuses with OUT_OF_MEMORY.
     std::uintptr_t reserve(std::size_t size, std::size_t alignment);
-    // Addresses for the simulator's own view of a reservation, as platform::reserve_view() gives them. Refuses
-    // with OUT_OF_MEMORY.
+    // Addresses for the simulator's own view of a reservation, as platform::reserve_view() gives
+    // them. Refuses with OUT_OF_MEMORY.
     std::byte *reserve_view(std::size_t size);
     void unreserve_view(std::byte *view, std::size_t size) noexcept;
     // Whether reserve() gave it, or could: no address of memory that the client got elsewhere.
@@ -144,7 +145,8 @@ class AddressSpace {
     void remove(Range &range) noexcept;
     // Ends all that are bound to a context.
     void remove_all_of(const CUctx_st *context) noexcept;
-    // Notes a misuse where the address was in a range that has ended: "WHAT of memory that was freed: …".
+    // Notes a misuse where the address was in a range that has ended: "WHAT of memory that was
+    // freed: …".
     bool report_freed(std::uintptr_t address, const char *what) const;
     // Whether it was in a range that ended while queued work needed it, which was reported then.
     bool ended_in_use(std::uintptr_t address) const noexcept;
@@ -159,22 +161,26 @@ class AddressSpace {
     void clear();
 
   private:
-    // There are no addresses for so many bytes: a misuse where there would be if they were used again.
+    // There are no addresses for so many bytes: a misuse where there would be if they were used
+    // again.
     [[noreturn]] void refuse_exhausted(std::size_t wanted) const;
     std::map<std::uintptr_t, Range> ranges_;
 };
 
-// The range that holds [address, address+size), to be read or written there. Refuses with INVALID_VALUE what
-// is not one living range, is out of its bounds, or lacks the access. A freed one is a misuse.
+// The range that holds [address, address+size), to be read or written there. Refuses with
+// INVALID_VALUE what is not one living range, is out of its bounds, or lacks the access. A freed
+// one is a misuse.
 Range &device_range(CUdeviceptr address, std::size_t size, bool write);
-// Refuses with INVALID_VALUE an access by a device that the mapping or pool behind the address does not let in. Of
-// addresses that are no device's memory, and of memory without such a list, it says nothing.
+// Refuses with INVALID_VALUE an access by a device that the mapping or pool behind the address does
+// not let in. Of addresses that are no device's memory, and of memory without such a list, it says
+// nothing.
 void check_access_by(int device, CUdeviceptr address, std::size_t size, bool write);
 // The simulator's view of it. Throws a Fault, too, where stream-ordered memory is not usable now.
 std::byte *device_view(CUdeviceptr address, std::size_t size, bool write);
 // The same without any report; null instead of a refusal.
 std::byte *view_or_null(CUdeviceptr address, std::size_t size) noexcept;
-// The same for what may be host or device memory (cuMemcpy): an unknown address is pageable host memory.
+// The same for what may be host or device memory (cuMemcpy): an unknown address is pageable host
+// memory.
 std::byte *any_view(CUdeviceptr address, std::size_t size, bool write);
 // Host memory, pinned or pageable. Refuses null, and what only looks like host memory.
 std::byte *host_view(const void *host, std::size_t size);
@@ -193,8 +199,8 @@ Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *c
 // Queued work uses what holds these, until release().
 void hold(const std::vector<Use> &uses) noexcept;
 void release(const std::vector<Use> &uses) noexcept;
-// Blocks, with the lock given up, until no queued work uses the range that begins there. The adversarial
-// mode does not wait. Call it before remove() where the real driver waits.
+// Blocks, with the lock given up, until no queued work uses the range that begins there. The
+// adversarial mode does not wait. Call it before remove() where the real driver waits.
 void wait_until_unused(std::uintptr_t base);
 
 } // namespace sim

@@ -97,8 +97,8 @@ std::string Object::describe() const {
     return text;
 }
 
-// The memory of a dead object is kept for a while, so that its address is not another object's soon. Each is a link
-// of a list: ending an object needs no memory.
+// The memory of a dead object is kept for a while, so that its address is not another object's
+// soon. Each is a link of a list: ending an object needs no memory.
 struct Registry::State {
     struct Dead {
         std::string description;

@@ -43,7 +43,8 @@ enum class Kind : unsigned char {
 };
 const char *name_of(Kind kind) noexcept; // "stream"
 
-// Base of all objects. Handles are their addresses, which are not used again until 65,536 more died.
+// Base of all objects. Handles are their addresses, which are not used again until 65,536 more
+// died.
 struct Object {
     explicit Object(Kind kind) noexcept; // notes the call that makes it
     virtual ~Object();
@@ -67,7 +68,8 @@ class Registry {
   public:
     static Registry &get();
 
-    // Makes an object and keeps it; the registry deletes it in destroy() or at the latest in clear().
+    // Makes an object and keeps it; the registry deletes it in destroy() or at the latest in
+    // clear().
     template <class T, class... Arguments>
     T *make(Arguments &&...arguments) {
         auto owned = std::make_unique<T>(std::forward<Arguments>(arguments)...);
@@ -75,14 +77,15 @@ class Registry {
         keep(std::move(owned));
         return object;
     }
-    // Ends an object's life; its handle is refused from then on, and named in the report of who uses it.
+    // Ends an object's life; its handle is refused from then on, and named in the report of who
+    // uses it.
     void destroy(Object *object) noexcept;
     // Ends the life of its handle only; the object stays until destroy().
     void retire(Object *object) noexcept;
     // The living object behind a handle, or null.
     Object *find(const void *handle) const noexcept;
-    // What a handle is refused with that is none of a living object of this kind: `otherwise`, and a misuse
-    // is noted; 709 where it went with its context, which is no misuse but of a stream.
+    // What a handle is refused with that is none of a living object of this kind: `otherwise`, and
+    // a misuse is noted; 709 where it went with its context, which is no misuse but of a stream.
     CUresult refusal(const void *handle, Kind expected, CUresult otherwise) const;
     // Notes a misuse where the object behind a handle was destroyed together with its context.
     void note_use_after_context(const void *handle, const char *what) const noexcept;
@@ -108,8 +111,8 @@ class Registry {
     static State &state();
 };
 
-// The object behind a handle. T names its kind(s) as T::is(Kind). Refuses with `otherwise`: null and
-// unknown handles, dead ones and those of another kind; misuse is reported.
+// The object behind a handle. T names its kind(s) as T::is(Kind). Refuses with `otherwise`: null
+// and unknown handles, dead ones and those of another kind; misuse is reported.
 template <class T>
 T &checked(T *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE) {
     Object *object = handle ? Registry::get().find(handle) : nullptr;

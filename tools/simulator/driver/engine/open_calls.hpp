@@ -11,8 +11,9 @@ struct CUctx_st;
 
 namespace sim {
 
-// The client retained, or released, a device's primary context. What the runtime does for itself does not
-// count: it never lets go. Which of several retains a release belongs to nobody knows: the last.
+// The client retained, or released, a device's primary context. What the runtime does for itself
+// does not count: it never lets go. Which of several retains a release belongs to nobody knows: the
+// last.
 void note_retain(int device);
 void note_release(int device) noexcept;
 // The calling thread's stack of contexts has so many entries, of which the client pushed the last.

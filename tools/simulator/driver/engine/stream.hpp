@@ -59,11 +59,12 @@ namespace sim {
 using Stream = CUstream_st;
 using Event = CUevent_st;
 
-// The stream of a call that a host function may make. As measured, it has to name one that was created: the
-// others are of the current context, of which a host function may not ask.
+// The stream of a call that a host function may make. As measured, it has to name one that was
+// created: the others are of the current context, of which a host function may not ask.
 Stream &stream_of_caller(CUstream handle);
 
-// Keeps a stream and its context for a call that queues more than once: each time it may give up the lock.
+// Keeps a stream and its context for a call that queues more than once: each time it may give up
+// the lock.
 class InUse {
   public:
     explicit InUse(Stream &stream) noexcept;

@@ -42,7 +42,8 @@ struct Destruction {
 void run_user_destructors();
 void forget_user_destructors(); // for a reset
 
-// Counts references, of whomever. The last one that goes leaves the destructor to run_user_destructors().
+// Counts references, of whomever. The last one that goes leaves the destructor to
+// run_user_destructors().
 void add_references(CUuserObject_st &object, std::uint64_t count);
 void drop_references(CUuserObject_st &object, std::uint64_t count) noexcept;
 

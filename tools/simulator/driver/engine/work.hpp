@@ -19,21 +19,24 @@ namespace sim {
 struct Operation;
 using Ticket = std::shared_ptr<Operation>;
 
-// What happens when its turn comes. Built by the topic that knows (copy_work, kernel_work, …), so that a
-// stream, a capture and a graph node need nothing but this.
+// What happens when its turn comes. Built by the topic that knows (copy_work, kernel_work, …), so
+// that a stream, a capture and a graph node need nothing but this.
 struct Work {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     const char *what = ""; // entry point or node kind, for reports
     // The node's parameters as the API shows them, with their own copies of what they point at:
-    // CUDA_MEMCPY3D_PEER, CUDA_MEMSET_NODE_PARAMS, KernelParameters, CUDA_HOST_NODE_PARAMS, CUevent, …
+    // CUDA_MEMCPY3D_PEER, CUDA_MEMSET_NODE_PARAMS, KernelParameters, CUDA_HOST_NODE_PARAMS,
+    // CUevent, …
     std::any parameters;
-    // Does it, with the lock held and the stream's context current. Throws Fault for an asynchronous
-    // error, Again where it has done a part. Calls the client's functions under Unlocked. Null: nothing to do.
+    // Does it, with the lock held and the stream's context current. Throws Fault for an
+    // asynchronous error, Again where it has done a part. Calls the client's functions under
+    // Unlocked. Null: nothing to do.
     std::function<void(CUstream_st &)> run;
-    // Whether it can run now; null: always. Asked again and again, with the lock held; changes nothing.
+    // Whether it can run now; null: always. Asked again and again, with the lock held; changes
+    // nothing.
     std::function<bool()> ready;
-    // Called in place of run() where the context has failed, or where it is planned to fail. Null: nothing to
-    // do.
+    // Called in place of run() where the context has failed, or where it is planned to fail. Null:
+    // nothing to do.
     std::function<void(CUstream_st &, CUresult)> otherwise;
     // Called once for every time that it is put into a queue, before it can run: may add to
     // Operation::after, keep the ticket, and give the operation's work a state of its own.
@@ -62,10 +65,12 @@ struct Operation {
     std::uint64_t number = 0;       // in order of enqueueing
     std::uint64_t begin_ns = 0;     // on the virtual clock; grows while what it comes after is done
     std::uint64_t time_ns = 0;      // on the virtual clock, when it was done
-    // Adversarial mode: how often somebody asked whether it is done, and the rank of the highest stream that needs it.
+    // Adversarial mode: how often somebody asked whether it is done, and the rank of the highest
+    // stream that needs it.
     unsigned int asked = 0;
     std::uint64_t needed_by = 0;
-    // Of what is not ordered: the number of the first of its chain, each of which has one that goes on with it.
+    // Of what is not ordered: the number of the first of its chain, each of which has one that goes
+    // on with it.
     std::uint64_t chain = 0;
     bool continued = false;
 };
@@ -73,20 +78,22 @@ struct Operation {
 // Makes an operation that is not running come after another, which may be done, or null.
 void come_after(Operation &operation, const Ticket &earlier);
 
-// Puts work into a stream after all that is ordered before it (its own queue, legacy stream rules), or adds a
-// node where the stream captures. Immediate mode: runs what can run. Null where it was captured.
+// Puts work into a stream after all that is ordered before it (its own queue, legacy stream rules),
+// or adds a node where the stream captures. Immediate mode: runs what can run. Null where it was
+// captured.
 Ticket submit(CUstream_st &stream, Work work);
-// The same without capture: for graph launches. `after`: what has to be done first, beside the stream's order
-// where `ordered`. Work that is not ordered comes after `after` only, and no later work comes after it: end a
-// launch with ordered work that comes after all of its parts.
+// The same without capture: for graph launches. `after`: what has to be done first, beside the
+// stream's order where `ordered`. Work that is not ordered comes after `after` only, and no later
+// work comes after it: end a launch with ordered work that comes after all of its parts.
 Ticket enqueue(CUstream_st &stream, Work work, std::vector<Ticket> after = {}, bool ordered = true);
 
-// What gives up the lock: whatever is not kept alive may be gone afterwards, handles, contexts, streams.
+// What gives up the lock: whatever is not kept alive may be gone afterwards, handles, contexts,
+// streams.
 //
 // Blocks until it is done; returns its result.
 CUresult wait(Ticket ticket);
-// Blocks until all that is queued there now is done. Throws Refusal with the context's sticky error, or 709
-// where it has ended meanwhile.
+// Blocks until all that is queued there now is done. Throws Refusal with the context's sticky
+// error, or 709 where it has ended meanwhile.
 void wait_stream(CUstream_st &stream);
 void wait_context(CUctx_st &context);
 // Whether all that is queued there is done; takes a step where the mode needs it.
@@ -107,8 +114,9 @@ void add_barrier(CUctx_st &context, const Ticket &ticket);
 // What work that came after everything queued in the context now would have to wait for.
 std::vector<Ticket> all_queued(CUctx_st &context);
 
-// The stream behind a handle: null is the current context's legacy stream, or the calling thread's own for
-// _ptsz entry points; CU_STREAM_LEGACY, CU_STREAM_PER_THREAD; else the object. Refuses dead contexts.
+// The stream behind a handle: null is the current context's legacy stream, or the calling thread's
+// own for _ptsz entry points; CU_STREAM_LEGACY, CU_STREAM_PER_THREAD; else the object. Refuses dead
+// contexts.
 CUstream_st &stream_of(CUstream handle);
 // The null stream of a context, and the calling thread's own in it; made when they are first used.
 CUstream_st &legacy_stream(CUctx_st &context);

@@ -52,8 +52,8 @@ void run_condition(const Conditional &condition, const std::vector<std::shared_p
     }
 }
 
-// Where a step runs: as measured, kernels and memsets do so on their own context's device, whichever stream
-// their graph is launched in. One that has ended is as none.
+// Where a step runs: as measured, kernels and memsets do so on their own context's device,
+// whichever stream their graph is launched in. One that has ended is as none.
 Stream &stream_for(const NodeContent &content, Stream &launched) {
     Context *home = content.home;
     const bool elsewhere = home != nullptr && home != launched.context &&
@@ -279,7 +279,8 @@ void check_objects(const Plan &plan) {
 
 void launch_graph(Exec &exec, Stream &stream) {
     check_objects(*exec.plan);
-    // Measured: neither is it captured, nor is it told the 901 of other work once that is invalidated.
+    // Measured: neither is it captured, nor is it told the 901 of other work once that is
+    // invalidated.
     refuse_capturing(stream);
     refuse_implicit(stream);
     check_usable(*stream.context);

@@ -14,8 +14,8 @@ Step &step_of(CUgraphExec exec_handle, CUgraphNode node_handle) {
     return *step;
 }
 
-// Changes of a single step are restricted further than those by a whole graph: a row may become longer or shorter,
-// and, as recorded, a block keep its shape.
+// Changes of a single step are restricted further than those by a whole graph: a row may become
+// longer or shorter, and, as recorded, a block keep its shape.
 bool may_become(const NodeContent &from, const NodeContent &to) {
     const auto &a = std::any_cast<const CUDA_MEMCPY3D_PEER &>(from.work.parameters);
     const auto &b = std::any_cast<const CUDA_MEMCPY3D_PEER &>(to.work.parameters);

@@ -15,7 +15,8 @@ std::map<std::uint64_t, std::weak_ptr<Conditional>> &handles() {
     return *map;
 }
 
-// Forgets those of graphs that are gone, whenever there are twice as many as were left the last time.
+// Forgets those of graphs that are gone, whenever there are twice as many as were left the last
+// time.
 [[maybe_unused]] void sweep_handles() {
     constexpr std::size_t few = 64;
     static std::size_t limit = few;

@@ -1,5 +1,6 @@
-// A library of objects: an archive, as ar writes it, on Windows, too. What its members define is not read: the device
-// runtime's functions compute nothing here, and nvcc compresses what other libraries have.
+// A library of objects: an archive, as ar writes it, on Windows, too. What its members define is
+// not read: the device runtime's functions compute nothing here, and nvcc compresses what other
+// libraries have.
 #include "image/image.hpp"
 
 #include <charconv>

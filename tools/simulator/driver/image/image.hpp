@@ -1,7 +1,8 @@
 // What a module is loaded from, and the text form in which a test writes one.
 //
-// Wherever the driver takes a cubin, a fatbin or PTX, as an argument (NUL-terminated) or as a file, it
-// also takes text of this form. One statement a line, '#' begins a comment, the first line is fixed:
+// Wherever the driver takes a cubin, a fatbin or PTX, as an argument (NUL-terminated) or as a file,
+// it also takes text of this form. One statement a line, '#' begins a comment, the first line is
+// fixed:
 //
 //   cushim-sim-image 1
 //   kernel add params=8,8,8,4 max_threads=1024 registers=32 shared=0 local=0
@@ -13,20 +14,25 @@
 //   target cc=9.0
 //
 // kernel NAME, all attributes optional:
-//   params=SIZE,…       sizes in bytes. Offsets follow C's rules for members whose alignment is the largest
-//                       power of two, up to 16, that divides the size; SIZE:ALIGNMENT says another one
+//   params=SIZE,…       sizes in bytes. Offsets follow C's rules for members whose alignment is the
+//   largest
+//                       power of two, up to 16, that divides the size; SIZE:ALIGNMENT says another
+//                       one
 //   max_threads=N       of a block, as __launch_bounds__ has it; default 1024
 //   registers=N         of a thread; default 32
-//   shared=N local=N constant=N    bytes: static shared memory, local memory of a thread, constants; default 0
-//   cluster=X,Y,Z       the cluster size that the kernel was compiled for; default none
-//   ptx=NN binary=NN    the versions that its attributes tell, 80 or 90; default: the device's
+//   shared=N local=N constant=N    bytes: static shared memory, local memory of a thread,
+//   constants; default 0 cluster=X,Y,Z       the cluster size that the kernel was compiled for;
+//   default none ptx=NN binary=NN    the versions that its attributes tell, 80 or 90; default: the
+//   device's
 // global, constant and managed NAME size=N [init=HEX]   variables; what init leaves out is zero
-// target cc=M.N         machine code: other devices answer NO_BINARY_FOR_GPU; default: runs everywhere
+// target cc=M.N         machine code: other devices answer NO_BINARY_FOR_GPU; default: runs
+// everywhere
 //
 // Numbers are decimal or begin with 0x. Of real images, PTX is read for its entries, parameters and
-// variables, a cubin for the same out of its symbols, a fatbin for the best image for the device. The linker
-// takes libraries of objects, too, but reads nothing out of them: they give no kernels and no variables. What a
-// kernel computes is never read: that is the host function that the test registers under its name.
+// variables, a cubin for the same out of its symbols, a fatbin for the best image for the device.
+// The linker takes libraries of objects, too, but reads nothing out of them: they give no kernels
+// and no variables. What a kernel computes is never read: that is the host function that the test
+// registers under its name.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -43,7 +49,8 @@ struct KernelParameter {
     std::size_t offset, size; // bytes, in the layout on the device
 };
 
-// Whose name it is when images are linked: its image's own, that of the first which has it, or of all.
+// Whose name it is when images are linked: its image's own, that of the first which has it, or of
+// all.
 enum class Linkage : unsigned char { local, weak, visible };
 
 struct ImageKernel {
@@ -60,7 +67,8 @@ struct ImageKernel {
     std::size_t parameter_bytes() const noexcept {
         return parameters.empty() ? 0 : parameters.back().offset + parameters.back().size;
     }
-    // Puts a parameter behind the others. alignment: a power of two, or 0 for the one its size suggests.
+    // Puts a parameter behind the others. alignment: a power of two, or 0 for the one its size
+    // suggests.
     void add_parameter(std::size_t size, std::size_t alignment);
 };
 
@@ -92,8 +100,8 @@ struct ImageProblem {
     std::string text;
 };
 
-// Throws ImageProblem. size: nothing where only the image itself can tell. cc: the compute capability for which
-// a fatbin's image is taken, 90 for 9.0.
+// Throws ImageProblem. size: nothing where only the image itself can tell. cc: the compute
+// capability for which a fatbin's image is taken, 90 for 9.0.
 Image read_image(const void *image, std::optional<std::size_t> size, int cc);
 // The text form of an image, which read_image() takes back.
 std::string write_image(const Image &image);

@@ -1,4 +1,5 @@
-// The options of the just-in-time compiler and linker: what is checked, and the logs that they ask for.
+// The options of the just-in-time compiler and linker: what is checked, and the logs that they ask
+// for.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -11,8 +12,8 @@ namespace sim {
 class JitOptions {
   public:
     JitOptions() = default;
-    // Refuses with INVALID_VALUE options that are unknown or contradict each other. The arrays are kept:
-    // outputs go into `values`.
+    // Refuses with INVALID_VALUE options that are unknown or contradict each other. The arrays are
+    // kept: outputs go into `values`.
     JitOptions(unsigned int count, CUjit_option *options, void **values);
 
     bool verbose() const noexcept { return verbose_; }

@@ -1,7 +1,7 @@
 // PTX, read for what a module offers: entries with their parameters, variables, texture references.
 //
-// Declarations are parsed; of a body only the outline of its statements and the names of the instructions are
-// checked: text that is no PTX answers INVALID_PTX.
+// Declarations are parsed; of a body only the outline of its statements and the names of the
+// instructions are checked: text that is no PTX answers INVALID_PTX.
 #include "call/settings.hpp"
 #include "image/image.hpp"
 #include "image/ptx_lexer.hpp"

@@ -1,5 +1,6 @@
-// Device memory for other drivers. cuMemGetHandleForAddressRange: real descriptors of the range's size, but not
-// of its bytes, as nothing of the simulation could reach them by DMA. So there are no writes to flush either.
+// Device memory for other drivers. cuMemGetHandleForAddressRange: real descriptors of the range's
+// size, but not of its bytes, as nothing of the simulation could reach them by DMA. So there are no
+// writes to flush either.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"

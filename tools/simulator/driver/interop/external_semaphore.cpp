@@ -43,8 +43,8 @@ void check_descriptor(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC &description, CU
 #endif
 }
 
-// The state of a semaphore that came as a file. Measured: a descriptor of memory serves as one, too. It has
-// no state to share, so that nobody else sees its signals.
+// The state of a semaphore that came as a file. Measured: a descriptor of memory serves as one,
+// too. It has no state to share, so that nobody else sees its signals.
 Shared<SemaphoreState> state_in(platform::File file) {
     const bool memory = physical_memory_size(file) != 0;
     auto state = Shared<SemaphoreState>::open(std::move(file));

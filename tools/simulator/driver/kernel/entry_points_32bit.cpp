@@ -1,5 +1,6 @@
-// Entry points of the first ABI, whose addresses and sizes had 32 bits. The driver still exports them and
-// answers INVALID_CONTEXT (201), as the generator has it; these look at something first, as measured.
+// Entry points of the first ABI, whose addresses and sizes had 32 bits. The driver still exports
+// them and answers INVALID_CONTEXT (201), as the generator has it; these look at something first,
+// as measured.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"

@@ -1,4 +1,5 @@
-// Launching kernels: arguments are copied at once, the registered host function runs in the stream's turn.
+// Launching kernels: arguments are copied at once, the registered host function runs in the
+// stream's turn.
 #include "kernel/launch.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"

@@ -1,4 +1,5 @@
-// What a launch is refused for at once: sizes, shared memory, cooperation, clusters, other attributes.
+// What a launch is refused for at once: sizes, shared memory, cooperation, clusters, other
+// attributes.
 #include "call/settings.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"

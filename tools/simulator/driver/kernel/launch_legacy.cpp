@@ -1,4 +1,5 @@
-// Launching as before CUDA 4: block shape, shared memory and parameters are set one by one, then launched.
+// Launching as before CUDA 4: block shape, shared memory and parameters are set one by one, then
+// launched.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"

@@ -1,4 +1,5 @@
-// The linker: takes images, refuses visible names that are defined twice, gives back one image with all of them.
+// The linker: takes images, refuses visible names that are defined twice, gives back one image with
+// all of them.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "image/jit_options.hpp"
@@ -58,8 +59,8 @@ bool is_of_type(const std::string &bytes, CUjitInputType type) {
     return binary ? type != CU_JIT_INPUT_PTX : !ptx || type == CU_JIT_INPUT_PTX;
 }
 
-// Of a name that several images define, the module has what is visible to all, else the first. Two that are
-// visible to all are refused.
+// Of a name that several images define, the module has what is visible to all, else the first. Two
+// that are visible to all are refused.
 template <class Item>
 void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item> &from) {
     for (const Item &item : from) {

@@ -23,7 +23,8 @@ CUmod_st::CUmod_st(CUctx_st &owner, std::shared_ptr<const sim::Image> code, CUli
     counted = of_library == nullptr;
 }
 
-// Its functions and references are bound to the same context: who ends the module alone ends them first.
+// Its functions and references are bound to the same context: who ends the module alone ends them
+// first.
 CUmod_st::~CUmod_st() {
     for (const auto &[name, address] : variables) {
         if (sim::Range *range = sim::AddressSpace::get().find_base(address)) {

@@ -107,8 +107,8 @@ class JitOptions;
 Object &callable(void *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE);
 const ImageKernel &code_of(const Object &callable) noexcept;
 std::shared_ptr<const Image> image_of(const Object &callable) noexcept;
-// The function in a context: of a kernel, the one in its library's module there, which is loaded where it
-// is not yet; a function of another context is refused with INVALID_HANDLE.
+// The function in a context: of a kernel, the one in its library's module there, which is loaded
+// where it is not yet; a function of another context is refused with INVALID_HANDLE.
 Function &function_in(Object &callable, CUctx_st &context);
 // The function behind a CUfunction, a kernel's in the current context.
 Function &function_of(CUfunction handle);
@@ -119,8 +119,8 @@ std::shared_ptr<const Image> load_image(const void *image, std::optional<std::si
                                         JitOptions &options);
 // Loads an image into a context. Refuses with NO_BINARY_FOR_GPU what its device cannot run.
 Module &load_module(CUctx_st &context, std::shared_ptr<const Image> image, Library *library);
-// Ends a module and all that is in it; waits for work that is queued in its context, but for the adversarial
-// mode, where work that comes too late is a misuse.
+// Ends a module and all that is in it; waits for work that is queued in its context, but for the
+// adversarial mode, where work that comes too late is a misuse.
 void unload_module(Module &module);
 Module &library_module(Library &library, CUctx_st &context);
 
@@ -132,8 +132,8 @@ int max_threads_of(const ImageKernel &code, CUdevice device);
 int max_dynamic_shared_of(const ImageKernel &code, const FunctionSettings &settings,
                           CUdevice device);
 
-// The threads, registers and shared memory of blocks that one multiprocessor holds at the same time: how many
-// blocks. block_size: threads, at least 1.
+// The threads, registers and shared memory of blocks that one multiprocessor holds at the same
+// time: how many blocks. block_size: threads, at least 1.
 int active_blocks(const ImageKernel &code, const FunctionSettings &settings, CUdevice device,
                   unsigned int block_size, std::size_t dynamic_shared);
 // A device attribute, or another value where this driver does not know it.

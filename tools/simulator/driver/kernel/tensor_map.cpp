@@ -1,4 +1,5 @@
-// Tensor maps: the documented rules are checked; the result says what was asked for, in a form of our own.
+// Tensor maps: the documented rules are checked; the result says what was asked for, in a form of
+// our own.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"

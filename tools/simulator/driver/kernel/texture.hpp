@@ -1,4 +1,5 @@
-// Texture and surface references of modules, texture and surface objects: descriptions that are kept.
+// Texture and surface references of modules, texture and surface objects: descriptions that are
+// kept.
 #pragma once
 
 #include "engine/object.hpp"

@@ -55,8 +55,8 @@ void check_plain(const CUDA_ARRAY3D_DESCRIPTOR &d, int device) {
     }
 }
 
-// A range of a byte that no client knows: its pending count says whether queued work needs the array, and
-// at its end the guard bytes are looked at.
+// A range of a byte that no client knows: its pending count says whether queued work needs the
+// array, and at its end the guard bytes are looked at.
 std::uintptr_t hidden_place(int device, const std::shared_ptr<Backing> &bytes) {
     Range range;
     range.base = AddressSpace::get().reserve(1, 0);

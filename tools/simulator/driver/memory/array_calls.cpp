@@ -36,7 +36,8 @@ std::uintptr_t place_of(const MipmappedArray &array) {
     return array.place;
 }
 
-// Waits for queued work that uses it, then ends it: also where its context has failed, which is answered.
+// Waits for queued work that uses it, then ends it: also where its context has failed, which is
+// answered.
 template <class T>
 CUresult end_array(T *handle) {
     potentially_unsafe_call();
@@ -47,8 +48,8 @@ CUresult end_array(T *handle) {
     return failed;
 }
 
-// An array of a context that has not failed. As measured, the current one's failure is told before anything is
-// said of the handle.
+// An array of a context that has not failed. As measured, the current one's failure is told before
+// anything is said of the handle.
 const Array &usable_array(CUarray handle) {
     require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
     if (const Context *current = current_or_null()) {

@@ -34,7 +34,8 @@ struct Described {
     std::size_t x, y, z, pitch, height;
 };
 
-// A pitch of 0 means rows without gaps, a height of 0 layers without gaps: as the measured driver takes it.
+// A pitch of 0 means rows without gaps, a height of 0 layers without gaps: as the measured driver
+// takes it.
 void check_pitches(Described &side, std::size_t width, std::size_t height) {
     const std::size_t row = sum(side.x, width);
     const std::size_t rows = sum(side.y, height);
@@ -108,7 +109,8 @@ Work work_with(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
     return work;
 }
 
-// The measured driver takes what the address says; who names another device has confused his pointers.
+// The measured driver takes what the address says; who names another device has confused his
+// pointers.
 void check_named_device(CUcontext named, CUdeviceptr address, const char *what) {
     if (named == nullptr) {
         return;
@@ -374,7 +376,8 @@ CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what, const 
     const bool later = settings().mode == Mode::adversarial || !copy.destination.has_memory();
     if (later && copy.source.is_pageable() && !copy.destination.is_host() &&
         !wants_synchronous(copy.destination)) {
-        // The call may return once the source has been read: it is written when it is this copy's turn.
+        // The call may return once the source has been read: it is written when it is this copy's
+        // turn.
         const InUse in_use(stream);
         wait_stream(stream);
         Work work = staged_work(copy, parameters, what);
@@ -400,7 +403,8 @@ CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters, const c
 
 namespace {
 
-// As measured: the device of the context that is current, whichever stream it is; but where the copy names contexts.
+// As measured: the device of the context that is current, whichever stream it is; but where the
+// copy names contexts.
 int copying_device(const CUDA_MEMCPY3D_PEER &parameters, const Stream &stream) {
     const Context *const current = living_current();
     const bool is_asked = current != nullptr && parameters.srcContext == nullptr;

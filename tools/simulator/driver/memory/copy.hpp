@@ -32,7 +32,8 @@ struct Copy {
     CopySide source, destination;
     std::size_t width = 0, height = 0, depth = 0; // bytes, rows, layers
 
-    // Refuses with INVALID_VALUE what the memory that it names does not allow. Null where nothing is copied.
+    // Refuses with INVALID_VALUE what the memory that it names does not allow. Null where nothing
+    // is copied.
     explicit Copy(const CUDA_MEMCPY3D_PEER &parameters);
     bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
     // Refuses what mappings and pools do not let the device access that is to copy.
@@ -59,13 +60,15 @@ inline CUdeviceptr address_of(const void *host) noexcept {
 CUDA_MEMCPY3D_PEER widened(const CUDA_MEMCPY2D &copy);
 CUDA_MEMCPY3D_PEER widened(const CUDA_MEMCPY3D &copy);
 
-// The copy itself; notes a misuse where a context that it names is of another device than its memory.
+// The copy itself; notes a misuse where a context that it names is of another device than its
+// memory.
 CUDA_MEMCPY3D_PEER with_checked_contexts(const CUDA_MEMCPY3D_PEER &copy, const char *what);
 
-// What entry points do: in the null stream, and as soon as a client may know that it is done; in a stream.
+// What entry points do: in the null stream, and as soon as a client may know that it is done; in a
+// stream.
 CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what);
-// The same between two contexts that the parameters name: after all work that is queued in either and in the current
-// one, and before all that will be.
+// The same between two contexts that the parameters name: after all work that is queued in either
+// and in the current one, and before all that will be.
 CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters, const char *what);
 CUresult copy_later(CUstream stream, const CUDA_MEMCPY3D_PEER &parameters, const char *what);
 

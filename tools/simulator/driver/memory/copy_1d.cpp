@@ -33,8 +33,8 @@ bool is_of_several_mappings(CUdeviceptr address, std::size_t size) {
     return mapping != nullptr && size > mapping->offset + mapping->size - (address - range->base);
 }
 
-// As measured: without a current context such a copy is refused where `looked_at` goes on in another mapping. That is
-// the source, and the destination of cuMemcpyHtoDAsync.
+// As measured: without a current context such a copy is refused where `looked_at` goes on in
+// another mapping. That is the source, and the destination of cuMemcpyHtoDAsync.
 CUresult copy_row_later(CUstream handle, const CUDA_MEMCPY3D_PEER &row, CUdeviceptr looked_at,
                         const char *what) {
     const Stream &stream = stream_of(handle);

@@ -1,4 +1,5 @@
-// Many copies in one call. They have no order among themselves; the adversarial mode turns it round.
+// Many copies in one call. They have no order among themselves; the adversarial mode turns it
+// round.
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"

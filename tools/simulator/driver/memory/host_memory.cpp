@@ -1,4 +1,5 @@
-// Pinned host memory: allocated, and registered memory of the client's own. Devices use it by its host address.
+// Pinned host memory: allocated, and registered memory of the client's own. Devices use it by its
+// host address.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -19,7 +20,8 @@ std::uintptr_t address_of(const void *host) {
     return reinterpret_cast<std::uintptr_t>(host);
 }
 
-// Memory of every context can be used by every device: the flags say so only where they were asked for.
+// Memory of every context can be used by every device: the flags say so only where they were asked
+// for.
 void *allocate_pinned(std::size_t size, unsigned int flags) {
     Context &context = current_context();
     if (size == 0) {

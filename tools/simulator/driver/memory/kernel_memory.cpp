@@ -46,8 +46,8 @@ bool is_peer(const Context &context, int device) {
                        [device](const Context *peer) { return peer->device == device; });
 }
 
-// Of memory that has no list of its own of whom it lets in: a device's own, a peer's, what it opened of another
-// process, what a graph's node lets it in.
+// Of memory that has no list of its own of whom it lets in: a device's own, a peer's, what it
+// opened of another process, what a graph's node lets it in.
 bool reaches_plain(const Context &context, const Range &range) {
     if (range.memory == Memory::ipc) {
         return range.context->device == context.device; // whatever contexts enable

@@ -27,7 +27,8 @@ struct ManagedState {
     std::shared_ptr<void> pages;
     std::map<std::size_t, Advice> spans; // by the offset where each begins
 
-    // Calls it for the advice of every span of [offset, offset+size), which become spans of their own.
+    // Calls it for the advice of every span of [offset, offset+size), which become spans of their
+    // own.
     void for_each(std::size_t offset, std::size_t size, const auto &function) {
         split(offset);
         split(offset + size);

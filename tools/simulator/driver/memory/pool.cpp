@@ -53,8 +53,8 @@ void check_properties(const CUmemPoolProps *properties) {
 std::shared_ptr<Segment> exportable_segment(const PoolState &state) {
     const std::size_t page = platform::map_granularity();
     const std::size_t header = (sizeof(PoolFile) + page - 1) / page * page;
-    // More than the limit: what is being freed is not there yet for what is allocated instead, and guard bytes
-    // take their part.
+    // More than the limit: what is being freed is not there yet for what is allocated instead, and
+    // guard bytes take their part.
     const std::size_t most = state.max_size != 0 ? state.max_size : device_limit(state.device);
     const std::size_t bytes = header + 3 * ((most + page - 1) / page * page) + vmm_granularity();
     auto segment = std::make_shared<Segment>();

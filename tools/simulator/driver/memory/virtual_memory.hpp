@@ -127,8 +127,8 @@ PhysicalMemory &physical_memory(CUmemGenericAllocationHandle handle);
 // Ends it where nothing refers to it any more.
 void end_if_unused(PhysicalMemory &memory);
 
-// The reservation in which [address, address+size) lies, or what is mapped in it and reaches past its end;
-// refuses with INVALID_VALUE. `size` is not 0.
+// The reservation in which [address, address+size) lies, or what is mapped in it and reaches past
+// its end; refuses with INVALID_VALUE. `size` is not 0.
 Range &reserved_range(CUdeviceptr address, std::size_t size);
 Reservation &reservation_of(const Range &range) noexcept;
 // What is mapped at an address, or null.
@@ -136,7 +136,8 @@ Mapping *mapping_at(CUdeviceptr address) noexcept;
 // What is mapped in a part of a reservation, in order. Refuses parts of mappings with
 // INVALID_VALUE.
 std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size);
-// How many queued operations use a part of a reservation; where a device is given, of those that run on it.
+// How many queued operations use a part of a reservation; where a device is given, of those that
+// run on it.
 std::size_t queued_users(CUdeviceptr address, std::size_t size,
                          std::optional<CUdevice> device = {});
 // Range::check of reservations.

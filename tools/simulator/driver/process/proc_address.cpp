@@ -1,15 +1,19 @@
 // Looking entry points up by name: cuGetProcAddress and its second version.
 //
-// Both take a base name (cuMemAlloc) and the CUDA version that the caller was written for, and answer the
-// newest ABI that this version knows. What they answer agrees in every base name, version and flag with the
-// drivers 470.256.02, 535.261.03, 550.163.01 and 580.159.04:
+// Both take a base name (cuMemAlloc) and the CUDA version that the caller was written for, and
+// answer the newest ABI that this version knows. What they answer agrees in every base name,
+// version and flag with the drivers 470.256.02, 535.261.03, 550.163.01 and 580.159.04:
 // - Nothing but base names is known: cuMemAlloc_v2 and cuStreamQuery_ptsz are not found.
 // - Where per-thread variants are asked for and a name has some, its other variants do not count:
 //   cuMemcpyHtoD of CUDA 3.2 is found, its per-thread variant, of CUDA 7.0, is not.
-// - Versions are compared as unsigned numbers, so that -1 is the newest. A version above the driver's own is
-//   refused by drivers of CUDA 13.0 on, as their documentation says, and is the newest to older ones.
-// - Flags other than the two of the headers are refused first, both together ask for per-thread variants.
-// - What is not found is a success of the second version, with a null pointer, and NOT_FOUND of the first,
+// - Versions are compared as unsigned numbers, so that -1 is the newest. A version above the
+// driver's own is
+//   refused by drivers of CUDA 13.0 on, as their documentation says, and is the newest to older
+//   ones.
+// - Flags other than the two of the headers are refused first, both together ask for per-thread
+// variants.
+// - What is not found is a success of the second version, with a null pointer, and NOT_FOUND of the
+// first,
 //   which leaves the pointer alone.
 // - A null name or a null pointer to the result is a crash; here, a misuse and INVALID_VALUE.
 #include "base/refusal.hpp"

@@ -50,8 +50,8 @@ cudaError_t Call::enter(const Argument *arguments, unsigned int count) noexcept 
         failed(instead, arguments, count);
         return instead;
     }
-    // Without a driver, or a device, every call says so before it looks at its arguments. Measured: what they
-    // point at stays as it is.
+    // Without a driver, or a device, every call says so before it looks at its arguments. Measured:
+    // what they point at stays as it is.
     return row_.any_time ? cudaSuccess : ready();
 }
 

@@ -1,5 +1,5 @@
-// One call of a runtime entry point, from its export to its status: faults and log, which are the driver's,
-// the state of the process, and the thread's last error.
+// One call of a runtime entry point, from its export to its status: faults and log, which are the
+// driver's, the state of the process, and the thread's last error.
 #pragma once
 
 #include "runtime/base/failure.hpp"

@@ -1,6 +1,7 @@
 // How the runtime calls the driver: by exported name, with statuses that are the runtime's already.
 //
-//     CU(cuMemAlloc_v2)(&address, size)          with a context current: the thread's, else its device's
+//     CU(cuMemAlloc_v2)(&address, size)          with a context current: the thread's, else its
+//     device's
 //                                                primary context, retained and made current first
 //     CU_ANY(cuDeviceGetCount)(&count)           needs no context
 //     CU_SYNC(cuMemcpy)(to, from, size)          cuMemcpy, or cuMemcpy_ptds in a per-thread call
@@ -44,7 +45,8 @@ class Entry<CUresult(Arguments...)> {
     mutable std::atomic<Pointer> pointer_{nullptr};
 };
 
-// The one entry of a name in this place of the program, of the type of a function that cuda.h declares.
+// The one entry of a name in this place of the program, of the type of a function that cuda.h
+// declares.
 #define SIM_RUNTIME_ENTRY(type_of, name)                                                           \
     ([]() -> const ::sim::runtime::Entry<decltype(::type_of)> & {                                  \
         static constinit ::sim::runtime::Entry<decltype(::type_of)> entry(name);                   \

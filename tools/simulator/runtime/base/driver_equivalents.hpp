@@ -1,5 +1,5 @@
-// What the runtime and the driver declare twice under two names: enumerators of the same numbers, structures
-// of the same layout. The one place where they are taken for each other.
+// What the runtime and the driver declare twice under two names: enumerators of the same numbers,
+// structures of the same layout. The one place where they are taken for each other.
 #pragma once
 
 #include "runtime/base/runtime_headers.hpp"
@@ -19,7 +19,7 @@ constexpr To same(From from) noexcept {
 
 template <class To, class From>
 constexpr bool same_layout = sizeof(To) == sizeof(From) && alignof(To) == alignof(From) &&
-                             std::is_trivially_copyable_v<To> &&std::is_trivially_copyable_v<From>;
+                             std::is_trivially_copyable_v<To> && std::is_trivially_copyable_v<From>;
 
 // A copy of a structure as the other library's.
 template <class To, class From>
@@ -28,7 +28,8 @@ To same_struct(const From &from) noexcept {
     return std::bit_cast<To>(from);
 }
 
-// A structure, array or output of the client's, as the other library is to read or write it. Null stays null.
+// A structure, array or output of the client's, as the other library is to read or write it. Null
+// stays null.
 template <class To, class From>
 To *same_memory(From *from) noexcept {
     static_assert(same_layout<std::remove_const_t<To>, std::remove_const_t<From>>);

@@ -1,4 +1,5 @@
-// How an entry point of the runtime says no: it throws a Failure, and the export around it returns the status.
+// How an entry point of the runtime says no: it throws a Failure, and the export around it returns
+// the status.
 #pragma once
 
 #include "runtime/base/runtime_headers.hpp"

@@ -1,10 +1,11 @@
-// What the simulated runtime needs of the operating system. platform_posix.cpp, platform_windows.cpp.
+// What the simulated runtime needs of the operating system. platform_posix.cpp,
+// platform_windows.cpp.
 #pragma once
 
 namespace sim::runtime::platform {
 
-// The simulated driver: the one that this process has loaded, else the one that lies beside this library.
-// Null where there is neither. Never given back.
+// The simulated driver: the one that this process has loaded, else the one that lies beside this
+// library. Null where there is neither. Never given back.
 void *find_driver() noexcept;
 
 // A function of that library, or null.

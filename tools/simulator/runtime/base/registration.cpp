@@ -1,5 +1,5 @@
-// What nvcc-built host code calls: __cudaRegisterFatBinary and its kin. An image of real device code loads
-// as the driver decides, which runs none; one in the simulator's own text format works.
+// What nvcc-built host code calls: __cudaRegisterFatBinary and its kin. An image of real device
+// code loads as the driver decides, which runs none; one in the simulator's own text format works.
 #include "runtime/base/registration.hpp"
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/locks.hpp"
@@ -151,7 +151,8 @@ Image *image_of(void **handle) {
     return nullptr;
 }
 
-// The symbol of a managed variable is what the host's pointer points at; before there is that, the pointer.
+// The symbol of a managed variable is what the host's pointer points at; before there is that, the
+// pointer.
 const Named *managed_symbol(const void *symbol) {
     for (const auto &[host, named] : registrations().managed) {
         if (host == symbol || *static_cast<void *const *>(host) == symbol) {
@@ -196,8 +197,8 @@ std::unique_ptr<Image> take_image(void **handle) {
     return image;
 }
 
-// The configuration of a launch, between <<<…>>> and the stub that launches, and those of launches further out.
-// Nothing that ends with the thread: a destructor of its other objects may launch.
+// The configuration of a launch, between <<<…>>> and the stub that launches, and those of launches
+// further out. Nothing that ends with the thread: a destructor of its other objects may launch.
 struct Configuration {
     dim3 grid, block;
     size_t shared;
@@ -430,7 +431,8 @@ cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sh
     return cudaSuccess;
 }
 
-// Before the host's first use of a managed variable: asking for one loads its image, and so makes all of them.
+// Before the host's first use of a managed variable: asking for one loads its image, and so makes
+// all of them.
 char __cudaInitModule(void **fatCubinHandle) {
     void *address = nullptr;
     const void *managed = managed_of(fatCubinHandle);

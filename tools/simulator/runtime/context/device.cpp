@@ -1,4 +1,5 @@
-// Devices: choosing one, its state, limits, flags, pools' attributes; what works on the whole device.
+// Devices: choosing one, its state, limits, flags, pools' attributes; what works on the whole
+// device.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 

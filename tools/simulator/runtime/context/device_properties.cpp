@@ -1,5 +1,5 @@
-// cudaDeviceProp: filled from the driver's attributes, each field by its name, since the layout differs
-// between versions.
+// cudaDeviceProp: filled from the driver's attributes, each field by its name, since the layout
+// differs between versions.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 
@@ -215,7 +215,8 @@ bool serves(const cudaDeviceProp &wish, const cudaDeviceProp &found) {
 } // namespace
 
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 13000
-// What a client that was built with CUDA 11's headers calls: its structure ends where CUDA 12 adds to it.
+// What a client that was built with CUDA 11's headers calls: its structure ends where CUDA 12 adds
+// to it.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device) {
     require(prop != nullptr);
     const cudaDeviceProp found = properties_of(device);
@@ -234,7 +235,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device) {
 
 cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *prop) {
     require(device != nullptr && prop != nullptr);
-    // As recorded, a child of fork may choose, too. What the devices are like cannot be asked there.
+    // As recorded, a child of fork may choose, too. What the devices are like cannot be asked
+    // there.
     const int count = in_forked_child() ? 0 : device_count();
     for (int candidate = 0; candidate < count; ++candidate) {
         if (serves(*prop, properties_of(candidate))) {

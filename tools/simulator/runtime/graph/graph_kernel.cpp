@@ -59,7 +59,8 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGra
     return CU_KERNEL_NODE(cuGraphExecKernelNodeSetParams)(hGraphExec, node, &wanted);
 }
 
-// The destination first, as the driver takes it; headers before CUDA 13 name the two the other way round.
+// The destination first, as the driver takes it; headers before CUDA 13 name the two the other way
+// round.
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t first, cudaGraphNode_t second) {
     return CU(cuGraphKernelNodeCopyAttributes)(first, second);
 }

@@ -60,7 +60,8 @@ CUfunction launched(const void *function) {
 
 namespace {
 
-// As recorded, these ask for the host address of a function: there is nothing to find out of a handle.
+// As recorded, these ask for the host address of a function: there is nothing to find out of a
+// handle.
 void check_symbol(const void *function) {
     need_context();
     require(function != nullptr && is_registered_function(function),

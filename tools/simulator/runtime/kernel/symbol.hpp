@@ -1,5 +1,5 @@
-// Variables and functions of device code that host code names by the address of something of its own: what
-// nvcc registers for a program, and handles of kernels.
+// Variables and functions of device code that host code names by the address of something of its
+// own: what nvcc registers for a program, and handles of kernels.
 #pragma once
 
 #include "runtime/base/failure.hpp"
@@ -20,8 +20,8 @@ Variable variable_of(const void *symbol);
 CUdeviceptr place_in(const void *symbol, std::size_t offset, std::size_t count, cudaMemcpyKind kind,
                      cudaMemcpyKind by_name);
 
-// The function behind a registered host function, a cudaKernel_t or a cudaFunction_t, in the current
-// context. Refuses with InvalidDeviceFunction (98) what is none.
+// The function behind a registered host function, a cudaKernel_t or a cudaFunction_t, in the
+// current context. Refuses with InvalidDeviceFunction (98) what is none.
 CUfunction function_of(const void *function);
 #if CUDART_VERSION >= 12000
 CUkernel kernel_of(const void *function);

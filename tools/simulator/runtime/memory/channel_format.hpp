@@ -1,5 +1,5 @@
-// The formats of array elements: a channel description of the runtime is a format and a number of channels
-// of the driver.
+// The formats of array elements: a channel description of the runtime is a format and a number of
+// channels of the driver.
 #pragma once
 
 #include "runtime/base/failure.hpp"

@@ -55,8 +55,8 @@ CUDA_MEMCPY3D between_arrays(const End &to, const End &from, size_t width, size_
     return copy_between(to, from, width, height);
 }
 
-// A place in an array that bytes are counted on from, row after row. Measured: behind the end of a row
-// it goes on with the next.
+// A place in an array that bytes are counted on from, row after row. Measured: behind the end of a
+// row it goes on with the next.
 struct Cursor {
     cudaArray_const_t array;
     size_t x, y, row;

@@ -5,8 +5,8 @@
 
 namespace sim::runtime {
 
-// What the two ends of a copy are by its kind: addresses of which the driver finds out for the default
-// kind. Refuses with InvalidMemcpyDirection (21) what is no kind.
+// What the two ends of a copy are by its kind: addresses of which the driver finds out for the
+// default kind. Refuses with InvalidMemcpyDirection (21) what is no kind.
 struct Ends {
     CUmemorytype source, destination;
 };

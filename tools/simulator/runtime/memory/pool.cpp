@@ -83,8 +83,8 @@ cudaError_t cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
 
 namespace {
 
-// Measured: who asks for the current pool, or sets it, is told otherwise what is no device than who asks for
-// the default one.
+// Measured: who asks for the current pool, or sets it, is told otherwise what is no device than who
+// asks for the default one.
 int with_pool(int device) {
     require(device >= 0 && device < device_count());
     return device;

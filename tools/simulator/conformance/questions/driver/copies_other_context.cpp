@@ -1,5 +1,6 @@
-// Copies and memsets queued into a stream of device 0's primary context while another context, or none, is current:
-// which kinds of memory they take then, since some memory belongs to a context and some to none.
+// Copies and memsets queued into a stream of device 0's primary context while another context, or
+// none, is current: which kinds of memory they take then, since some memory belongs to a context
+// and some to none.
 #include "../two_devices/two_devices.hpp"
 
 #include <cstdlib>

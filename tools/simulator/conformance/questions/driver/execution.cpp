@@ -93,8 +93,8 @@ void streams() {
     ask("inside: cuEventQuery", inside[3]);
     ask("inside: cuDriverGetVersion", inside[4]);
     ask("inside: cuStreamQuery", inside[5]);
-    ask("cuStreamAddCallback flags 1", d.cuStreamAddCallback(
-                                           s, [](CUstream, CUresult, void *) {}, nullptr, 1));
+    ask("cuStreamAddCallback flags 1",
+        d.cuStreamAddCallback(s, [](CUstream, CUresult, void *) {}, nullptr, 1));
     ask("cuStreamAddCallback(null)", d.cuStreamAddCallback(s, nullptr, nullptr, 0));
     CUdeviceptr word = 0;
     d.cuMemAlloc(&word, 64);

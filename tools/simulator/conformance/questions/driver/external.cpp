@@ -1,5 +1,5 @@
-// External memory and semaphores beside the first questions, from a descriptor of the driver's own memory: it
-// imports as both. Nothing signals or waits, since that would write to the memory.
+// External memory and semaphores beside the first questions, from a descriptor of the driver's own
+// memory: it imports as both. Nothing signals or waits, since that would write to the memory.
 #include "../../record.hpp"
 
 #include <unistd.h>

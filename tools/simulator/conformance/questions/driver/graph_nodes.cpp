@@ -240,8 +240,7 @@ void graph_edges() {
     ask("cuGraphDebugDotPrint into no folder",
         d.cuGraphDebugDotPrint(graph, "/nonexistent/graph.dot", 0));
     CUuserObject object = nullptr;
-    d.cuUserObjectCreate(
-        &object, nullptr, [](void *) {}, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    d.cuUserObjectCreate(&object, nullptr, [](void *) {}, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     ask("cuUserObjectRetain", d.cuUserObjectRetain(object, 1));
     ask("cuUserObjectRetain 0", d.cuUserObjectRetain(object, 0));
     ask("cuGraphRetainUserObject", d.cuGraphRetainUserObject(graph, object, 1, 0));

@@ -120,14 +120,9 @@ void capture() {
         d.cuEventDestroy(x);
         return r;
     });
-    probe("cuStreamAddCallback", [&] {
-        return d.cuStreamAddCallback(
-            s, [](CUstream, CUresult, void *) {}, nullptr, 0);
-    });
-    probe("cuLaunchHostFunc", [&] {
-        return d.cuLaunchHostFunc(
-            s, [](void *) {}, nullptr);
-    });
+    probe("cuStreamAddCallback",
+          [&] { return d.cuStreamAddCallback(s, [](CUstream, CUresult, void *) {}, nullptr, 0); });
+    probe("cuLaunchHostFunc", [&] { return d.cuLaunchHostFunc(s, [](void *) {}, nullptr); });
     probe("cuStreamWriteValue32", [&] { return d.cuStreamWriteValue32(s, p, 1, 0); });
     probe("cuMemAllocAsync", [&] {
         CUdeviceptr q = 0;
@@ -364,10 +359,9 @@ void graphs() {
     note("-- user objects", 0LL);
     static int destroyed = 0;
     CUuserObject object = nullptr;
-    ask("cuUserObjectCreate flags 0", d.cuUserObjectCreate(
-                                          &object, nullptr, [](void *) {}, 1, 0));
-    ask("cuUserObjectCreate references 0", d.cuUserObjectCreate(
-                                               &object, nullptr, [](void *) {}, 0, 1));
+    ask("cuUserObjectCreate flags 0", d.cuUserObjectCreate(&object, nullptr, [](void *) {}, 1, 0));
+    ask("cuUserObjectCreate references 0",
+        d.cuUserObjectCreate(&object, nullptr, [](void *) {}, 0, 1));
     ask("cuUserObjectCreate",
         d.cuUserObjectCreate(
             &object, nullptr, [](void *) { ++destroyed; }, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));

@@ -1,6 +1,6 @@
-// Where an event for several processes can be waited for and recorded: in the context that made or opened it and in
-// another one of the same device, by streams and by nodes of graphs. Some of it ends the process, so each is asked
-// in one of its own.
+// Where an event for several processes can be waited for and recorded: in the context that made or
+// opened it and in another one of the same device, by streams and by nodes of graphs. Some of it
+// ends the process, so each is asked in one of its own.
 #include "../../record.hpp"
 #include "../other_process.hpp"
 
@@ -12,7 +12,8 @@ namespace record::QUESTIONS {
 namespace {
 
 enum class Origin { plain, made, exported, opened };
-// The context that is current: the one that the event comes from, or another one; or that one only for launches.
+// The context that is current: the one that the event comes from, or another one; or that one only
+// for launches.
 enum class Place { same, other, launched_in_other };
 
 // What each question of a process begins with.

@@ -1,5 +1,6 @@
-// Whether an executable graph is changed by the nodes of graphs inside its graph: of a child graph, of a child's
-// child, and of a conditional node's body. CUDA's documentation names nodes of the graph that was instantiated.
+// Whether an executable graph is changed by the nodes of graphs inside its graph: of a child graph,
+// of a child's child, and of a conditional node's body. CUDA's documentation names nodes of the
+// graph that was instantiated.
 #include "../../record.hpp"
 
 namespace record::QUESTIONS {
@@ -310,7 +311,8 @@ void bodies_copied() {
     d.cuGraphDestroy(child);
 }
 
-// Nodes that came later than the executable graph, and what follows when a node's graph is set anew.
+// Nodes that came later than the executable graph, and what follows when a node's graph is set
+// anew.
 void inner_graphs_set_anew() {
     if (!start()) {
         return;

@@ -1,5 +1,5 @@
-// Names that older programs call: what a later ABI replaced, and what asks for a default stream for each
-// thread by the name.
+// Names that older programs call: what a later ABI replaced, and what asks for a default stream for
+// each thread by the name.
 #include "../../record.hpp"
 #include "../../trace.hpp"
 #include "../ptx_file.hpp"

@@ -1,5 +1,5 @@
-// What becomes of stream-ordered memory: where its stream, or another one, is captured when it is freed, and where the
-// device's primary context is reset. Each in a process of its own.
+// What becomes of stream-ordered memory: where its stream, or another one, is captured when it is
+// freed, and where the device's primary context is reset. Each in a process of its own.
 #include "../../record.hpp"
 #include "../other_process.hpp"
 
@@ -115,7 +115,8 @@ void used_of(CUmemoryPool pool, const char *when) {
 
 enum class Made { in_primary, in_created };
 
-// Memory of a pool, in a stream of the primary context or of another one, which is current at the reset.
+// Memory of a pool, in a stream of the primary context or of another one, which is current at the
+// reset.
 template <Made made, bool own>
 void reset_under(const Other &) {
     start();

@@ -1,5 +1,5 @@
-// What devices and contexts tell beside the first questions, notifications, the error log, flushes, contexts of
-// newer ABIs.
+// What devices and contexts tell beside the first questions, notifications, the error log, flushes,
+// contexts of newer ABIs.
 #include "../../record.hpp"
 
 namespace record::QUESTIONS {

@@ -84,8 +84,8 @@ void stream_details() {
     ask("cuEventRecordWithFlags 0x80", d.cuEventRecordWithFlags(event, s, 0x80));
     static int called;
     called = 0;
-    ask("cuStreamAddCallback", d.cuStreamAddCallback(
-                                   s, [](CUstream, CUresult, void *) { ++called; }, nullptr, 0));
+    ask("cuStreamAddCallback",
+        d.cuStreamAddCallback(s, [](CUstream, CUresult, void *) { ++called; }, nullptr, 0));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
     note("the callback was called", called);
     attributes_of(s, other);

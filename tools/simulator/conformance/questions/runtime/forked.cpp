@@ -1,5 +1,5 @@
-// What calls that hardly fail answer where nothing works: in a child of a process that has used its device, and
-// in a context that has failed.
+// What calls that hardly fail answer where nothing works: in a child of a process that has used its
+// device, and in a context that has failed.
 #include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
@@ -64,7 +64,8 @@ void forked() {
 }
 
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
-// Measured: a driver accepts a copy into an array that has no memory, which then makes the context fail.
+// Measured: a driver accepts a copy into an array that has no memory, which then makes the context
+// fail.
 void failed() {
     if (!begin()) {
         return;

@@ -1,4 +1,5 @@
-// The runtime's kernel nodes, nodes by one function for all kinds, executable graphs and their changes.
+// The runtime's kernel nodes, nodes by one function for all kinds, executable graphs and their
+// changes.
 #include "../../runtime_questions.hpp"
 #include "graph_tools.hpp"
 

@@ -1,4 +1,5 @@
-// What the questions about the runtime's graphs share: a graph, and calls that have changed with the headers.
+// What the questions about the runtime's graphs share: a graph, and calls that have changed with
+// the headers.
 #pragma once
 
 #include "../../runtime_questions.hpp"

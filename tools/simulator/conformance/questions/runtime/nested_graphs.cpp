@@ -1,5 +1,5 @@
-// Whether the runtime changes an executable graph by the nodes of graphs inside its graph: of a child graph, and of
-// a conditional node's body.
+// Whether the runtime changes an executable graph by the nodes of graphs inside its graph: of a
+// child graph, and of a conditional node's body.
 #include "../../runtime_questions.hpp"
 #include "graph_tools.hpp"
 
@@ -9,7 +9,8 @@ namespace record::QUESTIONS::runtime {
 
 namespace {
 
-// Those of one graph: a fill of `p`, a copy of that to `h`, a kernel that does nothing, and a host function.
+// Those of one graph: a fill of `p`, a copy of that to `h`, a kernel that does nothing, and a host
+// function.
 struct Nodes {
     cudaGraphNode_t fill = nullptr, copy = nullptr, launch = nullptr, call = nullptr;
 };

@@ -164,7 +164,8 @@ void external() {
     ask("cudaDestroyExternalSemaphore", r.cudaDestroyExternalSemaphore(imported));
 }
 
-// In memory that has no layout of an image's: the section's own process, since no driver was asked before.
+// In memory that has no layout of an image's: the section's own process, since no driver was asked
+// before.
 void external_arrays() {
     if (!begin()) {
         return;

@@ -1,5 +1,5 @@
-// Who may reach whose memory: what devices tell of each other, access that is enabled and disabled, and what reaches
-// memory of the other device with and without it.
+// Who may reach whose memory: what devices tell of each other, access that is enabled and disabled,
+// and what reaches memory of the other device with and without it.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {

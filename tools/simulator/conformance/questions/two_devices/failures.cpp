@@ -1,4 +1,5 @@
-// What one device's context suffers of the other one's: failures, resets, an end. Each in a process of its own.
+// What one device's context suffers of the other one's: failures, resets, an end. Each in a process
+// of its own.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {

@@ -1,4 +1,5 @@
-// Memory, arrays, modules and managed memory of one device where the other one's context is current.
+// Memory, arrays, modules and managed memory of one device where the other one's context is
+// current.
 #include "two_devices.hpp"
 
 #include <cstdlib>

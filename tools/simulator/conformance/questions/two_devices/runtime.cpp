@@ -1,4 +1,5 @@
-// The runtime's two devices: access, first use, streams and events of one where the other one is chosen.
+// The runtime's two devices: access, first use, streams and events of one where the other one is
+// chosen.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -125,8 +126,7 @@ void use_ones_stream(const Sides &of) {
 #if CUDART_VERSION >= 12080
     tell("cudaStreamGetDevice", r.cudaStreamGetDevice(stream, &device), device);
 #endif
-    ask("cudaLaunchHostFunc", r.cudaLaunchHostFunc(
-                                  stream, [](void *) {}, nullptr));
+    ask("cudaLaunchHostFunc", r.cudaLaunchHostFunc(stream, [](void *) {}, nullptr));
     ask("cudaMemsetAsync", r.cudaMemsetAsync(memory, 7, 16, stream));
     ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
     note("it was set", of.one.holds(7));

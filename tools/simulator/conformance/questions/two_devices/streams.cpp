@@ -1,4 +1,5 @@
-// Streams and events of one device where the other one's context is current, or none, and where they meet.
+// Streams and events of one device where the other one's context is current, or none, and where
+// they meet.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -31,10 +32,9 @@ void use_stream(const Sides &of) {
     ask("cuStreamSetAttribute",
         d.cuStreamSetAttribute(stream, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
     ask("cuStreamCopyAttributes from 0's", d.cuStreamCopyAttributes(stream, of.zero.stream));
-    ask("cuLaunchHostFunc", d.cuLaunchHostFunc(
-                                stream, [](void *) {}, nullptr));
-    ask("cuStreamAddCallback", d.cuStreamAddCallback(
-                                   stream, [](CUstream, CUresult, void *) {}, nullptr, 0));
+    ask("cuLaunchHostFunc", d.cuLaunchHostFunc(stream, [](void *) {}, nullptr));
+    ask("cuStreamAddCallback",
+        d.cuStreamAddCallback(stream, [](CUstream, CUresult, void *) {}, nullptr, 0));
     ask("cuMemsetD8Async of 1's memory", d.cuMemsetD8Async(of.one.memory, 7, 16, stream));
     ask("cuStreamWriteValue32 of 1's memory",
         d.cuStreamWriteValue32(stream, of.one.memory, 0x07070707, 0));

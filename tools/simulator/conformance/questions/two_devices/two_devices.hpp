@@ -47,11 +47,12 @@ struct Sides {
 // Device 0's context is current. Where there is no second device, that is noted.
 bool begin(Sides &sides);
 
-// In a process of its own, whose end is noted: some of what is asked may end it, or make a context fail.
+// In a process of its own, whose end is noted: some of what is asked may end it, or make a context
+// fail.
 void apart(const std::string &name, const std::function<void(const Sides &)> &body);
 
-// What a side does with memory that is prepared for it, all of it in one process, or each in one of its own, since
-// a context that fails answers no further question.
+// What a side does with memory that is prepared for it, all of it in one process, or each in one of
+// its own, since a context that fails answers no further question.
 void use(CUdeviceptr p, const Side &side);
 void use_apart(const std::string &name, Side Sides::*side,
                const std::function<CUdeviceptr(const Sides &)> &prepare);

@@ -1,4 +1,5 @@
-// Copies between two devices whose contexts, sizes or streams do not go with the memory: each in a process of its own.
+// Copies between two devices whose contexts, sizes or streams do not go with the memory: each in a
+// process of its own.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
