@@ -66,8 +66,7 @@ ErrorText *share_text(ErrorText *&text) {
     return shared;
 }
 
-// Appends to a buffer, and goes on counting where that is full or null: composing twice gives first
-// the size and then the text.
+// Appends to a buffer. Counts on where it is full or null: composing twice gives size, then text.
 class Writer {
   public:
     Writer(char *out, size_t size) : out_(out), size_(size) {}
@@ -143,9 +142,8 @@ bool is_loaded(cushim_library library) {
     return cushim_load_report(library)->state == CUSHIM_STATE_LOADED;
 }
 
-// The codes that name a state of the loader need a look at that state: a real driver answers 303
-// when it cannot initialise some other library, and a real runtime 35 for an old driver and for
-// none.
+// The codes of the loader depend on its state: a real driver also returns 303 when it cannot
+// initialise another library, and a real runtime 35 for an old driver.
 ErrorKind kind_of(Api api, int status) {
     switch (status) {
     case 2:
@@ -184,8 +182,7 @@ ErrorKind kind_of(Api api, int status) {
     }
 }
 
-// The report that tells why a library is absent, for an answer that comes from its absence; else
-// null.
+// The loader's report, if the status comes from the absence of a library; else null.
 const cushim_report *report_behind(Api api, int status, ErrorKind kind) {
     if (kind != ErrorKind::library_not_found && kind != ErrorKind::stub_library) {
         return nullptr;

@@ -1,5 +1,4 @@
-// The exception: apart from error.cpp, so that only programs that can throw it link what throwing
-// needs.
+// Apart from error.cpp, so that only programs that can throw link what throwing needs.
 #include <cushim/exception.hpp>
 
 namespace cushim {

@@ -29,8 +29,7 @@ Result<void> check_descriptor(int descriptor) noexcept;
 // Whether both are one open file, as a descriptor and its duplicate are; false where one is closed.
 bool is_same_open_file(int descriptor, int other) noexcept;
 
-// Sockets of the Unix family (platform_posix_socket.cpp). Where there are none,
-// unsupported_platform.
+// Unix sockets (platform_posix_socket.cpp); elsewhere unsupported_platform.
 
 // Two ranges that are sent as one, or filled one after the other.
 struct SocketBytes {

@@ -107,8 +107,7 @@ struct Message {
 
     iovec parts[2];
     msghdr header{};
-    // More than one descriptor, so that those that are too many are seen; and what else sockets may
-    // be set to bring along.
+    // Room for more than one descriptor, and for other control data: surplus ones are detected.
     alignas(cmsghdr) char control[256] = {};
 };
 

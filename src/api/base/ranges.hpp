@@ -1,5 +1,4 @@
-// Sums, products and ranges that are checked before CUDA sees them, with the numbers in the
-// message.
+// Checked sums, products and ranges. Error messages contain the numbers.
 #pragma once
 
 #include <cushim/result.hpp>

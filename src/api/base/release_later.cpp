@@ -168,8 +168,7 @@ class Queue {
 
 constinit std::atomic<Queue *> current_queue{nullptr};
 
-// The queue of this process, if there is one yet. That of a parent may be locked by a thread that
-// the child does not have.
+// The queue of this process, or null. A parent's may be locked by a thread that this process lacks.
 Queue *existing_queue() noexcept {
     Queue *const queue = current_queue.load(std::memory_order_acquire);
     return queue != nullptr && queue->generation == cushim_fork_generation() ? queue : nullptr;

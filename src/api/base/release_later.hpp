@@ -1,5 +1,4 @@
-// Destroys things on a thread on which CUDA may be called: for callbacks of the driver, in which it
-// may not.
+// Destroys objects on a thread that may call CUDA. Callbacks of the driver may not.
 #pragma once
 
 namespace cushim::detail {
@@ -17,8 +16,7 @@ struct Released {
 // need be: `prepare_release()` did that, so that nothing can fail here.
 void release_later(Released *released) noexcept;
 
-// Keeps `released` for as long as the process lives: for what nobody can tell the end of. Null is
-// fine.
+// Keeps `released` until the process ends: its last use is unknown. May be null.
 void release_never(Released *released) noexcept;
 
 // Starts the thread, if it does not run in this process; false where that fails.

@@ -5,8 +5,7 @@
 namespace cushim::detail {
 namespace {
 
-// cudaErrorCallRequiresNewerDriver, which older headers lack: the driver has not what libcudart
-// asks it for.
+// cudaErrorCallRequiresNewerDriver: the driver lacks what libcudart needs. Older headers lack it.
 constexpr int call_requires_newer_driver = 36;
 
 // Drivers of older major versions libcudart does not work with at all.

@@ -1,5 +1,4 @@
-// How the wrappers call the runtime library: through the table, with the status as a Result, as
-// call.hpp has it for the driver.
+// Calls of the runtime library through the table, with the status as a Result; see call.hpp.
 //
 //     CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphCreate, &graph, 0));
 //

@@ -14,8 +14,7 @@
 namespace cushim {
 namespace {
 
-// The one that counts and the one to be set next: a fork in the middle of a change leaves the older
-// one whole.
+// The current one and the next: a fork during a change leaves the current one intact.
 constinit ForkLock sink_lock;
 constinit TeardownSinkSetting sinks[2];
 constinit std::atomic<unsigned int> sink_index{0};
@@ -46,8 +45,7 @@ Result<void> answer_of(const detail::Destroyed &destroyed) noexcept {
                : detail::checked(static_cast<CUresult>(destroyed.status), destroyed.entry_point);
 }
 
-// Whether this was the last owner. An only owner is, as nobody else can make another: that saves a
-// locked instruction.
+// Whether this was the last owner. A sole owner needs no locked instruction: nobody can add one.
 bool leave(detail::State &state) noexcept {
     return state.owners.load(std::memory_order_acquire) == 1 ||
            state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1;

@@ -1,5 +1,4 @@
-// Behind every owner: the CUDA object, what it needs, how it is destroyed, and how many owners it
-// has.
+// Shared by all owners of a CUDA object: the object, what it needs, and how it is destroyed.
 //
 // A factory makes the state first, so that nothing can fail once the CUDA object exists:
 //
@@ -8,8 +7,7 @@
 //     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags));
 //     return Event(state->event, state.take());
 //
-// What an object needs is a member of its state, a KeepAlive: it goes after the object is
-// destroyed.
+// What an object needs is a KeepAlive member of its state, and is released after the object.
 #pragma once
 
 #include <cushim/handle.hpp>
@@ -28,8 +26,7 @@ struct Destroyed {
     Api api = Api::driver;
 };
 
-// Whether the call that destroys an object may be made while streams are captured:
-// relaxed_capture.hpp.
+// Whether the destroying call may be made during captures: relaxed_capture.hpp.
 enum class InCapture : bool { unsafe, safe };
 
 struct State {
@@ -43,9 +40,8 @@ struct State {
     // safe without.
     virtual Destroyed destroy() noexcept = 0;
 
-    // Whether CUDA has destroyed the object already, with its context: Context::reset_primary().
-    // Calls that use it may crash the driver then. A destructor asks only where any_reset says that
-    // there was a reset.
+    // Whether Context::reset_primary() destroyed the object. Calls that use it may then crash the
+    // driver. Destructors ask only if any_reset is set.
     virtual bool is_gone() const noexcept { return false; }
 
     std::atomic<unsigned int> owners{1};
@@ -53,8 +49,7 @@ struct State {
     std::atomic<bool> owned{false};
     const InCapture in_capture;
     const unsigned int generation = cushim_fork_generation();
-    // The device of the object, for to_text(); -1 if only CUDA knows it. Set before the state has
-    // an owner.
+    // The object's device, for to_text(); -1 if only CUDA knows it. Set before there is an owner.
     int device_ordinal = -1;
 };
 

@@ -1,5 +1,4 @@
-// What adopt() is given: an owner of nothing would be CUDA's default stream, the current context or
-// worse.
+// Checks of adopt(): a null handle would be the default stream or the current context.
 #pragma once
 
 #include <cushim/context.hpp>

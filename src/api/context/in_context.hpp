@@ -1,5 +1,4 @@
-// The state of an object that lives in a context: keeps it alive, and enters it where a call needs
-// it.
+// The state of an object that lives in a context: keeps it alive, enters it for calls.
 #pragma once
 
 #include <cushim/context.hpp>
@@ -50,8 +49,7 @@ Destroyed destroy_in(CUcontext context, Destroy destroy) noexcept {
     return destroy();
 }
 
-// The same for a call that fails in any other context: the failure to enter its own is the answer
-// then.
+// The same for a call that needs the object's own context: fails if that cannot be entered.
 template <class Destroy>
 Destroyed destroy_only_in(CUcontext context, Destroy destroy) noexcept {
     const auto scope = ContextScope::enter(context);

@@ -1,5 +1,4 @@
-// What is not freed in order of a stream, yet used by work in one: the stream that its destruction
-// waits for.
+// Memory that is used by a stream but not freed in its order: destruction waits for the stream.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -21,8 +20,7 @@ bool is_there(const Stream &kept) noexcept;
 // capture is disturbed, the stream's own included, which is a failure (status 900).
 Destroyed wait_for_release(const Stream &kept) noexcept;
 
-// The same, then destroy(), whatever the waiting answered: the teardown sink is told of the second
-// failure.
+// The same, then destroy() in any case. The teardown sink gets the second failure.
 template <class Destroy>
 Destroyed destroy_after(const Stream &release, Destroy destroy) noexcept {
     const Destroyed waited = wait_for_release(release);

@@ -1,5 +1,4 @@
-// What a feature needs besides its entry points: the version of the driver that it came with, and a
-// device that has it.
+// What a feature needs besides its entry points: a driver version, a device attribute.
 #pragma once
 
 #include <cushim/device.hpp>

@@ -18,8 +18,7 @@ struct StreamState final : detail::InContext {
 
 constexpr const char *empty = "the stream is empty";
 
-// Driver 580 ends the process where a stream of any other context waits, be it of the same device.
-// Nodes of graphs may.
+// Driver 580 ends the process if a stream of another context waits. Graph nodes may.
 Result<void> check_interprocess(const Event &event, const Stream &stream) noexcept {
     const detail::EventState *const state = detail::state_of(event);
     if (state == nullptr || !state->is_interprocess) {

@@ -1,5 +1,4 @@
-// What CUDA calls an invalid handle since it is of another context than the stream's. Asked only
-// once a call has failed.
+// CUDA's "invalid handle" for an object of another context. Checked only after a failure.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -22,8 +21,7 @@ inline Error wrong_context(const FailedCall &call, const char *why) noexcept {
                         .detail = why});
 }
 
-// wrong_context, `why`, where what the call used is not of the stream's context: are_of(context)
-// says so.
+// wrong_context, `why`, unless are_of(context) says that all is of the stream's context.
 template <class AreOf>
 Error failure_in(const Stream &stream, const FailedCall &call, const char *why,
                  AreOf are_of) noexcept {

@@ -87,8 +87,7 @@ struct NativeUpdate {
 using SemaphoreParams = std::vector<SemaphoreNodeParams>;
 using BatchMemOpParams = std::vector<CUstreamBatchMemOpParams>;
 
-// In all of these the context is current. None is null: what the API, or its headers, lack answers
-// that.
+// In all of these the context is current. None is null: a missing function returns its error.
 
 struct GraphReading {
     Result<void> (*nodes)(CUgraph graph, const NodeRoom &room) noexcept;

@@ -39,8 +39,7 @@ Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) n
     return ended;
 }
 
-// The driver needs no current context for it. Where the runtime's cannot be entered, the driver
-// ends it.
+// The driver needs no current context. It ends the capture if the runtime's cannot be entered.
 Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
                  CUgraph *graph) noexcept {
     if (api.api == Api::driver) {
@@ -54,8 +53,7 @@ Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
     return scope.error();
 }
 
-// A capture that was ended: what it left, and whether that is a graph of its own, or one that was
-// there before.
+// An ended capture: its graph, and whether that is new or existed before.
 struct Ended {
     Result<void> result;
     CUgraph graph = nullptr;

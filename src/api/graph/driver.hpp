@@ -18,8 +18,7 @@
 // The version of the headers.
 #define CUSHIM_GRAPH_HEADERS CUDA_VERSION
 
-// One call. Functions are named without their prefix: CUSHIM_GRAPH(GraphLaunch, ...) calls
-// cuGraphLaunch.
+// One call. CUSHIM_GRAPH(GraphLaunch, ...) calls cuGraphLaunch.
 #define CUSHIM_GRAPH(function, ...) CUSHIM_DRIVER(cu##function, __VA_ARGS__)
 #define CUSHIM_GRAPH_NAME(function) "cu" #function
 // A call that libcudart has in all of its major version, while the driver may lack it.

@@ -207,8 +207,7 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
         return Error::unsupported_platform("the child graph is one of the other API");
     }
     CUSHIM_TRY_VOID(exec_node(*state, node));
-    // Keeps what its nodes use, which may go with the graph that it is inside of, or with who lent
-    // it.
+    // Keeps what the nodes use, which the outer graph or its owner may release.
     CUSHIM_TRY(const Graph clone, child.clone());
     detail::State *const uses[] = {detail::Access::state(clone)};
     return set(node, detail::ChildGraphNode{inner->graph}, {uses});

@@ -32,8 +32,7 @@ class ExecUses {
     ExecUses() noexcept = default;
     ExecUses(const ExecUses &) = delete;
     ExecUses &operator=(const ExecUses &) = delete;
-    // Whatever end() did not release is kept permanently: the executable graph is not destroyed,
-    // and may use it.
+    // What end() did not release is kept: the executable graph still exists and may use it.
     ~ExecUses();
 
     // Has room for it, so that nothing can fail once the node is set.
@@ -42,8 +41,7 @@ class ExecUses {
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
     // CUDA refused to set the node.
     void unprepare(CUgraphNode node) noexcept;
-    // Setting the node failed in a way that leaves open whether it uses this or what it used
-    // before.
+    // Setting failed, and the node may use either the new or the old resources.
     void keep_also(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
 
     // All nodes inside this one are what a graph's are.

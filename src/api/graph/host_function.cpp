@@ -1,5 +1,5 @@
-// Host functions in streams. One that is captured belongs to the graphs; another runs once, and is
-// destroyed on cushim's own thread.
+// Host functions in streams. Graphs own captured ones; others run once and are destroyed on
+// cushim's thread.
 //
 // CUDA is passed a number in place of a pointer. A call that fails may have enqueued the callback
 // all the same: its number is then no longer known, and the callback does nothing. An address could
@@ -68,8 +68,7 @@ void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
     release_later(function.release());
 }
 
-// If this fails the closure is not called any more, even where CUDA has enqueued it all the same,
-// and is destroyed.
+// On failure the closure is destroyed and not called, even if CUDA enqueued it.
 Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
     auto *const function = new (std::nothrow) EnqueuedFunction(std::move(closure));

@@ -72,8 +72,7 @@ class GraphIdentity {
     // That of the graph around all others that this one is inside of, or this one.
     const GraphIdentity &outermost() const noexcept;
 
-    // Has room for forget(), so that it cannot fail once the node is gone. Not for a node of which
-    // nobody has been told.
+    // Reserves room for forget(), which must not fail after the node is destroyed.
     void prepare_to_forget(CUgraphNode node);
     // The node is gone, with what is inside it.
     void forget(CUgraphNode node) noexcept;
@@ -92,8 +91,7 @@ class GraphIdentity {
     unsigned long long count_gone(CUgraphNode node) const noexcept;
 
     bool alive_ = true;
-    // Followed only where the outer graph's wrapper is there, which ends this identity before it
-    // goes.
+    // Valid only while the outer graph's wrapper exists, which ends this identity first.
     GraphIdentity *const around_ = nullptr;
     const CUgraphNode node_ = nullptr;                         // in that one
     std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle

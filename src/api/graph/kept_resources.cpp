@@ -20,8 +20,7 @@ Result<void> give(const GraphApi &api, CUgraph graph, std::unique_ptr<Released> 
     CUuserObject object = nullptr;
     CUSHIM_TRY_VOID(api.user_object_create(&object, kept.get(), release_uses));
     (void)kept.release();
-    // The graph takes a reference of its own. This one is released in any case: a call that failed
-    // may have been done.
+    // The graph takes its own reference. This one is released: a failed call may have worked.
     Result<void> given = api.user_object_retain(graph, object);
     Result<void> released = api.user_object_release(object);
     return given ? released : given;

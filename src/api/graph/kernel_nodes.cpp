@@ -13,8 +13,7 @@
 namespace cushim::detail {
 namespace {
 
-// What LaunchConfig has members for. By their numbers, as headers have names for them at different
-// versions.
+// Attributes with members in LaunchConfig, by number: older headers lack some names.
 constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
 struct Member {
     unsigned int id;
@@ -37,8 +36,7 @@ const Member *member(unsigned int id) noexcept {
 // What a configuration asks for.
 class Wanted {
   public:
-    // requires_newer_driver where one has it not in nodes, requires_newer_headers where these have
-    // no names.
+    // requires_newer_driver or requires_newer_headers for what nodes do not support.
     Result<void> fill(const LaunchConfig &config) noexcept {
         if (!asks_for_attributes(config)) {
             return {};
@@ -236,8 +234,7 @@ class KernelCopy {
         }
     }
 
-    // Arguments are the node's own, of sizes that nobody tells: so the copy is a node, too, in a
-    // graph of its own.
+    // CUDA does not tell the sizes of arguments: the copy is a node in its own graph.
     Result<void> take(CUgraphNode from) noexcept {
         CUgraph graph = nullptr;
         CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphCreate, &graph, 0));
@@ -285,8 +282,7 @@ Result<void> require_same_attributes(const KernelNodeCalls &calls,
 Result<void> change_kernel(const KernelNodeCalls &calls, const KernelChange &change) noexcept {
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(change.to.config));
-    // What goes, the parameters, what comes: in an order in which they fit each other at every
-    // moment.
+    // Old attributes, parameters, new attributes: an order that is valid at each step.
     Attributes less(calls, change.node);
     CUSHIM_TRY_VOID(each_unwanted(calls, change, wanted,
                                   [&](unsigned int id, const NodeAttributeValue &usual) noexcept {

@@ -49,8 +49,7 @@ Result<void> edges(CUgraph graph, const EdgeRoom &room) noexcept {
     return CUSHIM_PLAIN_EDGES(GraphGetEdges, room.count, graph, room.from, room.to);
 }
 
-// The same for the nodes at one node's edges. CUDA fails if an edge has data and the call has no
-// array for it.
+// The same for one node's edges. CUDA fails if an edge has data and there is no array for it.
 #if CUSHIM_GRAPH_HEADERS >= 12030
 #define CUSHIM_NEIGHBOURS(function, node, room)                                                    \
     if (reads_edge_data()) {                                                                       \

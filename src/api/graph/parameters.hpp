@@ -19,8 +19,7 @@ inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
     return copy != nullptr && (*copy)->to.extent.empty() && (*copy)->from.extent.empty();
 }
 
-// For a node that is there, and cannot become one that does nothing: invalid_argument, with the
-// numbers.
+// invalid_argument with the numbers: an existing node cannot become an empty one.
 inline Result<void> check_new_parameters(const GraphApi &api,
                                          const NodeParameters &parameters) noexcept {
     if (is_of_nothing(parameters)) {

@@ -203,8 +203,7 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
 
 namespace {
 
-// CUDA writes a file, wherever it is told to: one that nobody else can have put there, for as long
-// as this.
+// CUDA writes to any file that it is told: this one is new, and removed afterwards.
 class TemporaryFile {
   public:
     explicit TemporaryFile(std::string path) noexcept : path_(std::move(path)) {}

@@ -30,8 +30,7 @@ void GraphRegistryEntry::know(CUgraph graph) noexcept {
 }
 
 void GraphRegistryEntry::forget() noexcept {
-    // A fork copies what a parent's thread was changing: entries of the parent stay in the child's
-    // chains.
+    // A fork may copy a chain that is being changed: the child keeps the parent's entries.
     if (graph_ == nullptr || state_.generation != cushim_fork_generation()) {
         return;
     }

@@ -22,8 +22,7 @@ inline void sleep_shortly() noexcept {
 
 inline constinit ForkLock relatives_lock;
 
-// A thread may hold it more than once: what replaces cuGraphDestroy in a test may destroy another
-// graph.
+// Recursive: a test's replacement of cuGraphDestroy may destroy another graph.
 class RelativesGuard {
   public:
     RelativesGuard() noexcept {

@@ -235,8 +235,7 @@ Result<void> add_raw([[maybe_unused]] const NodePlace &place,
 
 // --- edges
 
-// The call without data fails where an edge has any, and is all that works with drivers before
-// 12.3.
+// The call without data fails if an edge has data. Drivers before 12.3 have only this one.
 [[maybe_unused]] bool reads_edge_data() noexcept {
     return CUDART_VERSION >= 13000 || supports(driver_version(), Feature::graph_edge_data);
 }

@@ -8,8 +8,7 @@
 
 namespace cushim::detail {
 
-// The layout that every driver expects, on 64-bit systems; the headers of another CUDA version must
-// agree.
+// The layout of 64-bit systems; all versions of the headers must agree.
 static_assert(sizeof(void *) == 8);
 static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104);
 static_assert(offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, type) == 0);

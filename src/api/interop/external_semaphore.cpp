@@ -32,8 +32,7 @@ struct SemaphoreState final : detail::InContext {
 
 // --- importing
 
-// Of the current context's device. Vulkan's timelines alone ask for it: fences of Direct3D are
-// older.
+// Of the current context's device. Only Vulkan's timelines need it.
 Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
     if (type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
         type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32) {

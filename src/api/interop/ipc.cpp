@@ -68,8 +68,7 @@ Result<Allocation> allocation_of(CUdeviceptr address) noexcept {
     return allocation;
 }
 
-// Of memory that is there: its attributes are told in every context, the allocation only in one
-// whose device can access it.
+// Attributes can be read in every context, the range only in one whose device has access.
 Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
     Allocation allocation;
     const auto call = CUSHIM_FAILED_CALL(

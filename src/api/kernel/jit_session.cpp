@@ -103,8 +103,7 @@ Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcep
 
 JitLog JitSession::log() const noexcept {
     JitLog log;
-    // Each asked for once: another thread's use of the code may let the driver write more at any
-    // time.
+    // Each is read once: the driver may write more while another thread uses the code.
     const std::size_t info_length = std::strlen(info_), error_length = std::strlen(error_);
     log.texts_ = new (std::nothrow) char[info_length + 1 + error_length + 1];
     if (log.texts_ != nullptr) {

@@ -1,5 +1,4 @@
-// One load of code: the options as the driver takes them, and the memory that the compiler's words
-// go to.
+// One load of code: the options for the driver, and the buffers for the compiler's log.
 //
 // The driver may keep the addresses, and compile later, when a library's code is first used: a
 // session lives as long as what is loaded with it.

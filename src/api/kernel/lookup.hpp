@@ -1,5 +1,4 @@
-// Things that are found by name: refuses no name at all, and says in the message which was not
-// found.
+// Lookup by name: rejects an empty name; the message contains a name that was not found.
 #pragma once
 
 #include "base/call.hpp"
@@ -13,8 +12,7 @@ inline Result<void> require_name(const char *name) noexcept {
     return {};
 }
 
-// Whether it may be the name that is wrong: cuLibraryGetUnifiedFunction says status 1 of one that
-// is not there.
+// Whether the name may be wrong: cuLibraryGetUnifiedFunction then returns status 1.
 inline bool may_be_the_name(CUresult status) noexcept {
     return status == CUDA_ERROR_NOT_FOUND || status == CUDA_ERROR_INVALID_VALUE;
 }

@@ -19,8 +19,7 @@ static bool is_one_row(const PitchedView &view, const ElementType &element) noex
            pitch.row == extent.width * element.size;
 }
 
-// What is known of a view only from whoever made it: whether its numbers are ones that a view can
-// have.
+// Whether a view, which anybody can make, has numbers that a view can have.
 static Result<void> check(const PitchedView &view, const ElementType &element) noexcept {
     if (is_one_row(view, element)) {
         return {};

@@ -21,8 +21,7 @@ struct RegisteredState final : PlainMemoryState {
     void *memory = nullptr;
 };
 
-// In the current context. It need not be the host's address: of registered memory it is not on WSL
-// and WDDM.
+// In the current context. On WSL and WDDM it may differ from the host address.
 Result<CUdeviceptr> device_address_of(void *memory) noexcept {
     CUdeviceptr address = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemHostGetDevicePointer, &address, memory, 0));

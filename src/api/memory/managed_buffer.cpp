@@ -27,8 +27,7 @@ Result<ManagedMemory> ManagedMemory::adopt_bytes(const Context &context, CUdevic
     return ManagedMemory({address, bytes, bytes == 0}, state);
 }
 
-// Advice and prefetches take the first form, which every driver has: the location is a number
-// there.
+// The first form of advice and prefetches, which every driver has: the location is a number.
 
 Result<void> ManagedMemory::advise_part(CUmem_advise advice, ManagedLocation location,
                                         const ManagedPart &part) const noexcept {

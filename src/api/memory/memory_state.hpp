@@ -1,5 +1,4 @@
-// The states of memory: what goes at once and may wait for a stream first, and what goes in order
-// of one.
+// The states of memory: freed at once, after a stream, or in the order of a stream.
 #pragma once
 
 #include <cushim/stream.hpp>

@@ -5,8 +5,7 @@
 
 namespace cushim::detail {
 
-// invalid_argument with the numbers for extents that differ, for numbers that no view can have, and
-// for rows that overlap.
+// invalid_argument with the numbers: extents differ, a view is impossible, or rows overlap.
 Result<void> check(const PitchedCopy &copy) noexcept;
 Result<void> check(const PitchedFill &fill) noexcept;
 

@@ -1,5 +1,4 @@
-// Rows are compared by where they begin, as all have the same width: they meet where they begin
-// nearer to each other than that.
+// All rows have one width: two overlap if they begin nearer to each other than that.
 #include "pitched_overlap.hpp"
 
 namespace cushim::detail {
