@@ -29,9 +29,8 @@ update_package_lists() {
     local stamp=build/.package-lists
     [[ -z $(find "$stamp" -mmin -720 2>/dev/null) ]] || return 0
     step "${AS_ROOT}apt-get update"
-    "${ROOT[@]}" apt-get -qq update
     mkdir -p build
-    touch "$stamp"
+    if "${ROOT[@]}" apt-get -qq update; then touch "$stamp"; else note "not all package lists could be read"; fi
 }
 
 # try_install PACKAGE...: installs those that are missing; says why and fails where it cannot.
@@ -118,7 +117,7 @@ have_meson() {
 
 # Meson comes from the distribution, or, where that is too old, from a virtual environment.
 ensure_meson() {
-    PATH=$PWD/build/venv/bin:$PATH
+    PATH=$PWD/build/bin:$PATH
     ! have_meson || return 0
     if command -v apt-cache >/dev/null; then
         ! find_root || update_package_lists
@@ -130,6 +129,9 @@ ensure_meson() {
     fi
     install_wheel "$MESON_WHEEL" ||
         die "Meson $MESON_WANTED or newer is needed: the distribution has none, and pip failed"
+    # Alone: the python3 beside it lacks the system's packages.
+    mkdir -p build/bin
+    ln -sf ../venv/bin/meson build/bin/meson
     hash -r
 }
 
@@ -137,6 +139,7 @@ ensure_meson() {
 install_wheel() {
     python3 -c 'import ensurepip, venv' 2>/dev/null || try_install python3-venv || return 1
     step "$1 into build/venv"
+    [[ -x build/venv/bin/python ]] || rm -rf build/venv # its interpreter may be gone
     python3 -m venv build/venv || return 1
     pinned_requirement "$1" >build/venv/requirements.txt || return 1
     build/venv/bin/python -m pip install -q --require-hashes --no-deps -r build/venv/requirements.txt

@@ -33,8 +33,9 @@ done
 for stage in "${chosen[@]}" "${before[@]}"; do
     [[ -n $(describe_stage "$stage") ]] || die "there is no stage '$stage'; see tools/dev ci --list"
 done
+[[ ${#chosen[@]} -gt 0 ]] || die "no stage is named; see tools/dev ci --list"
 for stage in "${before[@]}"; do
-    [[ $(cut -d' ' -f2 "build/ci/$stage.totals" 2>/dev/null) == 0 ]] ||
+    [[ $(cut -d' ' -f1 "build/ci/$stage.result" 2>/dev/null) == ok ]] ||
         die "stage $stage has not passed in this tree"
 done
 
@@ -42,7 +43,10 @@ ensure_build_tools
 ensure_catch2 native
 ensure_cuda_headers native
 # What several stages compile alike is then compiled once.
-[[ $command == test ]] && ! in_ci || try_commands ccache:ccache || true
+if [[ $command == ci ]] || in_ci; then
+    export WITHOUT_TOOLKIT=1 # stage test, too
+    try_commands ccache:ccache || true
+fi
 
 TIMEFORMAT='   the stage took %U CPU-seconds as user, %S in the kernel'
 rm -f "$FAILURES"
@@ -72,7 +76,7 @@ run_lane() { # STAGE...
         else
             step "stage $stage begins; it writes to build/ci/$stage.out"
             run_stage "$stage" >"build/ci/$stage.out" 2>&1
-            flock build/ci/lanes.lock cat "build/ci/$stage.out"
+            flock build/ci/lanes.lock cat "build/ci/$stage.out" || cat "build/ci/$stage.out"
         fi
     done
 }
@@ -80,10 +84,12 @@ run_lane() { # STAGE...
 # Stages that wait for the network or for one long step leave a processor idle: two lanes use it.
 lane_stages=() lanes=0
 for stage in "${chosen[@]}"; do
-    rm -f "build/ci/$stage.result"
     if [[ " ${before[*]} " == *" $stage "* ]]; then
         echo "ok before" >"build/ci/$stage.result"
-    elif [[ $stage == test ]]; then # the first, since others take from ccache what it compiled
+        continue
+    fi
+    rm -f "build/ci/$stage.result" "build/ci/$stage.totals"
+    if [[ $stage == test ]]; then # the first, since others take from ccache what it compiled
         run_stage test
     else
         lane_stages+=("$stage")
@@ -94,12 +100,24 @@ for lane in "${LANES[@]}"; do
         [[ " $lane " != *" $stage "* ]] || { lanes=$((lanes + 1)) && break; }
     done
 done
-trap 'kill $(jobs -p) 2>/dev/null || true' INT TERM
-for lane in "${LANES[@]}"; do
-    # shellcheck disable=SC2086 # words
-    if [[ $lanes -eq 1 ]]; then run_lane $lane; else run_lane $lane & fi
-done
-wait
+[[ ! -t 0 ]] || find_root || true # a lane cannot ask
+if [[ $lanes -eq 1 ]]; then
+    trap 'exit 130' INT
+    for lane in "${LANES[@]}"; do
+        # shellcheck disable=SC2086 # words
+        run_lane $lane
+    done
+else
+    # Each lane is a process group, so that nothing of it goes on when this ends.
+    trap 'kill -- $(jobs -p | sed "s/^/-/") 2>/dev/null || true; exit 130' INT TERM
+    set -m
+    for lane in "${LANES[@]}"; do
+        # shellcheck disable=SC2086 # words
+        run_lane $lane </dev/null &
+    done
+    set +m
+    wait
+fi
 
 results=() passed=0 failed=0 skipped=0
 for stage in "${chosen[@]}"; do

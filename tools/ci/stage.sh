@@ -6,7 +6,8 @@ for part in common packages headers stages; do
     # shellcheck source=/dev/null
     . "tools/ci/$part.sh"
 done
-PATH=$PWD/build/venv/bin:$PATH
+PATH=$PWD/build/bin:$PATH
+unset CXX CC # stages choose their own
 mkdir -p build/ci
 rm -f "build/ci/$1.totals"
 ensure_cuda_headers native

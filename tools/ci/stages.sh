@@ -96,10 +96,10 @@ configure_gcc() { # STAGE
     WITH_SIMULATOR=1 configure_stage "$1" -Dwerror=true -Dgpu_tests=enabled
 }
 
-# Meson builds what these tests need, and no more. In CI they run where stage bare does.
+# Meson builds what these tests need, and no more. As a stage of CI they run where stage bare does.
 stage_test() {
     local options=() suite status=0 name=test
-    if in_ci; then
+    if [[ -n ${WITHOUT_TOOLKIT:-} ]]; then
         hide_toolkit test
         name=bare
     fi
@@ -117,13 +117,10 @@ stage_test() {
 # "CUDA headers only": everything is built and tested where there is no other CUDA header and no CUDA library, with
 # the ten files or so that cuda.h and cuda_runtime_api.h need. Stage asan does the same with all headers of the wheels.
 stage_bare() {
-    local suites=(conformance ci -package)
     hide_toolkit bare
-    # What stage test ran here is not run again.
-    in_ci || suites=(-package -gpu)
     configure_gcc bare
     compile build/ci/bare
-    run_suites bare build/ci/bare "${suites[@]}"
+    run_suites bare build/ci/bare conformance ci -package # the others are stage test's
 }
 
 # hide_toolkit STAGE: as without_cuda, with those ten. They lie where the toolkit has all of its headers, so that
@@ -233,7 +230,7 @@ stage_newest() { bash tools/ci/matrix.sh --only newest; }
 
 stage_real() {
     bash tools/ci/real_libraries.sh build/real ||
-        skip "real driver libraries cannot be brought to this machine"
+        { ! in_ci || die "real driver libraries could not be downloaded"; skip "they cannot be brought to this machine"; }
     configure_gcc test
     CUSHIM_REAL_LIBS=$PWD/build/real run_suites real build/ci/test real
 }

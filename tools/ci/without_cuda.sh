@@ -20,7 +20,7 @@ cuda_paths() {
         [[ ! -d $path ]] || realpath "$path"
     done
     type -ap nvcc || true
-    ldconfig -p 2>/dev/null | sed -nE 's/.* => (.*\/lib(cuda|cudart)\.so.*)/\1/p' | xargs -r realpath
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -nE 's/.* => (.*\/lib(cuda|cudart)\.so.*)/\1/p' | xargs -r realpath
 }
 
 mapfile -t hidden < <(cuda_paths | sort -u)
@@ -30,6 +30,11 @@ export CUDA_IS_HIDDEN=1
 note "hidden: ${hidden[*]}"
 namespace=(--mount)
 [[ $(id -u) -eq 0 ]] || namespace+=(--map-root-user)
+if ! unshare "${namespace[@]}" true; then
+    ! in_ci || die "unshare ${namespace[*]} is not permitted: CUDA cannot be hidden"
+    note "SKIPPED: unshare ${namespace[*]} is not permitted: CUDA cannot be hidden"
+    exit "$SKIP_STATUS"
+fi
 # shellcheck disable=SC2016 # the inner shell expands it
 exec unshare "${namespace[@]}" bash -c '
     set -euo pipefail
