@@ -244,42 +244,55 @@ static inline const cushim_sim *cushim_sim_find(void) {
 }
 
 /* Settings:
- *   devices=N            number of devices, 0 to 16; default 1. Of these a process sees what the
- * variable CUDA_VISIBLE_DEVICES leaves it, in that order, as drivers read it: "2,0", or
- *                        "GPU-63757368-696d-2d73-696d-2d6770752d00" and beginnings of it that name
- * one; the list ends at the first entry that names none, and one that names a device twice is empty
- *   name=TEXT            device name
- *   memory=SIZE          of each device, as 512MiB or 8GiB; default 8GiB
- *   budget=SIZE          of each device, that may be allocated before out-of-memory; default:
- * memory cc=M.N               compute capability; default 9.0 peers=all|none|A-B,C-D,...   which
- * devices can access each other; default all driver=VERSION       what cuDriverGetVersion answers,
- * as 12040; default: the variant's own init=CODE            what cuInit answers; default 0
- *   granularity=SIZE     of virtual memory management; default 2MiB
- *   addresses=SIZE       of device memory that a process can ever have: an address is not used
- * again. Reservations count twice while they live; default: what the system gives, terabytes
- *   attribute.N=VALUE    device attribute number N; "unknown" makes it one that this driver lacks
- *   name.D= memory.D= budget.D= cc.D= attribute.D.N=   the same of device D alone, whatever is said
- * of all. Devices are counted from 0, those that a process does not see, too
- *   mode=immediate|threaded|adversarial   when queued work runs; default immediate
- *   seed=N               of the adversarial order; default 1. Seeds 2N and 2N+1 rank the streams
- * the opposite way round: where two streams race, each comes first in one of the two, unless a
- * third that races, too, waits for one of them. Most seeds put off what nobody waits for, and what
- * is only asked for until it has been asked for a few times; of 8 in a row from a multiple of 8 on,
- * two do not stall=N              adversarial mode: milliseconds without a call that queues or
- * waits, after which queued work runs by itself, in the seed's order, which notes() tells; default
- * 10000, 0 for never patience=N           milliseconds that a call waits for queued work while
- * nothing moves, before it reports a deadlock and fails with 702; default 60000. A planned hang
- * that nobody releases ends after ten times as long, which notes() tells
- *   fault=ENTRY:NTH:CODE[:KIND][:OPTION]...   plans a fault; may be given repeatedly. KIND: instead
- * (where none is given), after, async, hang, delay=MICROSECONDS. OPTION: sticky, p=PROBABILITY (in
- * place of NTH, as p=0.1), seed=N. "fault=cuMemAlloc:3:2:sticky": from the third allocation on, all
- * are out of memory "fault=cuMemAlloc:p=0.1:2": each fails with a probability of one in ten
- *   kernels=FILE         shared library that registers kernels; may be given repeatedly. Its
- * function cushim_sim_kernels is called before cuInit returns, or by configure() log=0|1 list calls
- *   report=0|1|fail      at exit, print leaks, misuses, kernels that computed nothing, and notes to
- * standard error; with fail the process ends with status 1 where there is anything but notes;
- *                        default 0
- *   abort=0|1            abort at the first misuse, with its text on standard error; default 0
+ *   devices=N           number of devices, 0 to 16; default 1. Of these a process sees what the
+ *                       variable CUDA_VISIBLE_DEVICES leaves it, in that order, as drivers read it:
+ *                       "2,0", or "GPU-63757368-696d-2d73-696d-2d6770752d00" and beginnings of it
+ *                       that name one; the list ends at the first entry that names none, and one
+ *                       that names a device twice is empty
+ *   name=TEXT           device name
+ *   memory=SIZE         of each device, as 512MiB or 8GiB; default 8GiB
+ *   budget=SIZE         of each device, that may be allocated before out-of-memory; default: memory
+ *   cc=M.N              compute capability; default 9.0
+ *   peers=all|none|A-B,C-D,...
+ *                       which devices can access each other; default all
+ *   driver=VERSION      what cuDriverGetVersion answers, as 12040; default: the variant's own
+ *   init=CODE           what cuInit answers; default 0
+ *   granularity=SIZE    of virtual memory management; default 2MiB
+ *   addresses=SIZE      of device memory that a process can ever have: an address is not used
+ *                       again. Reservations count twice while they live; default: what the system
+ *                       gives, terabytes
+ *   attribute.N=VALUE   device attribute number N; "unknown" makes it one that this driver lacks
+ *   name.D= memory.D= budget.D= cc.D= attribute.D.N=
+ *                       the same of device D alone, whatever is said of all. Devices are counted
+ *                       from 0, those that a process does not see, too
+ *   mode=immediate|threaded|adversarial
+ *                       when queued work runs; default immediate
+ *   seed=N              of the adversarial order; default 1. Seeds 2N and 2N+1 rank the streams the
+ *                       opposite way round: where two streams race, each comes first in one of the
+ *                       two, unless a third that races, too, waits for one of them. Most seeds put
+ *                       off what nobody waits for, and what is only asked for until it has been
+ *                       asked for a few times; of 8 in a row from a multiple of 8 on, two do not
+ *   stall=N             adversarial mode: milliseconds without a call that queues or waits, after
+ *                       which queued work runs by itself, in the seed's order, which notes() tells;
+ *                       default 10000, 0 for never
+ *   patience=N          milliseconds that a call waits for queued work while nothing moves, before
+ *                       it reports a deadlock and fails with 702; default 60000. A planned hang
+ *                       that nobody releases ends after ten times as long, which notes() tells
+ *   fault=ENTRY:NTH:CODE[:KIND][:OPTION]...
+ *                       plans a fault; may be given repeatedly. KIND: instead (where none is
+ *                       given), after, async, hang, delay=MICROSECONDS. OPTION: sticky,
+ *                       p=PROBABILITY (in place of NTH, as p=0.1), seed=N.
+ *                       "fault=cuMemAlloc:3:2:sticky": from the third allocation on, all are out of
+ *                       memory
+ *                       "fault=cuMemAlloc:p=0.1:2": each fails with a probability of one in ten
+ *   kernels=FILE        shared library that registers kernels; may be given repeatedly. Its
+ *                       function cushim_sim_kernels is called before cuInit returns, or by
+ *                       configure()
+ *   log=0|1             list calls
+ *   report=0|1|fail     at exit, print leaks, misuses, kernels that computed nothing, and notes to
+ *                       standard error; with fail the process ends with status 1 where there is
+ *                       anything but notes; default 0
+ *   abort=0|1           abort at the first misuse, with its text on standard error; default 0
  */
 
 #ifdef __cplusplus
