@@ -1,5 +1,4 @@
-// refused: (invalid conversion from|no matching (function for call to|constructor for
-// initialization of).*ScopedOverride)
+// refused: invalid conversion from|no matching (function|constructor) for .*ScopedOverride
 #include <cushim/override.hpp>
 
 #ifdef MISUSE

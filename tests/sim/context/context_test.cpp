@@ -34,7 +34,8 @@ TEST_CASE("each thread has a stack of its own") {
     initialise();
     CUcontext a = nullptr, b = nullptr;
     REQUIRE(d.cuCtxCreate_v2(&a, 0, 0) == good);
-    CHECK(current() == got(d.cuCtxCreate_v2(&b, 0, 0), b));
+    REQUIRE(d.cuCtxCreate_v2(&b, 0, 0) == good);
+    CHECK(current() == b);
     std::thread([] {
         CHECK(current() == nullptr);
         CUcontext none = nullptr;
