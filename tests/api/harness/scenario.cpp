@@ -304,7 +304,8 @@ bool beyond_repair(const Failing &first, const Failing &second, bool after_launc
 }
 
 // Every call alone; calls that succeed and give nothing back also after their effect; and calls in
-// pairs: each with the next one, and with API_TEST_PAIRS with every later one.
+// pairs: each with the next one, with API_TEST_PAIRS=all each with every later one, and with
+// API_TEST_PAIRS=none no pairs.
 void sweep_faults(Scenario scenario, const std::string &settings) {
     // By name, as calls of cushim's own thread come in between: what fails is to be what was meant.
     const std::vector<MadeCall> made = calls_of(scenario, settings);
@@ -314,7 +315,10 @@ void sweep_faults(Scenario scenario, const std::string &settings) {
         calls.push_back({name, ++seen[name],
                          gives_back(name) ? CUSHIM_SIM_FAULT_AFTER : CUSHIM_SIM_FAULT_INSTEAD});
     }
-    const std::size_t reach = std::getenv("API_TEST_PAIRS") != nullptr ? calls.size() : 1;
+    const char *pairs = std::getenv("API_TEST_PAIRS");
+    const std::size_t reach = pairs == nullptr                    ? 1
+                              : std::string_view(pairs) == "none" ? 0
+                                                                  : calls.size();
     for (std::size_t index = 0; index < calls.size(); ++index) {
         const Failing &failing = calls[index];
         run_failing(scenario, settings, {failing});
