@@ -1,10 +1,11 @@
 #!/bin/bash
 # `tools/dev matrix`: for each supported CUDA release, brings its headers and its libcudart as pip
 # wheels, builds the libraries against them, runs the suite forward, and resolves every row of the
-# runtime table in that libcudart; with the oldest and the newest, cushim-info and the suite loader, too. What differs most from one release to another is
-# tested on simulators of some of them, driver and runtime: graphs, and the drop-in. With clang++, too,
-# the generator must find the same rows. Release newest, which no hash is known of, is tested only where it is named.
-# Status 77 where no wheel can be had.
+# runtime table in that libcudart. With clang++ the generator must find the same rows. With the oldest
+# and the newest headers cushim-info and the suite loader come in addition. What differs most from one
+# release to another is tested on simulators of the oldest, driver and runtime: graphs, and the
+# drop-in. Release newest, which no hash is known of, is tested only where it is named. Status 77 where
+# no wheel can be had.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers stages; do
