@@ -4,10 +4,10 @@
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # for the scripts that source this
-readonly STAGES=(test format bare gcc both asan tsan windows aarch64 matrix newest real bench fuzz)
+readonly STAGES=(test format bare gcc asan tsan windows aarch64 matrix newest real bench fuzz)
 # Two at once; those of a lane share folders, or unpack the same source.
 # shellcheck disable=SC2034
-readonly LANES=("format bare gcc both windows aarch64 real bench" "asan tsan matrix newest fuzz")
+readonly LANES=("format bare gcc tsan windows aarch64 real" "asan matrix newest bench fuzz")
 # What a contributor does not wait for: consumers' whole builds, the recordings of real drivers, and
 # what compiles, links or runs something many times over. Suite `ci` marks the tests of other suites.
 readonly SLOW_SUITES=(package conformance headers ci)
@@ -19,8 +19,7 @@ describe_stage() {
     test) echo "g++, static: how the library, the tools and the simulator behave; in CI without a toolkit" ;;
     format) echo "sources are formatted, and include downwards" ;;
     bare) echo "the rest of that build: no CUDA but cuda.h, cuda_runtime_api.h and what they include" ;;
-    gcc) echo "with the toolkit, if there is one: consumers' builds, public headers alone, nvcc's objects" ;;
-    both) echo "static and shared libraries from one build" ;;
+    gcc) echo "static and shared libraries from one build: consumers, headers alone, nvcc's objects, the loader" ;;
     asan) echo "clang++, address and undefined-behaviour sanitizers; no CUDA but the headers of the wheels" ;;
     tsan) echo "thread sanitizer, no precompiled headers: loader, forward, values, dropin" ;;
     windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
@@ -91,9 +90,9 @@ stage_format() {
 }
 
 # What needs a GPU is part of this build, so that it compiles wherever somebody has one.
-configure_gcc() { # STAGE
+configure_gcc() { # STAGE OPTION...
     use_compilers g++ gcc
-    WITH_SIMULATOR=1 configure_stage "$1" -Dwerror=true -Dgpu_tests=enabled
+    WITH_SIMULATOR=1 configure_stage "$@" -Dwerror=true -Dgpu_tests=enabled
 }
 
 # Meson builds what these tests need, and no more. As a stage of CI they run where stage bare does.
@@ -137,8 +136,8 @@ hide_toolkit() {
 
 stage_gcc() {
     try_commands cmake:cmake || note "without CMake one of the package consumers is skipped"
-    configure_gcc test
-    run_suites gcc build/ci/test package headers dropin
+    configure_gcc gcc --default-library=both
+    run_suites gcc build/ci/gcc package headers dropin loader nodriver
 }
 
 # without_cuda STAGE [--headers FOLDER]: the rest of the stage runs where no CUDA is installed, or only these headers.
@@ -149,12 +148,6 @@ without_cuda() {
         exec bash tools/ci/without_cuda.sh "$@" bash tools/ci/stage.sh "$stage"
     fi
     ! compiler_has cuda_runtime.h || die "the compiler's default path has CUDA headers, of a package: remove it"
-}
-
-stage_both() {
-    use_compilers g++ gcc
-    build_stage both --default-library=both
-    run_suites both build/ci/both loader nodriver dropin package-both
 }
 
 # The sanitizers' library is shared: the simulator, which tests load, has none of its own then, and tests can put
@@ -232,8 +225,8 @@ stage_newest() { bash tools/ci/matrix.sh --only newest; }
 stage_real() {
     bash tools/ci/real_libraries.sh build/real ||
         { ! in_ci || die "real driver libraries could not be downloaded"; skip "they cannot be brought to this machine"; }
-    configure_gcc test
-    CUSHIM_REAL_LIBS=$PWD/build/real run_suites real build/ci/test real
+    configure_gcc gcc --default-library=both
+    CUSHIM_REAL_LIBS=$PWD/build/real run_suites real build/ci/gcc real
 }
 
 # The benchmarks build what they measure, each with the options it needs.
