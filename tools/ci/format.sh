@@ -8,13 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/packages.sh
 . tools/ci/packages.sh
 
+ensure_wheel_program "$FORMAT_WHEEL"
 program=build/venv/bin/clang-format
-has_release() { "$program" --version 2>/dev/null | grep -q "version ${FORMAT_WHEEL#*==}"; }
-if ! has_release && ! { install_wheel "$FORMAT_WHEEL" && has_release; }; then
-    ! in_ci || die "$FORMAT_WHEEL cannot be had"
-    note "SKIPPED: $FORMAT_WHEEL cannot be had on this machine"
-    exit "$SKIP_STATUS"
-fi
 mapfile -t files < <(find include src tests tools -type f \
     \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' \) | sort)
 [[ ${#files[@]} -gt 0 ]] || die "no sources found"

@@ -1,7 +1,8 @@
 # Brings build tools and Catch2 with the system's own package manager. Sourced after common.sh.
 # shellcheck shell=bash
 
-readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3 MESON_WHEEL=meson==1.7.2 FORMAT_WHEEL=clang-format==18.1.8
+readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3 MESON_WHEEL=meson==1.7.2 FORMAT_WHEEL=clang-format==18.1.8 \
+    TIDY_WHEEL=clang-tidy==18.1.8
 
 # pinned_requirement NAME==VERSION: prints it with the hashes of its files, for pip; fails if it is not listed.
 pinned_requirement() {
@@ -144,6 +145,17 @@ install_wheel() {
     pinned_requirement "$1" >build/venv/requirements.txt || return 1
     build/venv/bin/python -m pip install -q --require-hashes --no-deps -r build/venv/requirements.txt
 }
+
+# ensure_wheel_program NAME==VERSION: brings build/venv/bin/NAME. Where it cannot be had, this script is skipped; in CI
+# that is an error.
+ensure_wheel_program() {
+    has_wheel_program "$1" || { install_wheel "$1" && has_wheel_program "$1"; } || {
+        ! in_ci || die "$1 cannot be had"
+        note "SKIPPED: $1 cannot be had on this machine"
+        exit "$SKIP_STATUS"
+    }
+}
+has_wheel_program() { "build/venv/bin/${1%%==*}" --version 2>/dev/null | grep -q "version ${1#*==}"; }
 
 ensure_build_tools() {
     require_commands g++:g++ python3:python3 ninja:ninja-build pkg-config:pkg-config

@@ -17,7 +17,7 @@ readonly CROSS_SUITES=(loader forward values nodriver dropin)
 describe_stage() {
     case $1 in
     test) echo "g++, static: how the library, the tools and the simulator behave; in CI without a toolkit" ;;
-    format) echo "sources are formatted, and include downwards" ;;
+    format) echo "sources are formatted and include downwards; clang-tidy passes what changed" ;;
     bare) echo "the rest of that build: no CUDA but cuda.h, cuda_runtime_api.h and what they include" ;;
     gcc) echo "static and shared libraries from one build: consumers, headers alone, nvcc's objects, the loader" ;;
     asan) echo "clang++, address and undefined-behaviour sanitizers; no CUDA but the headers of the wheels" ;;
@@ -87,6 +87,7 @@ build_stage() { # STAGE OPTION...
 stage_format() {
     python3 tools/ci/check_includes.py
     bash tools/ci/format.sh --check
+    bash tools/ci/tidy.sh
 }
 
 # What needs a GPU is part of this build, so that it compiles wherever somebody has one.

@@ -12,8 +12,6 @@ using detail::NewUses;
 using detail::NodeHandles;
 using detail::NodeParameters;
 using detail::NodePlace;
-using detail::PitchedCopy;
-using detail::PitchedFill;
 using detail::state_of_graph;
 
 } // namespace

@@ -33,8 +33,8 @@ class GraphRegistryEntry {
     const State &state_;
     CUgraph graph_ = nullptr; // null: not in the registry
     GraphRegistryEntry *next_ = nullptr;
-    CUstream capturing_ = nullptr;   // null: none
-    std::thread::id capturing_in_{}; // for the stream that each thread has of its own
+    CUstream capturing_ = nullptr; // null: none
+    std::thread::id capturing_in_; // for the stream that each thread has of its own
 };
 
 // The graph that the capture of this stream went into, where capture_begins() told; forgets that.

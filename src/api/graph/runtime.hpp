@@ -69,10 +69,10 @@ static_assert(
     same_operations<cudaExternalSemaphoreWaitParams, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>);
 static_assert(offsetof(cudaExternalSemaphoreWaitParams, params.keyedMutex.timeoutMs) ==
               offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, params.keyedMutex.timeoutMs));
-static_assert(int(cudaExternalSemaphoreSignalSkipNvSciBufMemSync) ==
-              int(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC));
-static_assert(int(cudaExternalSemaphoreWaitSkipNvSciBufMemSync) ==
-              int(CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC));
+static_assert(cudaExternalSemaphoreSignalSkipNvSciBufMemSync ==
+              CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC);
+static_assert(cudaExternalSemaphoreWaitSkipNvSciBufMemSync ==
+              CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC);
 
 // --- parameters
 

@@ -86,8 +86,8 @@ Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcep
         add(CU_JIT_OPTIMIZATION_LEVEL, options.optimization_level);
     }
     if (options.target != ComputeCapability{}) {
-        add(CU_JIT_TARGET, static_cast<std::uintptr_t>(options.target.major_version * 10 +
-                                                       options.target.minor_version));
+        const int target = options.target.major_version * 10 + options.target.minor_version;
+        add(CU_JIT_TARGET, static_cast<std::uintptr_t>(target));
     }
     if (options.debug_info) {
         add(CU_JIT_GENERATE_DEBUG_INFO, 1);
@@ -122,7 +122,7 @@ Result<void> JitSession::checked(CUresult status, const char *entry_point,
         return detail::checked(status, entry_point, introduced);
     }
     copy_text(text, error_, length);
-    const Error error = Error::status(Api::driver, status, entry_point, text);
+    Error error = Error::status(Api::driver, status, entry_point, text);
     delete[] text;
     return error;
 }
