@@ -102,7 +102,7 @@ void NoteAllowance::take(std::uint64_t size) {
 
 std::vector<Mark> marks_of(const Bytes &notes) {
     constexpr std::uint64_t header = 12;
-    constexpr std::string_view owner("cushim", 7); // with its NUL
+    constexpr std::string_view owner("cushim\0", 7);
     std::vector<Mark> marks;
     std::uint64_t at = 0;
     while (notes.size() - at >= header) {
