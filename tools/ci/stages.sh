@@ -170,7 +170,7 @@ stage_asan() {
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     # Calls that fail in pairs take a third of the time, and fail without a sanitizer in stage test.
     API_TEST_PAIRS=none TIMEOUT_FACTOR=4 run_suites asan build/ci/asan \
-        -package -conformance -ci -reports -forward -info -headers
+        -package -conformance -ci -reports -forward -info -headers -real
 }
 
 # No suppressions. ThreadSanitizer stops at start-up where the kernel randomises addresses further
