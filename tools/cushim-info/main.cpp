@@ -50,6 +50,7 @@ int check(const cushim_info::Info &info) {
 int audit(const cushim_info::Options &options) {
     const cushim_info::LibrarySearch search(options.root);
     std::vector<cushim_info::Audit> audits;
+    audits.reserve(options.binaries.size());
     for (const std::string &binary : options.binaries) {
         audits.push_back(cushim_info::audit_file(binary, search));
     }
