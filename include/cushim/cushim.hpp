@@ -15,7 +15,6 @@
 #include <cushim/try.hpp>
 
 // Loading, and calls through the table
-#include <cushim/config.h>
 #include <cushim/entry.hpp>
 #include <cushim/feature.hpp>
 #include <cushim/init.hpp>

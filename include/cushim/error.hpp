@@ -4,7 +4,7 @@
 #ifndef CUSHIM_ERROR_HPP
 #define CUSHIM_ERROR_HPP
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 #include <cushim/loader.h>
 #include <cushim/text.hpp>
 #include <cushim/version.hpp>

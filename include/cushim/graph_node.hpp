@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <cushim/closure.hpp>
 #include <cushim/copy_2d.hpp>
+#include <cushim/detail/closure.hpp>
 #include <cushim/event.hpp>
 #include <cushim/external_semaphore.hpp>
 #include <cushim/kernel.hpp>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 namespace cushim {
 namespace detail {

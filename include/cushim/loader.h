@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 #ifndef CUSHIM_TRY_HPP
 #define CUSHIM_TRY_HPP
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 namespace cushim {
 namespace detail {

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import compiler as compiler_module
-from compiler import PLAIN_HEADERS, include
+from compiler import PLAIN_HEADERS, header_name, include
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import public_types  # noqa: E402
@@ -28,7 +28,7 @@ LIGHT_HEADERS = {'loader.h', 'loader.hpp', 'table.hpp', 'entry.hpp', 'override.h
 
 arguments = compiler_module.parse_arguments()
 compiler = arguments.compiler
-headers = {os.path.basename(path): path for path in arguments.files}
+headers = {header_name(path): path for path in arguments.files}
 
 
 class EachHeader(unittest.TestCase):

@@ -86,7 +86,7 @@ def table_header(table, packed):
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Table functions of the CUDA {api.key} API, one per exported name. See table.hpp. */\n'
     text += include(table, packed)
-    text += '#include <cushim/config.h>\n'
+    text += '#include <cushim/detail/config.h>\n'
     text += GUARD.format(version=version_text(packed), major=packed // 1000, packed=packed,
                          macro=api.version_macro)
     text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)

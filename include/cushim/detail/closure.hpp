@@ -5,7 +5,7 @@
 #include <new>
 #include <type_traits>
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 namespace cushim::detail {
 
