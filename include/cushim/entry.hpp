@@ -15,9 +15,9 @@
 #ifndef CUSHIM_ENTRY_HPP
 #define CUSHIM_ENTRY_HPP
 
-#include <cushim/driver_entries.hpp>
+#include <cushim/detail/driver_entries.hpp>
+#include <cushim/detail/runtime_entries.hpp>
 #include <cushim/result.hpp>
-#include <cushim/runtime_entries.hpp>
 #include <cushim/version.hpp>
 
 namespace cushim {

@@ -24,7 +24,7 @@ HEAVY = {
 LIGHT_HEADERS = {'loader.h', 'loader.hpp', 'table.hpp', 'entry.hpp', 'override.hpp', 'result.hpp',
                  'text.hpp', 'try.hpp', 'error.hpp', 'version.hpp', 'init.hpp', 'driver_table.hpp',
                  'runtime_table.hpp',
-                 'driver_entries.hpp', 'runtime_entries.hpp'}
+                 'detail/driver_entries.hpp', 'detail/runtime_entries.hpp'}
 
 arguments = compiler_module.parse_arguments()
 compiler = arguments.compiler

@@ -17,7 +17,7 @@ class Installed(unittest.TestCase):
 
         installed = below(install.include / 'cushim')
         own = below(arguments.source / 'include/cushim')
-        generated = {f'{api}_{kind}.hpp' for api in ('driver', 'runtime')
+        generated = {f'detail/{api}_{kind}.hpp' for api in ('driver', 'runtime')
                      for kind in ('table', 'entries')}
         self.assertEqual(installed, own | generated)
 
