@@ -38,6 +38,7 @@
 // Device memory
 #include <cushim/device_buffer.hpp>
 #include <cushim/device_span.hpp>
+#include <cushim/extent.hpp>
 #include <cushim/growable_buffer.hpp>
 #include <cushim/managed_buffer.hpp>
 #include <cushim/memory_pool.hpp>

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-C_HEADERS = {'detail/config.h', 'loader.h'}
+C_HEADERS = {'detail/config.h', 'detail/loader.h', 'loader.h'}
 # These have nothing to do with CUDA's own headers, and so with the modes of those.
 PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'text.hpp', 'try.hpp',
                              'loader.hpp', 'init.hpp', 'feature.hpp'}

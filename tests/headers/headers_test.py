@@ -51,7 +51,7 @@ class EachHeader(unittest.TestCase):
 
     def test_older_language_is_refused_in_words(self):
         # A version alone works there, too.
-        for name in headers.keys() - {'version.hpp'}:
+        for name in headers.keys() - {'version.hpp', 'detail/append_decimal.hpp'}:
             with self.subTest(name):
                 # The plain words come before anything else that the compiler has to say.
                 result = compiler.run(include(name), '-Wfatal-errors', language='c++17')

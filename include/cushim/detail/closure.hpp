@@ -1,6 +1,6 @@
 /* Callables that are passed to CUDA as a function and a pointer. */
-#ifndef CUSHIM_CLOSURE_HPP
-#define CUSHIM_CLOSURE_HPP
+#ifndef CUSHIM_DETAIL_CLOSURE_HPP
+#define CUSHIM_DETAIL_CLOSURE_HPP
 
 #include <new>
 #include <type_traits>

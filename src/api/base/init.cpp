@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include <cushim/detail/driver_entries.hpp>
+#include <cushim/detail/loader.h>
 #include <cushim/driver_table.hpp>
 
 #include "release_later.hpp"
