@@ -2,7 +2,7 @@
 #ifndef CUSHIM_CAPTURE_MODE_HPP
 #define CUSHIM_CAPTURE_MODE_HPP
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 #include <cushim/text.hpp>
 
 namespace cushim {

@@ -5,13 +5,11 @@
 
 #include <cstddef>
 
+#include <cushim/detail/friends.hpp>
 #include <cushim/device.hpp>
 #include <cushim/result.hpp>
 
 namespace cushim {
-namespace detail {
-class JitSession;
-} // namespace detail
 
 /* A code image: PTX text, a cubin or a fatbin. A view: the caller's bytes are read while the image
  * is loaded, and are not needed afterwards. */

@@ -12,32 +12,10 @@
 #define CUSHIM_COPY_2D_HPP
 
 #include <cushim/copy.hpp>
+#include <cushim/detail/copy_2d.hpp>
 #include <cushim/pitched_span.hpp>
 
 namespace cushim {
-namespace detail {
-
-struct PitchedCopy {
-    CopyKind kind;
-    PitchedView to;
-    PitchedView from;
-    ElementType element;
-};
-
-CUSHIM_API Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept;
-CUSHIM_API Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept;
-
-// A value of one, two or four bytes.
-struct PitchedFill {
-    PitchedView to;
-    ElementType element;
-    unsigned int value;
-};
-
-CUSHIM_API Result<void> fill(const Context &context, const PitchedFill &fill) noexcept;
-CUSHIM_API Result<void> fill(const Stream &stream, const PitchedFill &fill) noexcept;
-
-} // namespace detail
 
 /* Host to device.
  * One layer: cuMemcpy2DUnaligned_v2, cuStreamSynchronize; cuMemcpy2DAsync_v2. More: cuMemcpy3D_v2,

@@ -15,7 +15,6 @@
 #include <cushim/try.hpp>
 
 // Loading, and calls through the table
-#include <cushim/config.h>
 #include <cushim/entry.hpp>
 #include <cushim/feature.hpp>
 #include <cushim/init.hpp>
@@ -39,6 +38,7 @@
 // Device memory
 #include <cushim/device_buffer.hpp>
 #include <cushim/device_span.hpp>
+#include <cushim/extent.hpp>
 #include <cushim/growable_buffer.hpp>
 #include <cushim/managed_buffer.hpp>
 #include <cushim/memory_pool.hpp>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cushim/detail/ranges.hpp>
 #include <cushim/driver_table.hpp>
 #include <cushim/result.hpp>
 
@@ -21,20 +22,6 @@ inline constexpr std::size_t allocation_alignment = 256;
 // Types that may be allocated.
 template <class T>
 concept AllocatableType = DeviceType<T> && alignof(T) <= allocation_alignment;
-
-namespace detail {
-
-// The product; invalid_argument with the numbers if it exceeds std::size_t.
-CUSHIM_API Result<std::size_t> bytes_of(std::size_t count, std::size_t element_size) noexcept;
-// invalid_argument with the numbers if offset + count exceeds size.
-CUSHIM_API Result<void> check_range(std::size_t offset, std::size_t count,
-                                    std::size_t size) noexcept;
-// invalid_argument with the numbers unless `bytes` is a multiple of the element size and the
-// address is a multiple of the alignment.
-CUSHIM_API Result<void> check_elements(CUdeviceptr address, std::size_t bytes,
-                                       std::size_t element_size, std::size_t alignment) noexcept;
-
-} // namespace detail
 
 /* A view, valid as long as the memory. Host code must not dereference data(): use copy.hpp.
  * DeviceSpan<const T> is read-only; every DeviceSpan<T> converts to it. */

@@ -4,7 +4,7 @@
 #ifndef CUSHIM_ERROR_HPP
 #define CUSHIM_ERROR_HPP
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 #include <cushim/loader.h>
 #include <cushim/text.hpp>
 #include <cushim/version.hpp>
@@ -151,19 +151,6 @@ class Error {
 
 static_assert(sizeof(Error) <= 48, "every Result carries the room for an Error");
 
-namespace detail {
-
-// out_of_memory without a status: no host memory for a cushim object.
-CUSHIM_API Error no_host_memory() noexcept;
-
-// Writes the message to stderr and aborts: Result::value() of a failure in a file without
-// exceptions.
-[[noreturn]] CUSHIM_API void abort_with(const Error &error) noexcept;
-
-// Throws cushim::Exception; same as abort_with if cushim itself was built without exceptions.
-[[noreturn]] CUSHIM_API void throw_exception(const Error &error);
-
-} // namespace detail
 } // namespace cushim
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CUSHIM_EXPORT_KINDS_HPP
 #define CUSHIM_EXPORT_KINDS_HPP
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 namespace cushim {
 

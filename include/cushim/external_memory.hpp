@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include <cushim/context.hpp>
+#include <cushim/detail/owner_values.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/stream.hpp>
@@ -111,27 +112,6 @@ class ExternalMemorySource {
     CUexternalMemoryHandleType type_;
     bool dedicated_ = false;
 };
-
-namespace detail {
-
-struct ExternalMemoryValue {
-    CUexternalMemory native = nullptr;
-    CUcontext context = nullptr;
-    std::size_t size = 0; // bytes
-};
-
-struct ExternalBufferValue {
-    CUdeviceptr native = 0;
-    std::size_t size = 0; // bytes
-};
-
-struct ExternalArrayValue {
-    CUmipmappedArray native = nullptr;
-    CUcontext context = nullptr;
-    unsigned int levels = 0;
-};
-
-} // namespace detail
 
 /* Linear memory of an import, mapped for kernels and copies. It keeps its import alive. A buffer
  * with no elements is valid, has a null address, and makes no CUDA call.

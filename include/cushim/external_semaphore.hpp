@@ -39,6 +39,8 @@
 #include <span>
 
 #include <cushim/context.hpp>
+#include <cushim/detail/owner_values.hpp>
+#include <cushim/detail/semaphore_operation.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/unique_fd.hpp>
 #include <cushim/win32_handle.hpp>
@@ -46,29 +48,6 @@
 namespace cushim {
 
 class Stream;
-
-namespace detail {
-
-struct SemaphoreValue {
-    CUexternalSemaphore native = nullptr;
-    CUcontext context = nullptr;
-};
-
-enum class SemaphoreKind : unsigned char { binary, timeline, keyed_mutex, nvsci };
-
-// One signal or wait.
-struct SemaphoreOperation {
-    CUexternalSemaphore semaphore = nullptr;
-    CUcontext context = nullptr;
-    SemaphoreKind kind = SemaphoreKind::binary;
-    bool skip_memory_sync = false; // nvsci
-    unsigned int timeout_ms = 0;   // keyed_mutex, wait
-    unsigned long long value = 0;  // timeline: of the fence; keyed_mutex: the key
-    void *fence = nullptr;         // nvsci
-    State *state = nullptr;        // of the semaphore's owner
-};
-
-} // namespace detail
 
 // One signal of a batch, from a semaphore's signaling(). It does not own the semaphore.
 class SemaphoreSignal {

@@ -8,7 +8,7 @@
 #ifndef CUSHIM_FEATURE_HPP
 #define CUSHIM_FEATURE_HPP
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 #include <cushim/text.hpp>
 #include <cushim/version.hpp>
 

@@ -60,7 +60,7 @@ class GraphCondition;
 struct ConditionalNodeParams;
 struct GraphConditionOptions;
 
-/* The parameters of nodes, for reading them back. */
+/* The parameters of nodes, for reading them back. Views have an address, an extent and a pitch. */
 struct KernelNodeParams {
     CUfunction function = nullptr; // a library's kernel: the CUkernel, cast; the same for both APIs
     Dim3 grid = {};                // blocks

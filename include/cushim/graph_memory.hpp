@@ -2,37 +2,12 @@
 #ifndef CUSHIM_GRAPH_MEMORY_HPP
 #define CUSHIM_GRAPH_MEMORY_HPP
 
+#include <cushim/detail/graph_memory.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/graph_node.hpp>
 #include <cushim/virtual_memory.hpp>
 
 namespace cushim {
-namespace detail {
-
-// A GraphAllocation without its element type.
-class GraphMemory {
-  public:
-    GraphMemory() noexcept = default;
-    GraphMemory(const GraphNode &node, CUdeviceptr address, std::size_t size) noexcept
-        : node_(node), address_(address), size_(size) {}
-
-    // The node that allocates it.
-    const GraphNode &node() const noexcept { return node_; }
-    CUdeviceptr address() const noexcept { return address_; }
-    // Elements.
-    std::size_t size() const noexcept { return size_; }
-
-    /* Frees, in stream order, the memory that a launch has allocated, if the graph has no node for
-     * that. The graph can be launched again afterwards. cuMemFreeAsync. */
-    CUSHIM_API Result<void> free(const Stream &stream) const noexcept;
-
-  private:
-    GraphNode node_;
-    CUdeviceptr address_ = 0;
-    std::size_t size_ = 0;
-};
-
-} // namespace detail
 
 /* Memory that each launch of a graph allocates: see Graph::add_mem_alloc_node(). A plain value that
  * names the memory; it is invalid once the graph and everything made from it are destroyed. Nodes
@@ -44,9 +19,19 @@ class GraphAllocation : public detail::GraphMemory {
     GraphAllocation() noexcept = default;
     explicit GraphAllocation(const detail::GraphMemory &memory) noexcept : GraphMemory(memory) {}
 
+    using GraphMemory::address;
+    // The node that allocates it.
+    using GraphMemory::node;
+    // Elements.
+    using GraphMemory::size;
+
     DeviceSpan<T> span() const noexcept { return DeviceSpan<T>(address(), size()); }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
+
+    /* Frees, in stream order, the memory that a launch has allocated, if the graph has no node for
+     * that. The graph can be launched again afterwards. cuMemFreeAsync. */
+    using GraphMemory::free;
 };
 
 // The memory that a device's graphs use, in bytes.

@@ -23,27 +23,11 @@
 #ifndef CUSHIM_HANDLE_HPP
 #define CUSHIM_HANDLE_HPP
 
-#include <cstddef>
-
+#include <cushim/detail/owner.hpp>
 #include <cushim/result.hpp>
-#include <cushim/text.hpp>
 
 namespace cushim {
 namespace detail {
-
-// The state that owners share: the object, what it needs, how it is destroyed. See
-// src/api/base/state.hpp.
-struct State;
-
-CUSHIM_API void add_owner(State *state) noexcept;
-// Removes one owner. The last one destroys the object; a failure goes to the teardown sink.
-CUSHIM_API void drop_owner(State *state) noexcept;
-// The same; returns the failure.
-CUSHIM_API Result<void> close_owner(State *state) noexcept;
-// Removes one owner; no owner destroys the object afterwards.
-CUSHIM_API void release_owner(State *state) noexcept;
-
-struct Access;
 
 // Value is the handle, or a struct whose member `native` is the handle. It is copied from owner to
 // owner. An empty owner has Value{}.
@@ -123,60 +107,6 @@ class Owner {
     Value value_{};
     State *state_ = nullptr;
 };
-
-// The access of src/api to an owner.
-struct Access {
-    template <class Value>
-    static State *state(const Owner<Value> &owner) noexcept {
-        return owner.state_;
-    }
-    // Of a buffer, which contains its owner.
-    template <class Buffer>
-    static auto state(const Buffer &buffer) noexcept -> decltype(state(buffer.memory_)) {
-        return state(buffer.memory_);
-    }
-    // Whether the buffer was allocated with no elements: it is valid, and holds no object.
-    template <class Value>
-    static bool is_zero_length(const Owner<Value> &owner) noexcept {
-        if constexpr (requires { owner.value_.zero_length; }) {
-            return owner.value_.zero_length;
-        } else {
-            return false;
-        }
-    }
-    template <class Buffer>
-    static auto
-    is_zero_length(const Buffer &buffer) noexcept -> decltype(is_zero_length(buffer.memory_)) {
-        return is_zero_length(buffer.memory_);
-    }
-    template <class Value>
-    static void set(Owner<Value> &owner, const Value &value, State *state) noexcept {
-        owner.value_ = value;
-        owner.state_ = state;
-    }
-};
-
-// The same for GraphNode and GraphCondition.
-struct GraphAccess;
-
-// The result of to_text() of an owner. The size is omitted if `bytes` is no_size.
-inline constexpr std::size_t no_size = static_cast<std::size_t>(-1);
-CUSHIM_API Text owner_text(const char *type, unsigned long long handle, const State *state,
-                           std::size_t bytes) noexcept;
-
-template <class Handle>
-unsigned long long number_of(Handle handle) noexcept {
-    if constexpr (std::is_pointer_v<Handle>) {
-        return reinterpret_cast<unsigned long long>(handle);
-    } else {
-        return handle;
-    }
-}
-
-template <class Object>
-Text text_of(const char *type, const Object &owner, std::size_t bytes = no_size) noexcept {
-    return owner_text(type, number_of(owner.native()), Access::state(owner), bytes);
-}
 
 // An owner that can be shared.
 template <class Derived, class Value>

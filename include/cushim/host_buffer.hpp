@@ -4,6 +4,9 @@
 
 #include <span>
 
+#include <cushim/context.hpp>
+#include <cushim/detail/host_memory.hpp>
+#include <cushim/device_span.hpp>
 #include <cushim/event.hpp>
 #include <cushim/host_memory.hpp>
 #include <cushim/stream.hpp>
@@ -58,6 +61,7 @@ class PinnedBuffer : public detail::HostMemory {
 
     T *data() const noexcept { return static_cast<T *>(native()); }
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    using HostMemory::size_bytes;
     bool empty() const noexcept { return size() == 0; }
     T *begin() const noexcept { return data(); }
     T *end() const noexcept { return data() + size(); }
@@ -75,6 +79,13 @@ class PinnedBuffer : public detail::HostMemory {
         CUSHIM_TRY_VOID(event.synchronize());
         return span();
     }
+
+    // CU_MEMHOSTALLOC_...: the requested flags, and those that the driver
+    // adds. cuMemHostGetFlags, since CUDA 2.3.
+    using HostMemory::flags;
+    // Before the memory is released, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
+    using HostMemory::release_after;
 
   private:
     explicit PinnedBuffer(HostMemory &&memory) noexcept

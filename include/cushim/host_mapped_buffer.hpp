@@ -4,6 +4,9 @@
 
 #include <span>
 
+#include <cushim/context.hpp>
+#include <cushim/detail/host_memory.hpp>
+#include <cushim/device_span.hpp>
 #include <cushim/event.hpp>
 #include <cushim/host_memory.hpp>
 #include <cushim/stream.hpp>
@@ -50,6 +53,7 @@ class HostMappedBuffer : public detail::HostMemory {
     }
 
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    using HostMemory::size_bytes;
     bool empty() const noexcept { return size() == 0; }
 
     T *host_data() const noexcept { return static_cast<T *>(native()); }
@@ -72,6 +76,12 @@ class HostMappedBuffer : public detail::HostMemory {
         CUSHIM_TRY_VOID(event.synchronize());
         return host_span();
     }
+
+    // See PinnedBuffer.
+    using HostMemory::flags;
+    // Before the memory is released, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
+    using HostMemory::release_after;
 
   private:
     explicit HostMappedBuffer(HostMemory &&memory) noexcept

@@ -4,7 +4,10 @@
 
 #include <span>
 
-#include <cushim/host_memory.hpp>
+#include <cushim/context.hpp>
+#include <cushim/detail/host_memory.hpp>
+#include <cushim/device_span.hpp>
+#include <cushim/stream.hpp>
 
 namespace cushim {
 
@@ -57,6 +60,7 @@ class HostRegistration : public detail::HostMemory {
     }
 
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    using HostMemory::size_bytes;
     bool empty() const noexcept { return size() == 0; }
 
     // The memory itself. Must not be read while the device may write it, nor written while the
@@ -69,6 +73,12 @@ class HostRegistration : public detail::HostMemory {
     DeviceSpan<T> device_span() const noexcept {
         return {device_address(), device_address() != 0 ? size() : 0};
     }
+
+    // CU_MEMHOSTREGISTER_...; see PinnedBuffer.
+    using HostMemory::flags;
+    // Before the memory is released, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
+    using HostMemory::release_after;
 
   private:
     explicit HostRegistration(HostMemory &&memory) noexcept

@@ -22,38 +22,20 @@
 #define CUSHIM_IPC_HPP
 
 #include <cstddef>
-#include <cstring>
 #include <span>
 
 #include <cushim/context.hpp>
+#include <cushim/detail/ipc_bytes.hpp>
+#include <cushim/detail/owner_values.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/event.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/stream.hpp>
 
 namespace cushim {
-namespace detail {
 
-// A CUDA handle, which is opaque to everything except the functions that open it.
-template <class Tag>
-struct IpcBytes {
-    static constexpr std::size_t size = 64;
-
-    static IpcBytes from_bytes(std::span<const std::byte, size> bytes) noexcept {
-        IpcBytes handle;
-        std::memcpy(handle.stored, bytes.data(), size);
-        return handle;
-    }
-    std::span<const std::byte, size> bytes() const noexcept {
-        return std::span<const std::byte, size>(stored, size);
-    }
-    friend bool operator==(const IpcBytes &, const IpcBytes &) = default;
-
-    std::byte stored[size] = {};
-};
-
-} // namespace detail
-
+// CUDA handles of 64 bytes: from_bytes() makes one of a std::span<const std::byte, 64>, bytes()
+// returns that of a handle. They are opaque to everything except the functions that open them.
 using IpcMemHandle = detail::IpcBytes<struct IpcMemTag>;
 using IpcEventHandle = detail::IpcBytes<struct IpcEventTag>;
 
@@ -104,15 +86,6 @@ class IpcExport {
     std::size_t offset_ = 0;
     std::size_t size_ = 0;
 };
-
-namespace detail {
-
-struct OpenedMemory {
-    CUdeviceptr native = 0;
-    std::size_t size = 0;
-};
-
-} // namespace detail
 
 /* Memory of another process, opened in this one. Moved, not copied: each is closed once.
  *

@@ -9,6 +9,8 @@
 #define CUSHIM_KERNEL_HPP
 
 #include <cushim/context.hpp>
+#include <cushim/detail/kernel_arguments.hpp>
+#include <cushim/detail/owner_values.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/launch.hpp>
@@ -24,124 +26,6 @@ class Library;
 class Module;
 template <class Signature>
 class Kernel;
-
-namespace detail {
-
-struct KernelHandle {
-    CUfunction native = nullptr; // or a CUkernel, cast
-    CUcontext context = nullptr; // of its module; null: unknown, or a library's kernel
-    bool of_library = false;
-};
-
-// Types of kernel parameters: they are passed as bytes.
-template <class T>
-concept KernelParameterType = std::is_object_v<T> && std::is_trivially_copyable_v<T>;
-
-// Every value of A is a value of P, as in initialisation with braces.
-template <class A, class P>
-concept FitsInto = requires(const A &argument) { P{argument}; };
-template <class A, class P>
-concept NumberForParameter = std::is_arithmetic_v<A> && std::is_arithmetic_v<P> && FitsInto<A, P>;
-
-// A pointer to the same type, to its const version, or to void. Arrays do not count: they are in
-// host memory.
-template <class P>
-using Pointee = std::remove_pointer_t<P>;
-template <class A, class P>
-concept SamePointee = std::is_void_v<Pointee<P>> ||
-                      std::is_same_v<std::remove_cv_t<Pointee<A>>, std::remove_cv_t<Pointee<P>>>;
-template <class A, class P>
-concept PointerForParameter = std::is_pointer_v<P> && std::is_pointer_v<A> &&
-                              std::is_convertible_v<A, P> && SamePointee<A, P>;
-
-template <class T>
-concept CompleteObject = std::is_object_v<T> && requires { sizeof(T); };
-template <class P>
-concept MemoryParameter =
-    std::is_pointer_v<P> && CompleteObject<Pointee<P>> && DeviceType<Pointee<P>>;
-
-// A DeviceSpan, or a type that converts to one, as buffers do.
-template <class A, class P>
-concept SpanForParameter = MemoryParameter<P> && !std::is_pointer_v<A> &&
-                           std::is_convertible_v<const A &, DeviceSpan<Pointee<P>>>;
-
-// Mapped host memory, which is passed by its device address.
-template <class A, class P>
-concept MappedForParameter = MemoryParameter<P> && requires(const A &argument) {
-    requires std::is_convertible_v<decltype(argument.device_span()), DeviceSpan<Pointee<P>>>;
-};
-
-template <class A, class P>
-concept NullForParameter = std::is_pointer_v<P> && std::is_null_pointer_v<A>;
-
-// Whether an argument of type A can be passed for a parameter of type P.
-template <class A, class P>
-concept KernelArgument =
-    std::is_same_v<A, P> || NumberForParameter<A, P> || PointerForParameter<A, P> ||
-    SpanForParameter<A, P> || MappedForParameter<A, P> || NullForParameter<A, P>;
-
-// For compiler errors: which argument does not fit, and why.
-template <class... Types>
-struct TypeList {};
-template <std::size_t Index>
-struct argument {
-    template <class Given, class Parameter>
-    struct does_not_fit {};
-};
-template <std::size_t Given, std::size_t Parameters>
-struct wrong_number_of_arguments {};
-
-// The first argument that does not fit; void if all do.
-template <std::size_t Index, class Arguments, class Parameters>
-struct FirstMisfit {
-    using type = void;
-};
-template <std::size_t Index, class A, class... As, class P, class... Ps>
-struct FirstMisfit<Index, TypeList<A, As...>, TypeList<P, Ps...>> {
-    using type = typename std::conditional_t<
-        KernelArgument<A, P>, FirstMisfit<Index + 1, TypeList<As...>, TypeList<Ps...>>,
-        std::type_identity<typename argument<Index>::template does_not_fit<A, P>>>::type;
-};
-template <class Arguments, class Parameters>
-struct MisfitOf;
-template <class... As, class... Ps>
-struct MisfitOf<TypeList<As...>, TypeList<Ps...>> {
-    using type = typename std::conditional_t<
-        sizeof...(As) == sizeof...(Ps), FirstMisfit<0, TypeList<As...>, TypeList<Ps...>>,
-        std::type_identity<wrong_number_of_arguments<sizeof...(As), sizeof...(Ps)>>>::type;
-};
-template <class Arguments, class Parameters>
-using Misfit = typename MisfitOf<Arguments, Parameters>::type;
-
-// Whether these arguments can be passed to a kernel with these parameters.
-template <class Arguments, class Parameters>
-inline constexpr bool arguments_fit = std::is_void_v<Misfit<Arguments, Parameters>>;
-
-template <class P, class A>
-P parameter_from(const A &argument) noexcept {
-    if constexpr (SpanForParameter<A, P>) {
-        const DeviceSpan<Pointee<P>> span = argument;
-        return span.data();
-    } else if constexpr (MappedForParameter<A, P>) {
-        return argument.device_span().data();
-    } else {
-        return P(argument);
-    }
-}
-
-// Whether it is an owner without an object: closed, released, moved from, or default-constructed. A
-// buffer that was allocated with no elements is not.
-template <class A>
-bool is_empty_owner([[maybe_unused]] const A &argument) noexcept {
-    if constexpr (requires { Access::state(argument); }) {
-        return !static_cast<bool>(argument) && !Access::is_zero_length(argument);
-    } else {
-        return false;
-    }
-}
-CUSHIM_API Error empty_argument(std::size_t index) noexcept;
-
-} // namespace detail
 
 // The position of a parameter among all parameters on the device, in bytes.
 struct KernelParameter {

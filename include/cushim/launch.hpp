@@ -3,17 +3,11 @@
 #define CUSHIM_LAUNCH_HPP
 
 #include <cstddef>
-#include <type_traits>
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
+#include <cushim/detail/launch_types.hpp>
 
 namespace cushim {
-namespace detail {
-
-template <class T>
-concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-
-} // namespace detail
 
 /* Numbers of blocks or threads in x, y and z, from integers of any type. A launch rejects values
  * that CUDA cannot take (0, -1, more than 32 bits), with the number. */
@@ -44,17 +38,6 @@ class LaunchPriority {
     int value_ = 0;
     bool is_set_ = false;
 };
-
-namespace detail {
-
-// CUlaunchAttribute, which headers before CUDA 11.8 lack.
-template <class T>
-concept CudaLaunchAttribute = sizeof(T) == 72 && requires(const T &attribute) {
-    attribute.id;
-    attribute.value;
-};
-
-} // namespace detail
 
 /* Attributes without a member in LaunchConfig: an array of CUlaunchAttribute (requires headers of
  * CUDA 11.8). A view, read by the launch. At most 32, including those of the members of

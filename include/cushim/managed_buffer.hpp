@@ -6,9 +6,9 @@
 #include <span>
 
 #include <cushim/context.hpp>
+#include <cushim/detail/managed_memory.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/event.hpp>
-#include <cushim/handle.hpp>
 #include <cushim/stream.hpp>
 #include <cushim/text.hpp>
 
@@ -41,54 +41,6 @@ class ManagedLocation {
 struct ManagedOptions {
     ManagedAttachment attachment = ManagedAttachment::global; // or host
 };
-
-namespace detail {
-
-// A buffer without its element type.
-struct ManagedBlock {
-    CUdeviceptr native = 0;
-    std::size_t size = 0;     // bytes
-    bool zero_length = false; // allocated with no elements: valid, unlike an empty owner
-};
-
-// In bytes.
-struct ManagedPart {
-    std::size_t offset;
-    std::size_t size;
-};
-
-class ManagedMemory : public Owner<ManagedBlock> {
-  public:
-    ManagedMemory() noexcept = default;
-
-    std::size_t size_bytes() const noexcept { return value().size; }
-
-    // Before the memory is freed, the destructor waits for all work in this stream: see
-    // DeviceBuffer::release_after().
-    CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
-
-    // Attaches the whole allocation as `attachment` says, once the stream reaches this point. With
-    // `single`, the stream must not be legacy() or per_thread(); when the stream is destroyed, the
-    // original attachment applies again. cuStreamAttachMemAsync. Since CUDA 6.0.
-    CUSHIM_API Result<void> attach(const Stream &stream,
-                                   ManagedAttachment attachment) const noexcept;
-
-  protected:
-    CUSHIM_API static Result<ManagedMemory> allocate_bytes(const Context &context,
-                                                           std::size_t bytes,
-                                                           const ManagedOptions &options) noexcept;
-    CUSHIM_API static Result<ManagedMemory> adopt_bytes(const Context &context, CUdeviceptr address,
-                                                        std::size_t bytes) noexcept;
-    CUSHIM_API Result<void> advise_part(CUmem_advise advice, ManagedLocation location,
-                                        const ManagedPart &part) const noexcept;
-    CUSHIM_API Result<void> prefetch_part(const Stream &stream, ManagedLocation location,
-                                          const ManagedPart &part) const noexcept;
-
-  private:
-    using Owner::Owner;
-};
-
-} // namespace detail
 
 /* `size()` uninitialised elements of T in managed memory. A buffer with no elements is valid, has a
  * null address, and makes no CUDA call. A const buffer keeps its memory, as a const pointer does;
@@ -126,6 +78,7 @@ class ManagedBuffer : public detail::ManagedMemory {
     // For the host and kernels.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    using ManagedMemory::size_bytes;
     bool empty() const noexcept { return size() == 0; }
 
     // For kernels, copies and fills.
@@ -168,6 +121,15 @@ class ManagedBuffer : public detail::ManagedMemory {
         CUSHIM_TRY(const auto part, part_of(offset, count));
         return prefetch_part(stream, location, part);
     }
+
+    // Attaches the whole allocation as `attachment` says, once the stream reaches this point. With
+    // `single`, the stream must not be legacy() or per_thread(); when the stream is destroyed, the
+    // original attachment applies again. cuStreamAttachMemAsync. Since CUDA 6.0.
+    using ManagedMemory::attach;
+
+    // Before the memory is freed, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
+    using ManagedMemory::release_after;
 
   private:
     explicit ManagedBuffer(ManagedMemory &&memory) noexcept

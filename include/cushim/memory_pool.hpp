@@ -7,6 +7,7 @@
 #include <span>
 
 #include <cushim/access.hpp>
+#include <cushim/detail/pool_memory.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/export_kinds.hpp>
@@ -131,24 +132,6 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
 inline Text to_text(const MemoryPool &pool) noexcept {
     return detail::text_of("MemoryPool", pool);
 }
-
-namespace detail {
-
-class PoolMemory : public Owner<Memory> {
-  public:
-    PoolMemory() noexcept = default;
-    CUSHIM_API static Result<PoolMemory> allocate(const MemoryPool &pool, const Stream &stream,
-                                                  std::size_t bytes) noexcept;
-    CUSHIM_API static Result<PoolMemory> import_from(const MemoryPool &pool, const Stream &stream,
-                                                     const PoolPointer &pointer,
-                                                     std::size_t bytes) noexcept;
-    std::size_t size() const noexcept { return value().size; }
-
-  private:
-    using Owner::Owner;
-};
-
-} // namespace detail
 
 /* `size()` uninitialised elements of T from a pool. A buffer with no elements is valid, and makes
  * no CUDA call. The buffer keeps its pool and its stream alive.

@@ -4,29 +4,12 @@
 
 #include <cushim/code.hpp>
 #include <cushim/context.hpp>
+#include <cushim/detail/variable.hpp>
 #include <cushim/device_span.hpp>
 #include <cushim/handle.hpp>
 #include <cushim/kernel.hpp>
 
 namespace cushim {
-namespace detail {
-
-// The number of elements; invalid_argument unless `bytes` is a multiple of the element size.
-CUSHIM_API Result<std::size_t> elements_of(const char *name, std::size_t bytes,
-                                           std::size_t element_size) noexcept;
-
-struct Variable {
-    CUdeviceptr address;
-    std::size_t bytes;
-
-    template <class T>
-    Result<DeviceSpan<T>> as(const char *name) const noexcept {
-        CUSHIM_TRY(const std::size_t size, elements_of(name, bytes, sizeof(T)));
-        return DeviceSpan<T>(address, size);
-    }
-};
-
-} // namespace detail
 
 /* A CUDA module. Its kernels keep it loaded. Enqueued launches must have completed before the last
  * owner is destroyed.

@@ -18,6 +18,7 @@
 #ifndef CUSHIM_OVERRIDE_HPP
 #define CUSHIM_OVERRIDE_HPP
 
+#include <cushim/detail/loader.h>
 #include <cushim/entry.hpp>
 
 namespace cushim {

@@ -3,6 +3,7 @@
 #ifndef CUSHIM_PHYSICAL_MEMORY_HPP
 #define CUSHIM_PHYSICAL_MEMORY_HPP
 
+#include <cushim/detail/owner_values.hpp>
 #include <cushim/device.hpp>
 #include <cushim/export_kinds.hpp>
 #include <cushim/handle.hpp>
@@ -52,16 +53,6 @@ struct Granularity {
     CUSHIM_API Result<std::size_t> round_up(std::size_t size) const noexcept;
     CUSHIM_API Result<std::size_t> round_up_recommended(std::size_t size) const noexcept;
 };
-
-namespace detail {
-
-struct Physical {
-    CUmemGenericAllocationHandle native = 0;
-    std::size_t size = 0;
-    std::size_t granularity = 0; // 0: unknown
-};
-
-} // namespace detail
 
 /* Physical memory: a size and a location on a device or the host, without an address. It is freed
  * once its last owner is destroyed and it is no longer mapped.

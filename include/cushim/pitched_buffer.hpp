@@ -3,46 +3,11 @@
 #define CUSHIM_PITCHED_BUFFER_HPP
 
 #include <cushim/context.hpp>
-#include <cushim/handle.hpp>
+#include <cushim/detail/pitched_memory.hpp>
 #include <cushim/pitched_span.hpp>
 #include <cushim/stream.hpp>
 
 namespace cushim {
-namespace detail {
-
-// A buffer without its element type.
-struct PitchedBlock {
-    CUdeviceptr native = 0;
-    Extent extent{0, 0, 0};
-    std::size_t row_pitch = 0; // bytes
-};
-
-class PitchedMemory : public Owner<PitchedBlock> {
-  public:
-    PitchedMemory() noexcept = default;
-
-    const Extent &extent() const noexcept { return value().extent; }
-    bool empty() const noexcept { return extent().empty(); }
-    // Layers are adjacent.
-    Pitch pitch() const noexcept { return {value().row_pitch, extent().height}; }
-    // All of it, including the bytes between rows.
-    std::size_t size_bytes() const noexcept {
-        return value().row_pitch * extent().height * extent().depth;
-    }
-
-    // Before the memory is freed, the destructor waits for all work in this stream: see
-    // DeviceBuffer::release_after().
-    CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
-
-  protected:
-    CUSHIM_API static Result<PitchedMemory>
-    allocate_rows(const Context &context, const Extent &extent, std::size_t element_size) noexcept;
-
-  private:
-    using Owner::Owner;
-};
-
-} // namespace detail
 
 /* `extent()` uninitialised elements of T in device memory; each row begins at a multiple that suits
  * the device. A buffer with no elements is valid, has a null address, and makes no CUDA call. A
@@ -73,6 +38,13 @@ class PitchedBuffer : public detail::PitchedMemory {
             });
     }
 
+    using PitchedMemory::empty;
+    using PitchedMemory::extent;
+    // Layers are adjacent.
+    using PitchedMemory::pitch;
+    // All of it, including the bytes between rows.
+    using PitchedMemory::size_bytes;
+
     // For kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
 
@@ -80,6 +52,10 @@ class PitchedBuffer : public detail::PitchedMemory {
     DevicePitchedSpan<T> span() const noexcept { return {native(), extent(), pitch()}; }
     operator DevicePitchedSpan<T>() const noexcept { return span(); }
     operator DevicePitchedSpan<const T>() const noexcept { return span(); }
+
+    // Before the memory is freed, the destructor waits for all work in this stream: see
+    // DeviceBuffer::release_after().
+    using PitchedMemory::release_after;
 
   private:
     explicit PitchedBuffer(PitchedMemory &&memory) noexcept

@@ -3,8 +3,8 @@
 #define CUSHIM_STREAM_HPP
 
 #include <cushim/capture_mode.hpp>
-#include <cushim/closure.hpp>
 #include <cushim/context.hpp>
+#include <cushim/detail/closure.hpp>
 #include <cushim/event.hpp>
 #include <cushim/handle.hpp>
 

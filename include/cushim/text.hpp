@@ -18,7 +18,7 @@
 #ifndef CUSHIM_TEXT_HPP
 #define CUSHIM_TEXT_HPP
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 namespace cushim {
 

@@ -1,8 +1,11 @@
 // A CUDA version, packed as CUDA packs it: 12.6 is 12060.
 //
-// Usable in constant expressions; includes nothing. Versions are plain values.
+// Usable in constant expressions; includes no header of the
+// standard library. Versions are plain values.
 #ifndef CUSHIM_VERSION_HPP
 #define CUSHIM_VERSION_HPP
+
+#include <cushim/detail/append_decimal.hpp>
 
 namespace cushim {
 
@@ -57,24 +60,6 @@ struct VersionText {
 
     constexpr const char *c_str() const noexcept { return characters; }
 };
-
-namespace detail {
-
-// Appends a non-negative number in decimal, and returns the end of the text.
-constexpr char *append_decimal(char *out, int number) noexcept {
-    char digits[10] = {};
-    int count = 0;
-    do {
-        digits[count++] = static_cast<char>('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    while (count != 0) {
-        *out++ = digits[--count];
-    }
-    return out;
-}
-
-} // namespace detail
 
 // "12.6"; "unknown" for an unknown version.
 constexpr VersionText to_text(Version version) noexcept {

@@ -25,7 +25,9 @@
 #include <span>
 
 #include <cushim/access.hpp>
+#include <cushim/detail/owner_values.hpp>
 #include <cushim/device_span.hpp>
+#include <cushim/handle.hpp>
 #include <cushim/physical_memory.hpp>
 #include <cushim/stream.hpp>
 
@@ -37,21 +39,6 @@ struct AddressRangeOptions {
     // The preferred start, if free. CUDA may choose another: see native().
     CUdeviceptr hint = 0;
 };
-
-namespace detail {
-
-struct Addresses {
-    CUdeviceptr native = 0;
-    std::size_t size = 0;
-};
-
-struct Mapped {
-    CUdeviceptr native = 0;
-    std::size_t size = 0;
-    std::size_t offset = 0; // in the range
-};
-
-} // namespace detail
 
 /* A reserved range of addresses, initially without memory. */
 class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {

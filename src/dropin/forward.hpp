@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 #include "../loader/marker.hpp"
 

@@ -2,7 +2,7 @@
  * rows. */
 #include "compiler_calls.hpp"
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 #include "first_call.hpp"
 

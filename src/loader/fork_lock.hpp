@@ -2,7 +2,7 @@
  * held it at the fork: that thread is not in the child, so nothing would ever unlock a mutex. */
 #pragma once
 
-#include <cushim/loader.h>
+#include <cushim/detail/loader.h>
 
 #include "atomics.hpp"
 

@@ -1,5 +1,5 @@
 /* What the process does behind the wrappers' back: it forks, it exits. */
-#include <cushim/loader.h>
+#include <cushim/detail/loader.h>
 
 #include "atomics.hpp"
 #include "platform.hpp"

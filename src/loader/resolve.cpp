@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <cushim/detail/loader.h>
+
 #include "atomics.hpp"
 #include "first_call.hpp"
 #include "own_codes.hpp"

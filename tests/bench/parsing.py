@@ -21,7 +21,8 @@ HEAVY = {
     "thread", "tuple", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector",
 }
 TABLES = ["cushim/driver_table.hpp", "cushim/runtime_table.hpp"]
-ENTRIES = ["cushim/driver_entries.hpp", "cushim/runtime_entries.hpp"]
+GENERATED = ["cushim/detail/driver_table.hpp", "cushim/detail/runtime_table.hpp"]
+ENTRIES = ["cushim/detail/driver_entries.hpp", "cushim/detail/runtime_entries.hpp"]
 CASES = {
     "both tables": TABLES,
     "tables and entry points": TABLES + ENTRIES,
@@ -33,8 +34,8 @@ NVIDIA = "NVIDIA's headers alone"
 
 def nvidia_headers(kit):
     """Those that the tables include."""
-    text = (kit.folder / "include" / TABLES[0]).read_text()
-    text += (kit.folder / "include" / TABLES[1]).read_text()
+    text = (kit.folder / "include" / GENERATED[0]).read_text()
+    text += (kit.folder / "include" / GENERATED[1]).read_text()
     return [name for name in re.findall(r"#include <(.*)>", text) if "cushim" not in name]
 
 

@@ -75,7 +75,7 @@ class Kit:
         self.options = [f"-Ddefault_library={kind}", f"-Dheaders_dir={headers_dir}"]
         build(folder, compiler, self.options, ["cushim-core"])
         self.include_flags, self.flags = self._flags(kind)
-        self.rows = folder / "include/cushim/rows.json"
+        self.rows = folder / "include/cushim/detail/rows.json"
 
     def _flags(self, kind):
         """For NVIDIA's headers alone, and with cushim's."""

@@ -2,14 +2,20 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
-C_HEADERS = {'config.h', 'loader.h'}
+C_HEADERS = {'detail/config.h', 'detail/loader.h', 'loader.h'}
 # These have nothing to do with CUDA's own headers, and so with the modes of those.
 PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'text.hpp', 'try.hpp',
                              'loader.hpp', 'init.hpp', 'feature.hpp'}
+
+
+def header_name(path):
+    """As programs include it, below cushim/."""
+    return re.sub(r'.*/cushim/', '', path.replace('\\', '/'))
 
 
 def include(name):

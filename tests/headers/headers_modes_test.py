@@ -7,7 +7,7 @@ import os
 import unittest
 
 import compiler as compiler_module
-from compiler import C_HEADERS, include
+from compiler import C_HEADERS, header_name, include
 
 WARNINGS = ['-Werror', '-Wall', '-Wextra', '-Wpedantic']
 MODES = {
@@ -21,7 +21,7 @@ MODES = {
 
 arguments = compiler_module.parse_arguments()
 compiler = arguments.compiler
-headers = {os.path.basename(path): path for path in arguments.files}
+headers = {header_name(path): path for path in arguments.files}
 
 
 class Modes(unittest.TestCase):

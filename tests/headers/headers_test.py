@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import compiler as compiler_module
-from compiler import PLAIN_HEADERS, include
+from compiler import PLAIN_HEADERS, header_name, include
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import public_types  # noqa: E402
@@ -24,11 +24,11 @@ HEAVY = {
 LIGHT_HEADERS = {'loader.h', 'loader.hpp', 'table.hpp', 'entry.hpp', 'override.hpp', 'result.hpp',
                  'text.hpp', 'try.hpp', 'error.hpp', 'version.hpp', 'init.hpp', 'driver_table.hpp',
                  'runtime_table.hpp',
-                 'driver_entries.hpp', 'runtime_entries.hpp'}
+                 'detail/driver_entries.hpp', 'detail/runtime_entries.hpp'}
 
 arguments = compiler_module.parse_arguments()
 compiler = arguments.compiler
-headers = {os.path.basename(path): path for path in arguments.files}
+headers = {header_name(path): path for path in arguments.files}
 
 
 class EachHeader(unittest.TestCase):
@@ -51,7 +51,7 @@ class EachHeader(unittest.TestCase):
 
     def test_older_language_is_refused_in_words(self):
         # A version alone works there, too.
-        for name in headers.keys() - {'version.hpp'}:
+        for name in headers.keys() - {'version.hpp', 'detail/append_decimal.hpp'}:
             with self.subTest(name):
                 # The plain words come before anything else that the compiler has to say.
                 result = compiler.run(include(name), '-Wfatal-errors', language='c++17')

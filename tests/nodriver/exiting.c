@@ -2,7 +2,7 @@
  * it, and still down for those that were registered later.
  *
  * usage: exiting FLAG; 0 where the exit handlers of a library all run after the program's own */
-#include <cushim/loader.h>
+#include <cushim/detail/loader.h>
 
 #include "expect.h"
 

@@ -2,6 +2,8 @@
 // child calls what was resolved and what was not.
 #include "first_use.hpp"
 
+#include <cushim/detail/loader.h>
+
 #include "../support/sanitizers.h"
 
 #include <atomic>

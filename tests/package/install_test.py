@@ -12,10 +12,12 @@ install = consumer.Install(__file__)
 
 class Installed(unittest.TestCase):
     def test_has_every_header(self):
-        installed = {path.name for path in (install.include / 'cushim').iterdir()}
-        own = {path.name for path in (arguments.source / 'include/cushim').iterdir()
-               if path.suffix in ('.h', '.hpp')}
-        generated = {f'{api}_{kind}.hpp' for api in ('driver', 'runtime')
+        def below(folder):
+            return {path.relative_to(folder).as_posix() for path in folder.rglob('*') if path.suffix in ('.h', '.hpp')}
+
+        installed = below(install.include / 'cushim')
+        own = below(arguments.source / 'include/cushim')
+        generated = {f'detail/{api}_{kind}.hpp' for api in ('driver', 'runtime')
                      for kind in ('table', 'entries')}
         self.assertEqual(installed, own | generated)
 

@@ -42,7 +42,7 @@ class UnfitHeaders(consumer.ConsumerTest):
             if arguments.headers:
                 includes += ['--include', arguments.headers]
             run('python3', arguments.source / 'tools/generate_tables.py', *includes,
-                '--output', folder / 'cushim', '--', *arguments.cxx)
+                '--output', folder / 'cushim/detail', '--', *arguments.cxx)
         return folder
 
     def test_other_major_version(self):

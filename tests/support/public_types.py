@@ -33,7 +33,7 @@ def public_text(path):
     text = re.sub(r'/\*.*?\*/|//[^\n]*', '', text, flags=re.DOTALL)
     text = re.sub(r'^\s*#(?:[^\n]*\\\n)*[^\n]*$', '', text, flags=re.MULTILINE)
     parts = []
-    while (match := re.search(r'\bnamespace detail \{', text)) is not None:
+    while (match := re.search(r'\bnamespace (?:cushim::)?detail \{', text)) is not None:
         parts.append(text[:match.start()])
         text = text[block_end(text, match.end()):]
     return ''.join(parts) + text

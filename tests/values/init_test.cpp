@@ -1,5 +1,4 @@
 // init() remembers a success as long as the cuInit that succeeded is the one that calls reach.
-#include <cushim/driver_entries.hpp>
 #include <cushim/init.hpp>
 #include <cushim/override.hpp>
 

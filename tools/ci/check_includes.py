@@ -12,6 +12,7 @@ import sys
 
 # Folders from the top down.
 TREES = {
+    'include/cushim': [],
     'src/api': ['graph', 'interop', 'memory', 'kernel', 'context', 'base'],
     'src/loader': [],
     'src/dropin': [],
@@ -27,7 +28,7 @@ def includes(root, tree):
     """Pairs of files of the tree, by their paths below it: who includes, and what."""
     base = root / tree
     for file in sorted(path for path in base.rglob('*') if path.suffix in SUFFIXES):
-        for name in re.findall(r'^\s*#\s*include "([^"]+)"', file.read_text(encoding='utf-8'), re.M):
+        for name in re.findall(r'^\s*#\s*include ["<]([^">]+)[">]', file.read_text(encoding='utf-8'), re.M):
             for folder in (file.parent, base, base.parent):
                 target = pathlib.Path(os.path.normpath(folder / name))
                 if target.is_file():

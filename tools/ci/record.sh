@@ -63,7 +63,7 @@ count=$(sed -nE '1s/.*, ([0-9]+) devices$/\1/p' "$answers")
 file=$(recording_name "$device${count:+x$count}" "$driver")
 grep -H '^-- the section ended' "$answers" || true
 python3 tools/simulator/conformance/merge.py "$file" "$answers" "$driver"
-python3 tools/simulator/conformance/coverage.py "$BUILD/include/cushim/rows.json" \
+python3 tools/simulator/conformance/coverage.py "$BUILD/include/cushim/detail/rows.json" \
     tools/simulator/not_simulated.txt tools/simulator/conformance/impossible_outcomes.txt \
     tools/simulator/conformance/unrecorded_outcomes.txt "$file" | tail -n 1 || true
 echo "recorded: $file"

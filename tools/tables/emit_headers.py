@@ -1,4 +1,4 @@
-"""Writes the public headers: one table class and the entry tags of each API."""
+"""Writes the headers of include/cushim/detail: one table class and the entry tags of each API."""
 
 # A class of a thousand members costs g++ more than many small ones: while a class is open, it looks
 # every name up in the members so far, one by one. Measured: 80 ms of 210.
@@ -86,7 +86,7 @@ def table_header(table, packed):
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Table functions of the CUDA {api.key} API, one per exported name. See table.hpp. */\n'
     text += include(table, packed)
-    text += '#include <cushim/config.h>\n'
+    text += '#include <cushim/detail/config.h>\n'
     text += GUARD.format(version=version_text(packed), major=packed // 1000, packed=packed,
                          macro=api.version_macro)
     text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)
@@ -124,7 +124,7 @@ def entries_header(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Tags that name the entry points of the CUDA {api.key} API. See entry.hpp. */\n'
-    text += f'#include <cushim/{api.key}_table.hpp>\n#include <cushim/loader.h>\n'
+    text += f'#include <cushim/detail/{api.key}_table.hpp>\n#include <cushim/loader.h>\n'
     text += 'extern "C" {\n' + ''.join(
         f'CUSHIM_CORE_API {r.function.result} {api.convention} cushim_first_{r.name}({types(r.function)});\n'
         for r in table.rows) + '}\n'

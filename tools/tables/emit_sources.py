@@ -53,7 +53,7 @@ def thunk(api, row):
 def rows_source(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/{api.key}_entries.hpp>\n#include "first_call.hpp"\n'
+    text += f'#include <cushim/detail/{api.key}_entries.hpp>\n#include "first_call.hpp"\n'
     if any(r.name in ANSWERED for r in table.rows):
         text += f'#include "absent_{api.key}.hpp"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
@@ -64,7 +64,7 @@ def registry_source(table, packed):
     """One call per row instead of an array of pointers: it needs no relocations."""
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
+    text += f'#include <cushim/detail/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
     text += 'extern "C" {\n' + ''.join(
         f'extern const char cushim_row_{row.name}[];\n' for row in table.rows) + '}\n'

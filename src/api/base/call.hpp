@@ -6,7 +6,7 @@
 // older one does the job, it is written out: cuGraphAddDependencies_v1, cuEventElapsedTime_v1.
 #pragma once
 
-#include <cushim/driver_entries.hpp>
+#include <cushim/detail/driver_entries.hpp>
 #include <cushim/driver_table.hpp>
 #include <cushim/result.hpp>
 

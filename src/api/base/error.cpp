@@ -3,6 +3,7 @@
 // An Error is plain data until somebody asks for its message. Only then is a block of memory made,
 // with a count of the Errors that share it. A detail is the exception: it is the caller's text and
 // may be gone later, so the message is written at once.
+#include <cushim/detail/error.hpp>
 #include <cushim/error.hpp>
 
 #include <cstdio>

@@ -2,7 +2,8 @@
 
 #include <atomic>
 
-#include <cushim/driver_entries.hpp>
+#include <cushim/detail/driver_entries.hpp>
+#include <cushim/detail/loader.h>
 #include <cushim/driver_table.hpp>
 
 #include "release_later.hpp"

@@ -4,7 +4,7 @@
 // Nothing here is ever destroyed: the thread may outlive main().
 #include "release_later.hpp"
 
-#include <cushim/loader.h>
+#include <cushim/detail/loader.h>
 
 #include <algorithm>
 #include <atomic>

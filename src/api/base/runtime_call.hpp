@@ -7,9 +7,9 @@
 // wanted of it.
 #pragma once
 
+#include <cushim/detail/runtime_entries.hpp>
 #include <cushim/feature.hpp>
 #include <cushim/result.hpp>
-#include <cushim/runtime_entries.hpp>
 #include <cushim/runtime_table.hpp>
 
 namespace cushim::detail {

@@ -1,6 +1,5 @@
 #include "state.hpp"
 
-#include <cushim/loader.h>
 #include <cushim/teardown.hpp>
 
 #include <atomic>

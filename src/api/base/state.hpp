@@ -10,8 +10,8 @@
 // What an object needs is a KeepAlive member of its state, and is released after the object.
 #pragma once
 
+#include <cushim/detail/loader.h>
 #include <cushim/handle.hpp>
-#include <cushim/loader.h>
 
 #include <atomic>
 #include <new>

@@ -1,6 +1,6 @@
 #include "kept_resources.hpp"
 
-#include <cushim/loader.h>
+#include <cushim/detail/loader.h>
 
 #include <algorithm>
 

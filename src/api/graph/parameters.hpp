@@ -1,7 +1,7 @@
 // Parameters of nodes, of whichever kind.
 #pragma once
 
-#include <cushim/graph_setters.hpp>
+#include <cushim/detail/node_parameters.hpp>
 
 #include <vector>
 

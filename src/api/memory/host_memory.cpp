@@ -1,4 +1,4 @@
-#include <cushim/host_memory.hpp>
+#include <cushim/detail/host_memory.hpp>
 
 #include <cstdint>
 

@@ -2,8 +2,8 @@
  *
  * Usable from C11 and C++20. Includes nothing.
  */
-#ifndef CUSHIM_CONFIG_H
-#define CUSHIM_CONFIG_H
+#ifndef CUSHIM_DETAIL_CONFIG_H
+#define CUSHIM_DETAIL_CONFIG_H
 
 #ifdef _MSVC_LANG
 #define CUSHIM_DETAIL_LANGUAGE _MSVC_LANG

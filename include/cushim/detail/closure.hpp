@@ -1,11 +1,11 @@
 /* Callables that are passed to CUDA as a function and a pointer. */
-#ifndef CUSHIM_CLOSURE_HPP
-#define CUSHIM_CLOSURE_HPP
+#ifndef CUSHIM_DETAIL_CLOSURE_HPP
+#define CUSHIM_DETAIL_CLOSURE_HPP
 
 #include <new>
 #include <type_traits>
 
-#include <cushim/config.h>
+#include <cushim/detail/config.h>
 
 namespace cushim::detail {
 

@@ -1,0 +1,21 @@
+/* Errors that the headers make, and failures of Result::value(). */
+#ifndef CUSHIM_DETAIL_ERROR_HPP
+#define CUSHIM_DETAIL_ERROR_HPP
+
+#include <cushim/error.hpp>
+
+namespace cushim::detail {
+
+// out_of_memory without a status: no host memory for a cushim object.
+CUSHIM_API Error no_host_memory() noexcept;
+
+// Writes the message to stderr and aborts: Result::value() of a failure in a file without
+// exceptions.
+[[noreturn]] CUSHIM_API void abort_with(const Error &error) noexcept;
+
+// Throws cushim::Exception; same as abort_with if cushim itself was built without exceptions.
+[[noreturn]] CUSHIM_API void throw_exception(const Error &error);
+
+} // namespace cushim::detail
+
+#endif

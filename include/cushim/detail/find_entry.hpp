@@ -1,0 +1,51 @@
+/* Finds the function of an entry point. */
+#ifndef CUSHIM_DETAIL_FIND_ENTRY_HPP
+#define CUSHIM_DETAIL_FIND_ENTRY_HPP
+
+#include <cushim/detail/loader.h>
+#include <cushim/driver_table.hpp>
+#include <cushim/result.hpp>
+#include <cushim/runtime_table.hpp>
+
+namespace cushim {
+namespace detail {
+
+/* Why an entry point is missing, from the status of its table function. */
+CUSHIM_API Error missing_entry(cushim_library library, const char *name, int introduced,
+                               int status) noexcept;
+
+/* The function that `slot` holds or resolves to. `slot` is the entry point's own slot, or a copy of
+ * its earlier value. */
+template <class Entry>
+CUSHIM_LOCAL typename Entry::pfn find_entry(typename Entry::pfn *slot, int &status) noexcept {
+    return reinterpret_cast<typename Entry::pfn>(
+        cushim_resolve_entry(Entry::library, reinterpret_cast<cushim_function *>(slot),
+                             reinterpret_cast<cushim_function>(Entry::first()), Entry::name,
+                             Entry::introduced, &status));
+}
+
+template <class Entry>
+CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
+    int status = 0;
+    if (typename Entry::pfn function = find_entry<Entry>(Entry::slot(), status))
+        return function;
+    return missing_entry(Entry::library, Entry::name, Entry::introduced, status);
+}
+
+} // namespace detail
+
+template <class Entry>
+Result<typename Entry::pfn> DriverTable::pfn() const {
+    static_assert(Entry::library == CUSHIM_LIBRARY_DRIVER, "an entry point of the runtime API");
+    return detail::pfn<Entry>();
+}
+
+template <class Entry>
+Result<typename Entry::pfn> RuntimeTable::pfn() const {
+    static_assert(Entry::library == CUSHIM_LIBRARY_RUNTIME, "an entry point of the driver API");
+    return detail::pfn<Entry>();
+}
+
+} // namespace cushim
+
+#endif

@@ -1,0 +1,16 @@
+/* Classes that public classes hold or befriend, and programs never see. */
+#ifndef CUSHIM_DETAIL_FRIENDS_HPP
+#define CUSHIM_DETAIL_FRIENDS_HPP
+
+#include <cushim/detail/config.h>
+
+namespace cushim::detail {
+
+struct State;       // of an owner: src/api/base/state.hpp
+struct Access;      // to owners: owner.hpp
+struct GraphAccess; // to GraphNode and GraphCondition
+class JitSession;   // to JitLog
+
+} // namespace cushim::detail
+
+#endif
