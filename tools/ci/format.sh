@@ -1,6 +1,6 @@
 #!/bin/bash
-# Applies .clang-format to the tree, or with --check reports what differs. Releases of clang-format
-# differ in small things, so only one counts: FORMAT_WHEEL of packages.sh, which comes as a wheel.
+# Applies .clang-format to the tree; with --check, only reports differences. Releases of clang-format differ in details,
+# so the release is fixed: FORMAT_WHEEL of packages.sh, a wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
@@ -11,8 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 program=build/venv/bin/clang-format
 has_release() { "$program" --version 2>/dev/null | grep -q "version ${FORMAT_WHEEL#*==}"; }
 if ! has_release && ! { install_wheel "$FORMAT_WHEEL" && has_release; }; then
-    ! in_ci || die "$FORMAT_WHEEL cannot be had"
-    note "SKIPPED: $FORMAT_WHEEL cannot be had on this machine"
+    ! in_ci || die "$FORMAT_WHEEL is not available"
+    note "SKIPPED: $FORMAT_WHEEL is not available on this machine"
     exit "$SKIP_STATUS"
 fi
 mapfile -t files < <(find include src tests tools -type f \
