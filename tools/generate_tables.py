@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Generates cushim's tables from the CUDA headers that the build found.
 
-Runs the target compiler's preprocessor over cuda.h and cuda_runtime_api.h (and the profiler headers,
-where they are present), in three views, and writes one row for each function that any view declares.
-The build runs this; run it by hand to see what it makes of other headers:
+Runs the target compiler's preprocessor over cuda.h and cuda_runtime_api.h (and over the profiler headers
+if present) in three views, and writes one row for each function that any view declares. The build runs
+this; run it manually to see the tables for other headers:
 
     generate_tables.py --output DIR [--include DIR] [--strict] -- c++ [flags]
 
-tables/introduced.txt has the CUDA version that introduced a name, for headers without cudaTypedefs.h.
---add-versions adds the versions of these headers to it. --list-unknown prints those of their names
-that have no version, neither there nor in cudaTypedefs.h.
+tables/introduced.txt lists the CUDA version that introduced each name, for headers without
+cudaTypedefs.h. --add-versions adds the versions of these headers to it. --list-unknown prints those of
+their names that have no version, neither there nor in cudaTypedefs.h.
 """
 
 import argparse
@@ -27,13 +27,13 @@ def parse_arguments():
     job = parser.add_mutually_exclusive_group(required=True)
     job.add_argument('--output', help='folder to write to')
     job.add_argument('--add-versions', action='store_true', help='update tables/introduced.txt')
-    job.add_argument('--list-unknown', action='store_true', help='print names of unknown version')
+    job.add_argument('--list-unknown', action='store_true', help='print names without a known version')
     parser.add_argument('--include', action='append', default=[], help='folder of the CUDA headers')
     parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
-                        help="how the compiler's command line looks")
-    parser.add_argument('--depfile', help='file to list the CUDA headers in, for the build')
+                        help="command-line syntax of the compiler")
+    parser.add_argument('--depfile', help='file for the list of CUDA headers, for the build')
     parser.add_argument('--strict', action='store_true',
-                        help='fail on a declaration that is not understood, instead of leaving it out')
+                        help='fail on a declaration that is not understood, instead of omitting it')
     parser.add_argument('compiler', nargs='+', help='the compiler command, after --')
     return parser.parse_args()
 
@@ -42,7 +42,7 @@ def report_left_out(tables, strict):
     left_out = [(t.api.header, text) for t in tables for text in t.left_out]
     for header, text in left_out:
         print(f'generate_tables: {"error" if strict else "warning"}: not understood in {header}, '
-              f'{"" if strict else "left out: "}{text}', file=sys.stderr)
+              f'{"" if strict else "omitted: "}{text}', file=sys.stderr)
     if left_out and strict:
         sys.exit(1)
 
@@ -90,11 +90,11 @@ def write_depfile(path, output, tables, preprocessor):
 
 
 def add_versions(preprocessor, packed):
-    """Exits with 1 if the headers contradict the table, which then has their versions."""
+    """Exits with 1 if the headers contradict the table, which is then updated to their versions."""
     rows = model.read_table(model.DRIVER, preprocessor, packed).rows
     told = versions.told_versions([row.name for row in rows], preprocessor.where('cuda.h'))
     if not told:
-        sys.exit('generate_tables: these headers come without cudaTypedefs.h')
+        sys.exit('generate_tables: these headers lack cudaTypedefs.h')
     for name in versions.add_released(packed, told):
         sys.exit(f'generate_tables: introduced.txt had another version of {name}')
 

@@ -1,12 +1,12 @@
-/* What code compiled by nvcc or clang calls besides the runtime API: the loader keeps what is
- * registered before main until libcudart is there (src/loader/registration.cpp), and the calls
- * around a launch go through slots. An archive member of its own: only programs with device code
- * have it. */
+/* Calls that code compiled by nvcc or clang makes besides the runtime API. The loader stores
+ * registrations made before main until libcudart is loaded (src/loader/registration.cpp); calls
+ * around a launch go through slots. A separate archive member, so that only programs with device
+ * code contain it. */
 #include "../loader/compiler_calls.hpp"
 
 #include "forward.hpp"
 
-// Declared nowhere else: the compilers know these names.
+// Declared in no header: the compilers know these names.
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
 #endif

@@ -1,7 +1,7 @@
-/* How a function of the drop-in reads its slot.
+/* Access of drop-in functions to their slots.
  *
- * The generated functions are one expression each: load the slot, and leave by a jump to where it
- * points, with the caller's own arguments still in place.
+ * Each generated function is one expression: it loads the slot and jumps to its target, with the
+ * caller's arguments still in place.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "../loader/marker.hpp"
 
-// So that `cushim-info --audit` knows a program that has the drop-in.
+// Identifies a program with the drop-in for `cushim-info --audit`.
 CUSHIM_MARK(cushim_dropin_mark, cushim::marker_dropin);
 
 #if defined(__SANITIZE_THREAD__)
@@ -20,11 +20,11 @@ CUSHIM_MARK(cushim_dropin_mark, cushim::marker_dropin);
 #endif
 #endif
 
-/* An acquiring load costs x86 nothing, but no compiler makes it part of the jump: that would be a
- * second instruction. Relaxed does there. The processor does not let later loads overtake this one,
- * and the compiler has nothing to move past it: the functions do nothing but load and jump, and are
- * compiled to objects of their own. ThreadSanitizer and unoptimised builds, which do not jump, get
- * what the tables have. */
+/* On x86, an acquire load is free, but no compiler folds it into the jump, so it costs a second
+ * instruction. A relaxed load is folded. It is sufficient: the processor does not reorder later
+ * loads before it, and the compiler has nothing to reorder, since the functions only load and jump
+ * and are compiled into separate objects. ThreadSanitizer and unoptimized builds, which do not
+ * jump, use the same load as the tables. */
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__OPTIMIZE__) &&                           \
     !defined(CUSHIM_FORWARD_UNDER_TSAN)
 #define CUSHIM_FORWARD(slot) __atomic_load_n(&(slot), __ATOMIC_RELAXED)
@@ -32,12 +32,12 @@ CUSHIM_MARK(cushim_dropin_mark, cushim::marker_dropin);
 #define CUSHIM_FORWARD(slot) CUSHIM_LOAD_SLOT(slot)
 #endif
 
-/* In the exported library the runtime API's functions have a version, as libcudart's own have; with
- * the major version in its name, as there, since the structures of another one have other members.
- * What is linked to a libcudart asks for the version of that one, and keeps to it although the
- * program has functions of the same names; what is linked to none asks for no version, and finds
- * these. The functions of libcuda have none. The third @: the function keeps no name without a
- * version. CUSHIM_DROPIN_VERSION is that name; the build defines it. */
+/* In the exported library, runtime API functions have a symbol version, as in libcudart. Its name
+ * contains the major version, as there, since structures differ between major versions. A library
+ * that is linked to a libcudart requests the version of that libcudart and keeps using it, although
+ * the program has functions of the same names. A library that is linked to no libcudart requests no
+ * version and finds these. The functions of libcuda have no version. The third @: the function has
+ * no unversioned name. CUSHIM_DROPIN_VERSION is the name of the version; the build defines it. */
 #if defined(CUSHIM_DROPIN_VERSION)
 #define CUSHIM_GIVE_VERSION(function)                                                              \
     __asm__(".symver " #function ", " #function "@@@" CUSHIM_DROPIN_VERSION)

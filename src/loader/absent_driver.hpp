@@ -1,8 +1,8 @@
-/* What the driver's functions answer, beyond a status, while there is no driver to ask.
+/* Driver functions that do more than return a status while there is no driver.
  *
- * Included by the generated rows; emit_sources.py lists the names. Each gets the status that a
- * failing call would answer, then its own arguments. A driver that lacks these two functions (they
- * came with CUDA 6.0) is the same.
+ * Included by the generated rows; emit_sources.py lists the names. Each receives the status that a
+ * failing call would return, followed by its own arguments. The same functions serve a driver that
+ * lacks these two, which came with CUDA 6.0.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace cushim::absent {
 
-/* As the driver does it: an unknown code is an invalid value, and its text is null. */
+/* As in the driver: an unknown code is an invalid value, and its text is null. */
 inline CUresult answer(const char *text, const char **out) {
     if (out == nullptr)
         return CUDA_ERROR_INVALID_VALUE;

@@ -1,7 +1,7 @@
-/* What the runtime's functions answer, beyond a status, while there is no runtime to ask.
+/* Runtime functions that do more than return a status while there is no runtime.
  *
- * Included by the generated rows; emit_sources.py lists the names. Each gets the status that a
- * failing call would answer, then its own arguments.
+ * Included by the generated rows; emit_sources.py lists the names. Each receives the status that a
+ * failing call would return, followed by its own arguments.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace cushim::absent {
 
-/* In the words of a libcudart that is there: for its texts it needs no driver. */
+/* Prefers the text of a libcudart that is loaded but not used: texts need no driver. */
 inline const char *ask_unused_runtime(const char *function, cudaError_t error, const char *own) {
     using TextQuery = const char *(CUDARTAPI *)(cudaError_t);
     if (cushim_function found = find_in_unused_runtime(function))
@@ -30,7 +30,7 @@ inline const char *cudaGetErrorString(int, cudaError_t error) {
     return ask_unused_runtime("cudaGetErrorString", error, runtime_code(error).words);
 }
 
-/* The last error of this thread: without a runtime, the loader keeps it. */
+/* The thread's last error, which the loader keeps while there is no runtime. */
 inline cudaError_t cudaPeekAtLastError(int) {
     return static_cast<cudaError_t>(platform::thread_error());
 }
@@ -42,32 +42,32 @@ inline cudaError_t cudaGetLastError(int) {
     return error;
 }
 
-/* Programs ask this first, and look at the number: it must not be what was there before. */
+/* Programs call this first and read the number, so it must be written. */
 inline cudaError_t cudaGetDeviceCount(int status, int *count) {
     if (count != nullptr)
         *count = 0;
     return static_cast<cudaError_t>(status);
 }
 
-/* What quiet rows refuse: cudaGetLastError knows of it, as with a runtime. */
+/* Fails quiet rows: cudaGetLastError then returns the error, as it does with a runtime. */
 inline cudaError_t refuse(cudaError_t why) {
     platform::set_thread_error(why);
     return why;
 }
 
-/* The versions are no matter of devices: libcudart tells both without a driver, and a program
- * that is linked to the static one always has it. With a driver and no libcudart it is the
- * driver's own. */
+/* The versions do not depend on devices: libcudart returns both without a driver, and a program
+ * that links the static libcudart always has them. With a driver but no libcudart, the driver
+ * itself returns its version. */
 inline cudaError_t cudaDriverGetVersion(int, int *version) {
     if (version == nullptr)
         return refuse(cudaErrorInvalidValue);
-    *version = cushim_library_version(CUSHIM_LIBRARY_DRIVER); // 0: there is none
+    *version = cushim_library_version(CUSHIM_LIBRARY_DRIVER); // 0: no driver
     return cudaSuccess;
 }
 
 inline cudaError_t cudaRuntimeGetVersion([[maybe_unused]] int status, int *version) {
 #if CUDART_VERSION < 12000
-    // Up to CUDA 11, libcudart wants a driver for this one.
+    // Up to CUDA 11, libcudart requires a driver for this function.
     if (status == cudaErrorInsufficientDriver)
         return refuse(cudaErrorInsufficientDriver);
 #endif
@@ -77,7 +77,7 @@ inline cudaError_t cudaRuntimeGetVersion([[maybe_unused]] int status, int *versi
     return cudaSuccess;
 }
 
-/* Only puts its arguments together: as right without a runtime as with one. */
+/* Only combines its arguments, so it needs no runtime. */
 inline cudaChannelFormatDesc cudaCreateChannelDesc(int, int x, int y, int z, int w,
                                                    cudaChannelFormatKind kind) {
     return {x, y, z, w, kind};

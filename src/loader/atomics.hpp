@@ -1,5 +1,5 @@
-/* The four atomic operations that the loader needs, on pointers and ints, without <atomic>, which
- * would bring in a C++ runtime's headers and 220 ms of parsing. */
+/* The four atomic operations that the loader needs, on pointers and ints. <atomic> would add
+ * headers of the C++ runtime and 220 ms of parsing. */
 #pragma once
 
 #if !defined(__GNUC__)
@@ -25,7 +25,8 @@ T exchange(T *place, T value) {
     return __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL);
 }
 
-/* True if the place held `expected` and holds `value` now; else `expected` is what it holds. */
+/* True if the location held `expected`, which is then replaced by `value`; otherwise `expected`
+ * receives its content. */
 template <class T>
 bool replace(T *place, T &expected, T value) {
     return __atomic_compare_exchange_n(place, &expected, value, false, __ATOMIC_ACQ_REL,
@@ -44,7 +45,7 @@ void store(T *place, T value) {
     *const_cast<volatile T *>(place) = value;
 }
 
-/* What is a pointer's size goes through the pointer intrinsics, the rest is an int. */
+/* Values of a pointer's size use the pointer intrinsics; all others are ints. */
 template <class T>
 T exchange(T *place, T value) {
     if constexpr (sizeof(T) == sizeof(void *)) {

@@ -11,10 +11,9 @@ namespace {
 
 using VersionQuery = int(CUSHIM_CUDA_CALL *)(int *);
 
-/* --- is this library what we look for? --- */
+/* --- checks of a library --- */
 
-/* 0 as status and the version, or the status that the library answers, or -1 without the
- * function. */
+/* 0 and the version; or the status that the library returns; or -1 if it lacks the function. */
 int ask_version(platform::Module module, const char *name, int &version) {
     void *function = platform::find_symbol(module, name);
     version = 0;
@@ -56,9 +55,9 @@ cushim_outcome judge_runtime(platform::Module module, int &version, platform::Te
 
 cushim_outcome judge(const Search &search, platform::Module module, int &version,
                      platform::Text &detail) {
-    // Asking it for its version would come back here, for ever.
+    // Asking it for its version would call back into this code, without end.
     if (platform::contains_own_code(module)) {
-        snprintf(detail.chars, sizeof detail.chars, "it is built on this very loader");
+        snprintf(detail.chars, sizeof detail.chars, "it contains this loader itself");
         return CUSHIM_OUTCOME_NOT_CUDA;
     }
     return search.driver() ? judge_driver(module, version, detail)
@@ -84,13 +83,13 @@ cushim_outcome outcome_of(platform::FileKind kind) {
     return CUSHIM_OUTCOME_REFUSED;
 }
 
-/* Takes an opened library if it is what we look for, and gives it back if not. */
+/* Takes an opened library if it is suitable, and closes it otherwise. */
 bool take(Search &search, const char *path, platform::Module module, const char *how) {
     platform::Text detail;
     int version = 0;
     const cushim_outcome outcome = judge(search, module, version, detail);
     if (outcome != CUSHIM_OUTCOME_LOADED) {
-        // A bare name does not tell which file it was.
+        // A bare name does not identify the file.
         const Path where(has_folder(path) ? nullptr : platform::path_of_module(module));
         search.candidates.add(where ? where.chars : path, outcome, detail.chars);
         platform::close_library(module);
@@ -102,15 +101,15 @@ bool take(Search &search, const char *path, platform::Module module, const char 
     return true;
 }
 
-/* Looks for a file in the folders of the system's search. */
+/* Searches for a file in the folders of the system's search. */
 struct InSearchPath {
     Search *search;
     const char *name;
     bool damaged;
 };
 
-/* Whether the library that the system's search would meet first is damaged: it has to be found out
- * by looking, since loading it would end the process. */
+/* Whether the first library that the system's search would find is damaged. Its file is checked,
+ * since loading it could crash the process. */
 bool damaged_comes_first(const char *name) {
     InSearchPath first = {nullptr, name, false};
     platform::visit_search_path(
@@ -127,7 +126,7 @@ bool damaged_comes_first(const char *name) {
     return first.damaged;
 }
 
-/* One by one, where the system's search ended at something that is none of ours. */
+/* Tries the folders one by one, after the system's search has found an unsuitable library. */
 bool try_search_path(Search &search, const char *name) {
     InSearchPath all = {&search, name, false};
     return platform::visit_search_path(
@@ -138,7 +137,7 @@ bool try_search_path(Search &search, const char *name) {
         &all);
 }
 
-/* What the system's search finds, and nothing behind it. */
+/* Tries only the library that the system's search finds. */
 bool try_system_search(Search &search, const char *name) {
     platform::OpenError error;
     platform::Module module = platform::open_library(name, platform::OpenMode::load, error);
@@ -180,7 +179,7 @@ bool try_already_loaded(Search &search, const char *name) {
     platform::Module module =
         platform::open_library(name, platform::OpenMode::already_loaded, error);
     return module != nullptr &&
-           take(search, name, module, "in use: the process had it loaded already");
+           take(search, name, module, "in use: the process had already loaded it");
 }
 
 bool try_default_search(Search &search, const char *name) {

@@ -1,4 +1,4 @@
-/* One search under way: tries candidates, judges them, and writes down what happened to each. */
+/* A search in progress: tries candidates, checks them, and records each result. */
 #pragma once
 
 #include "candidates.hpp"
@@ -9,10 +9,10 @@ namespace cushim {
 struct Search {
     cushim_library library;
     Candidates candidates = {nullptr, 0, 0};
-    platform::Module module = nullptr; // what was found
+    platform::Module module = nullptr; // the library that was found
     int version = 0;
-    bool chosen = false; // a path was chosen: nothing else is tried
-    bool beside = false; // it follows from the path that was chosen for the driver
+    bool chosen = false; // a path was chosen; nothing else is tried
+    bool beside = false; // the folder follows from the path chosen for the driver
 
     bool driver() const { return library == CUSHIM_LIBRARY_DRIVER; }
     const char *file_name() const {
@@ -20,22 +20,22 @@ struct Search {
     }
 };
 
-/* Each returns whether the library was found, and is then in search.module. */
+/* Each returns whether the library was found; search.module is then set. */
 
-/* A library by its path. The file is looked at first: a damaged one would end the process. */
+/* Tries a path. The file is checked first, since loading a damaged one could crash the process. */
 bool try_path(Search &search, const char *path);
 
-/* Only where the file exists: for folders of which most are not there on any one machine. */
+/* The same for a file that may not exist: most of these folders are missing on any one machine. */
 bool try_path_if_there(Search &search, const char *folder, const char *name);
 
-/* A copy that the process has loaded before. */
+/* Tries a copy that the process has already loaded. */
 bool try_already_loaded(Search &search, const char *name);
 
-/* By file name alone: the system's default search. It takes the first that it finds, and so may
- * stop at a link stub with a driver behind it: this goes on. */
+/* Tries the file name in the system's default search. That stops at its first match, which may be a
+ * link stub with a driver after it; in this case the search continues in the folders. */
 bool try_default_search(Search &search, const char *name);
 
-/* The one path that somebody chose. A bare file name leaves the folder to the system's search. */
+/* Tries the chosen path. A bare file name is looked up by the system's search. */
 bool try_chosen(Search &search, const char *path);
 
 } // namespace cushim

@@ -1,11 +1,11 @@
-/* The list of candidates that a search tried, with what happened to each. */
+/* The list of candidates that a search tried, with the result of each. */
 #pragma once
 
 #include <cushim/loader.h>
 
 namespace cushim {
 
-/* Grows on malloc; when memory runs out, what does not fit is left out of the report. */
+/* Grows with malloc; if memory runs out, the report lacks the remaining candidates. */
 struct Candidates {
     cushim_candidate *list;
     size_t count, capacity;
@@ -15,7 +15,7 @@ struct Candidates {
     void free_all();
 };
 
-/* Copies a text onto the heap; nullptr when memory runs out. */
+/* Copies a text to the heap; nullptr if out of memory. */
 char *copy_text(const char *text);
 
 } // namespace cushim

@@ -1,4 +1,4 @@
-/* The slots around a launch by kernel<<<...>>>, as the generator writes those of the headers'
+/* The slots of calls around a kernel<<<...>>> launch, like the generated ones of the headers'
  * rows. */
 #include "compiler_calls.hpp"
 
@@ -6,10 +6,10 @@
 
 #include "first_call.hpp"
 
-/* Anything but 0 keeps the compiler's code from going on to the launch.
+/* A status other than 0 prevents the compiled code from launching.
  *
- * A row whose version no header tells; without a runtime it answers as any call of the runtime
- * does, and cudaGetLastError knows of it. */
+ * No header names the version of these rows. Without a runtime they return the same status as other
+ * runtime calls, and cudaGetLastError returns it too. */
 #define CUSHIM_LAUNCH_CALL(type, name, declared, passed)                                           \
     extern "C" type CUDARTAPI cushim_first_##name declared {                                       \
         const int status = cushim_first_call_runtime(                                              \

@@ -8,7 +8,7 @@ namespace cushim {
 
 namespace {
 
-/* A code, and where its name and words are in the texts: numbers need no relocations. */
+/* A code, and the offsets of its name and description: numbers need no relocations. */
 struct Code {
     int status;
     unsigned short name, words;

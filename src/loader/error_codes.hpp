@@ -1,14 +1,14 @@
-/* Names of CUDA's status codes, for when no library is there to ask.
+/* Names of CUDA's status codes, for use without a CUDA library.
  *
- * The names are the headers' own enumerators; the words are made from the names. What a program
- * without CUDA meets most gets a sentence.
+ * The names are the enumerators of the headers; descriptions are derived from the names. The
+ * statuses that programs without CUDA meet most have a sentence.
  */
 #pragma once
 
 namespace cushim {
 
 struct CodeTexts {
-    const char *name; // nullptr: no such code
+    const char *name; // nullptr: unknown code
     const char *words;
 };
 

@@ -8,7 +8,7 @@ namespace cushim {
 
 namespace {
 
-/* The first candidate with this outcome, nullptr if there is none. */
+/* The first candidate with this outcome, or nullptr. */
 const cushim_candidate *candidate_with(const cushim_report &report, cushim_outcome outcome) {
     for (size_t i = 0; i < report.candidate_count; ++i)
         if (report.candidates[i].outcome == outcome)
@@ -42,33 +42,35 @@ const char *hint_for(cushim_reason reason, const SearchSummary &summary) {
     case CUSHIM_REASON_CHOSEN_PATH:
         return driver
                    ? "correct the path in CUSHIM_DRIVER or in the program's settings, or unset it "
-                     "to let the loader search"
+                     "so that the loader searches for the driver"
                    : "correct the path in CUSHIM_RUNTIME or in the program's settings, or put the "
-                     "runtime beside the driver that CUSHIM_DRIVER names";
+                     "runtime in the folder of the driver that CUSHIM_DRIVER names";
     case CUSHIM_REASON_LINK_STUB:
         if (summary.chosen)
-            return "name the driver instead in CUSHIM_DRIVER or in the program's settings: the "
-                   "stub "
-                   "is for linking only";
-        return "install the NVIDIA driver, or start the container with its GPUs; and take the "
-               "toolkit's stubs folder off the library search path, it is for linking only";
+            return "set CUSHIM_DRIVER or the program's settings to the driver instead; the "
+                   "stub is for linking only";
+        return "install the NVIDIA driver, or start the container with its GPUs; remove the "
+               "toolkit's stubs folder from the library search path, since it is for linking only";
     case CUSHIM_REASON_UNUSABLE:
         return driver ? "install an NVIDIA driver for this system and architecture"
                       : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime";
     case CUSHIM_REASON_NOT_FOUND:
-        return driver
-                   ? "install the NVIDIA driver, or start the container with its GPUs"
-                   : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime, or name its "
-                                                                        "library in CUSHIM_RUNTIME";
+        return driver ? "install the NVIDIA driver, or start the container with its GPUs"
+                      : "install the CUDA " CUSHIM_TEXT(
+                            CUSHIM_CUDA_MAJOR) " runtime, or set "
+                                               "CUSHIM_RUNTIME to its library";
     case CUSHIM_REASON_SWITCHED_OFF:
         if (!summary.environment)
-            return driver ? "name the driver in the program's settings, or let them search"
-                          : "name the runtime in the program's settings, or let them search";
-        return driver
-                   ? "name the driver in CUSHIM_DRIVER or in the program's settings, or let them "
-                     "search"
-                   : "name the runtime in CUSHIM_RUNTIME or in the program's settings, or let "
-                     "them search";
+            return driver
+                       ? "set the driver's path in the program's settings, or allow a search there"
+                       : "set the runtime's path in the program's settings, or allow a search "
+                         "there";
+        return driver ? "set the driver's path in CUSHIM_DRIVER or in the program's settings, or "
+                        "allow a "
+                        "search there"
+                      : "set the runtime's path in CUSHIM_RUNTIME or in the program's settings, or "
+                        "allow "
+                        "a search there";
     case CUSHIM_REASON_NONE:
         break;
     }
@@ -100,11 +102,11 @@ char *explain_loaded(const cushim_report &report, const SearchSummary &summary) 
                       report.version != 0 ? version.chars : "of unknown version", ", ", path});
 }
 
-/* A sentence about one candidate that could not be used. */
+/* A sentence about a candidate that could not be used. */
 char *explain_unusable(const cushim_candidate *bad, const SearchSummary &summary) {
-    if (bad == nullptr) // nothing could be tried, or noted
+    if (bad == nullptr) // no candidate was tried or recorded
         return join_text({"no ", what(summary), ": ", file_name(summary), " was not found"});
-    const char *where = summary.beside ? ", beside the driver that was chosen by path," : "";
+    const char *where = summary.beside ? ", in the folder of the chosen driver," : "";
     return join_text(
         {"no ", what(summary), ": ", bad->path, where, " cannot be used: ", bad->detail});
 }
@@ -115,10 +117,10 @@ char *explanation_of(const cushim_report &report, const SearchSummary &summary) 
     case CUSHIM_REASON_NONE:
         return explain_loaded(report, summary);
     case CUSHIM_REASON_DISABLED:
-        return join_text({"CUSHIM_DISABLE is set: no ", what(summary), " was searched for"});
+        return join_text({"CUSHIM_DISABLE is set, so no ", what(summary), " was searched for"});
     case CUSHIM_REASON_SWITCHED_OFF:
         return join_text(
-            {"no ", what(summary), ": the program's settings switch off every place to search"});
+            {"no ", what(summary), ": the program's settings disable every search location"});
     case CUSHIM_REASON_LINK_STUB:
         return join_text({"no ", what(summary), ": ",
                           stub != nullptr ? stub->path : file_name(summary),

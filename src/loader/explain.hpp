@@ -1,4 +1,4 @@
-/* Turns the outcome of a search into words: why a library is absent, and what to do about it. */
+/* Explains the result of a search: why a library is absent, and how to fix it. */
 #pragma once
 
 #include <cushim/loader.h>
@@ -8,16 +8,16 @@ namespace cushim {
 struct SearchSummary {
     cushim_library library;
     bool disabled;     // by CUSHIM_DISABLE
-    bool chosen;       // by variable or settings: nothing else was tried
-    bool beside;       // then: it follows from the path that was chosen for the driver
-    bool switched_off; // the settings leave no place to search
-    bool environment;  // the settings let variables choose
+    bool chosen;       // by variable or settings; nothing else was tried
+    bool beside;       // if chosen: the folder follows from the path chosen for the driver
+    bool switched_off; // the settings disable every search location
+    bool environment;  // the settings permit environment variables
 };
 
-/* Fills in reason, explanation (on the heap) and hint (static) from state, path and candidates. */
+/* Sets reason, explanation (on the heap) and hint (static) from state, path and candidates. */
 void explain(cushim_report &report, const SearchSummary &summary);
 
-/* The explanation when there was no memory for a better one; not on the heap. */
+/* The explanation if memory ran out; static. */
 extern const char *const out_of_memory;
 
 } // namespace cushim

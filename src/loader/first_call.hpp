@@ -1,15 +1,15 @@
-/* What the generated first-call thunks call.
+/* Functions that the generated first-call thunks call.
  *
- * A slot starts at its own thunk. The thunk asks for its function once, and from then on the slot
- * points there: whoever calls through the slot never meets a test. Where the function cannot be
- * had, the slot stays at the thunk, and the thunk answers with the status that says why.
+ * A slot initially holds its own thunk. The thunk resolves the function and stores it in the slot,
+ * so later calls contain no check. If the function is not available, the slot keeps the thunk,
+ * which returns the status for the reason.
  */
 #pragma once
 
 #include <cushim/loader.h>
 
-/* A row's constant part: the version that introduced it in two bytes, high first, then its exported
- * name. One block without pointers, so that it needs no relocation. */
+/* The constant part of a row: two bytes of the version that introduced it, high byte first, then
+ * its exported name. A block without pointers needs no relocation. */
 namespace cushim {
 
 struct RowText {
@@ -26,20 +26,20 @@ struct RowText {
 #define CUSHIM_SLOT(name) reinterpret_cast<cushim_function *>(&cushim_slot_##name)
 #define CUSHIM_FUNCTION(pointer) reinterpret_cast<cushim_function>(pointer)
 
-/* Whether a status says that the library is there and lacks the function. */
+/* Whether a status means that the library is present but lacks the function. */
 inline bool cushim_is_missing(int status) {
     return status == 36 || status == 302;
 }
 
 extern "C" {
 
-/* 0, and then the slot holds a function to call; or the status to answer. */
+/* Returns 0 if the slot holds a function to call; otherwise the status to return. */
 int cushim_first_call_driver(cushim_function *slot, cushim_function first,
                              const char *row) noexcept;
 int cushim_first_call_runtime(cushim_function *slot, cushim_function first,
                               const char *row) noexcept;
 
-/* As above, for functions that report no failure of their own: cudaGetLastError stays as it is. */
+/* The same for functions that do not set the last error: cudaGetLastError is unchanged. */
 int cushim_first_call_runtime_quiet(cushim_function *slot, cushim_function first,
                                     const char *row) noexcept;
 }

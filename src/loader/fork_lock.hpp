@@ -1,5 +1,5 @@
-/* A lock for a few instructions that the child of a fork can take even if a thread of its parent
- * held it at the fork: that thread is not in the child, so nothing would ever unlock a mutex. */
+/* A lock for a few instructions. A child of fork can take it even if another thread of the parent
+ * held it at the fork; the child lacks that thread, so a mutex would stay locked. */
 #pragma once
 
 #include <cushim/detail/loader.h>
@@ -18,11 +18,11 @@ class ForkLock {
     template <void (*yield)()>
     friend class ForkGuard;
 
-    /* The number of forks before, plus one, of the process whose thread holds it; 0: none does. */
+    /* The fork generation plus one of the process whose thread holds the lock; 0: free. */
     size_t holder_ = 0;
 };
 
-/* Holds a lock for a scope; yield lets another thread run. */
+/* Holds a lock for a scope; `yield` runs another thread. */
 template <void (*yield)()>
 class ForkGuard {
   public:
@@ -41,8 +41,8 @@ class ForkGuard {
     ForkGuard(const ForkGuard &) = delete;
     ForkGuard &operator=(const ForkGuard &) = delete;
 
-    /* Whether a thread of the parent held the lock: it may have left a change of the guarded data
-     * half done. */
+    /* Whether a thread of the parent held the lock, so that the guarded data may be inconsistent.
+     */
     bool took_over() const { return took_over_; }
 
   private:

@@ -8,19 +8,18 @@ LoadedLibrary *records[2] = {nullptr, nullptr};
 
 namespace {
 
-/* Whether the reason why a record is provisional is gone. */
+/* Whether the reason for which a record is provisional no longer applies. */
 bool is_outdated(const LoadedLibrary &record) {
     return record.lacks_driver && is_used(ensure_loaded(CUSHIM_LIBRARY_DRIVER));
 }
 
-/* Searches, and publishes what was found in place of `before`. Another thread may publish
- * meanwhile: a library that is found replaces what is not one, and nothing replaces a library in
- * use. */
+/* Searches, and publishes the result in place of `before`. Another thread may publish meanwhile: a
+ * library that was found replaces an absent one, and a library in use is never replaced. */
 const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *before) {
     if (!platform::is_initialized())
         return before;
     freeze_settings();
-    // Always in this order: a libcudart binds to whatever libcuda.so.1 is loaded.
+    // The driver must be loaded first: libcudart binds to the libcuda.so.1 of the process.
     if (library == CUSHIM_LIBRARY_RUNTIME)
         ensure_loaded(CUSHIM_LIBRARY_DRIVER);
     LoadedLibrary *found = search(library);
@@ -30,7 +29,7 @@ const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *b
     do {
         found->previous = expected;
         if (atomics::replace(&records[library], expected, found)) {
-            // Slots point into the library, and threads keep state here: both stay permanently.
+            // Slots point into the library, and threads keep state here, so both stay loaded.
             platform::pin_own_module();
             return found;
         }

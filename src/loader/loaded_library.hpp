@@ -1,20 +1,20 @@
-/* What is known of one of the two libraries after a search, and how it gets published.
+/* The result of searching for one of the two libraries, and its publication.
  *
  * The state machine, once per library:
  *
- *     not tried  --first call or cushim_load-->  loaded     (for ever)
+ *     not tried  --first call or cushim_load-->  loaded     (permanent)
  *     not tried  --first call or cushim_load-->  absent
  *     absent     --cushim_reload------------->   loaded or absent
  *
- * A record may be provisional: a libcudart that was found while there was no driver is not used.
- * The next use after that has changed searches again. Before the C library is initialised
- * (.preinit_array) nothing is searched for, and nothing is remembered.
+ * A record may be provisional: a libcudart that was found without a driver is not used. Once a
+ * driver is loaded, the next use searches again. Before the C library is initialized
+ * (.preinit_array), no search takes place and nothing is recorded.
  *
- * It has no lock, so that nothing can deadlock: not a library whose constructor calls back into a
- * table, not the child of a fork that happened while another thread was loading. Threads that race
- * for the first use each search, which is harmless since the system counts how often a library is
- * opened; the first to finish publishes its record by compare-exchange, the others drop theirs.
- * Records are never freed once published: reports that were handed out stay valid.
+ * There is no lock, so nothing can deadlock: neither a library whose constructor calls back into a
+ * table, nor the child of a fork during which another thread was loading. Threads that race for the
+ * first use each search; this is harmless, since the system counts how often a library is opened.
+ * The first to finish publishes its record by compare-exchange, and the others discard theirs.
+ * Published records are never freed, so reports stay valid.
  */
 #pragma once
 
@@ -26,43 +26,43 @@
 namespace cushim {
 
 struct LoadedLibrary {
-    cushim_report report;    // its state is loaded or absent
+    cushim_report report;    // the state in it is loaded or absent
     platform::Module module; // nullptr if absent
-    bool chosen;             // by path: nothing else was tried
-    bool lacks_driver;       // a libcudart found without a driver: not used until one is there
-    LoadedLibrary *previous; // what a reload replaced
+    bool chosen;             // by path; nothing else was tried
+    bool lacks_driver;       // a libcudart without a driver; not used until one is loaded
+    LoadedLibrary *previous; // the record that a reload replaced
 };
 
-/* By library; only loaded_library.cpp writes it. */
+/* Indexed by library; only loaded_library.cpp writes it. */
 extern LoadedLibrary *records[2];
 
-/* The record as it is, nullptr if nothing was tried. */
+/* The current record; nullptr if nothing was tried. */
 inline const LoadedLibrary *current_record(cushim_library library) {
     return atomics::load(&records[library]);
 }
 
-/* Whether calls reach the library. */
+/* Whether calls are forwarded to the library. */
 inline bool is_used(const LoadedLibrary *record) {
     return record != nullptr && record->module != nullptr && !record->lacks_driver;
 }
 
-/* Searches if that was not done before, or if what was missing then is there now; publishes what
- * was found. */
+/* Searches unless this was done before, or if a missing prerequisite has become available;
+ * publishes the result. */
 const LoadedLibrary *load_now(cushim_library library);
 
-/* The record of a library, searching for it if that was not done before. nullptr only when memory
- * ran out, or before the C library is initialised: then the library is absent, and the next call
- * tries again. Inline, as every call into an absent library comes by here. */
+/* The record of a library; searches unless this was done before. nullptr only if memory ran out or
+ * the C library is not initialized: the library then counts as absent, and the next call tries
+ * again. Inline, since every call of an absent library uses it. */
 inline const LoadedLibrary *ensure_loaded(cushim_library library) {
     const LoadedLibrary *record = current_record(library);
     const bool settled = record != nullptr && !record->lacks_driver;
     return settled ? record : load_now(library);
 }
 
-/* Searches (search.cpp); the record is the caller's. nullptr when memory ran out. */
+/* Searches (search.cpp); the caller owns the record. nullptr if memory ran out. */
 LoadedLibrary *search(cushim_library library);
 
-/* Frees a record that was never published. */
+/* Frees an unpublished record. */
 void discard(LoadedLibrary *record);
 
 } // namespace cushim

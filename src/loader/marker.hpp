@@ -1,11 +1,10 @@
-/* The marks by which a finished program or library is known to contain cushim: what
- * `cushim-info --audit` reads.
+/* Marks that identify a program or library that contains cushim, for `cushim-info --audit`.
  *
- * A mark is an ELF note: strip and --gc-sections leave it alone, and it lies in a segment of its
- * own kind, where it is found without symbols and without section headers. On Windows the same
- * bytes make up the section ".cushim", and what removes unused sections is told of it.
+ * A mark is an ELF note: strip and --gc-sections keep it, and its segment can be found without
+ * symbols and without section headers. On Windows, the same bytes are the section ".cushim", and
+ * the linker is instructed to keep it.
  *
- * A source file that is always linked says at global scope
+ * A source file that is always linked contains, at global scope,
  *     CUSHIM_MARK(name_of_the_object, cushim::marker_core);
  */
 #pragma once
@@ -14,12 +13,12 @@
 
 namespace cushim {
 
-/* Types of the notes. Others read them: none ever changes its meaning. */
+/* Types of the notes. Tools read them, so their meaning never changes. */
 constexpr unsigned int marker_core = 0x101;   // the loader and the tables
 constexpr unsigned int marker_dropin = 0x102; // the cu* and cuda* functions under their own names
 
-/* One note, its owner "cushim"; its text is the version of cushim and that of the CUDA headers, as
- * CUDA packs it: "0.1.0 13000". */
+/* A note with the owner "cushim". Its text is the version of cushim and the packed version of the
+ * CUDA headers: "0.1.0 13000". */
 struct Marker {
     unsigned int name_size;
     unsigned int text_size;
@@ -36,7 +35,7 @@ constexpr Marker make_marker(unsigned int type) {
 } // namespace cushim
 
 #if defined(_MSC_VER) && !defined(__clang__)
-/* Of all objects that have it one mark is left, which the linker is told to keep. */
+/* The linker merges the marks of all objects into one, and is instructed to keep that. */
 #pragma section(".cushim", read)
 #define CUSHIM_MARK(object, type)                                                                  \
     __pragma(comment(linker, "/include:" #object)) extern "C" __declspec(selectany)                \
@@ -47,7 +46,7 @@ constexpr Marker make_marker(unsigned int type) {
 #else
 #define CUSHIM_MARK_SECTION ".note.cushim"
 #endif
-/* Nothing may come between the notes of one segment. GCC leaves objects in named sections alone. */
+/* The notes of a segment must be contiguous. GCC does not pad objects in named sections. */
 #if defined(__clang__)
 #define CUSHIM_MARK_ALONE no_sanitize("address"),
 #else
@@ -57,9 +56,9 @@ constexpr Marker make_marker(unsigned int type) {
     __attribute__((CUSHIM_MARK_ALONE section(CUSHIM_MARK_SECTION), used,                           \
                    aligned(4))) static constexpr cushim::Marker object = cushim::make_marker(type)
 #if defined(__MINGW32__)
-/* GNU ld keeps no section of ours for its own sake, but all of the lists of functions that the C
- * runtime calls, and what they point to. This pointer comes behind the end of such a list, which is
- * ".CRT$XTZ": nobody ever reads it. */
+/* GNU ld does not keep our section by itself, but it keeps the C runtime's function lists and
+ * everything they refer to. This pointer is placed after the end of such a list, ".CRT$XTZ", where
+ * it is never read. */
 #define CUSHIM_MARK(object, type)                                                                  \
     CUSHIM_MARK_OBJECT(object, type);                                                              \
     __attribute__((section(".CRT$XTZ_cushim"),                                                     \

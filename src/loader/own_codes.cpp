@@ -1,4 +1,4 @@
-/* The statuses that cushim itself returns. Drivers do not know all of them: that of CUDA 12.4 does
+/* The statuses that cushim returns. Some drivers do not know all of them: that of CUDA 12.4 does
  * not know 36. */
 #include "own_codes.hpp"
 
@@ -19,7 +19,7 @@ constexpr int success = 0, invalid_value = 1;
 /* Both have this type; a CUresult is an int. */
 using TextQuery = int(CUSHIM_CUDA_CALL *)(int status, const char **text);
 
-TextQuery of_driver_name, of_driver_words; // as the driver has them
+TextQuery of_driver_name, of_driver_words; // the driver's functions
 
 int with_own(TextQuery of_driver, const char *CodeTexts::*which, int status, const char **text) {
     const int result = of_driver(status, text);
@@ -46,7 +46,7 @@ CodeTexts own_code(int status) {
     switch (status) {
     case status_stub_library:
         return {"CUDA_ERROR_STUB_LIBRARY",
-                "the CUDA driver found is the toolkit's link stub, not a driver"};
+                "the libcuda that was found is the CUDA toolkit's link stub, not a driver"};
     case status_insufficient_driver:
         return {nullptr, "no CUDA driver is installed, or it is older than the CUDA runtime needs"};
     case status_requires_newer_driver:

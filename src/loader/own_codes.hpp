@@ -1,4 +1,4 @@
-/* Names and words of the statuses that cushim itself returns. */
+/* Names and descriptions of the statuses that cushim returns. */
 #pragma once
 
 #include <cushim/loader.h>
@@ -7,12 +7,12 @@
 
 namespace cushim {
 
-/* Null texts where cushim does not return the status. The name is that of a CUresult: null for 35,
- * which only the runtime API has. */
+/* Null texts for other statuses. The name is that of a CUresult; null for 35, which only the
+ * runtime API has. */
 CodeTexts own_code(int status);
 
-/* A driver's function as the table has it: that of cuGetErrorName and cuGetErrorString also knows
- * the statuses of cushim where the driver does not. Others stay as they are. */
+/* The function for a driver's table entry. cuGetErrorName and cuGetErrorString are wrapped, so that
+ * they also know cushim's statuses if the driver does not. Others are unchanged. */
 cushim_function with_own_codes(const char *name, cushim_function function);
 
 } // namespace cushim

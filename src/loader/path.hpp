@@ -1,5 +1,4 @@
-/* A path on the heap, for as long as the object: threads that call CUDA first may have small
- * stacks. */
+/* A path on the heap, owned by this object. Threads that call CUDA first may have small stacks. */
 #pragma once
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 namespace cushim {
 
 struct Path {
-    char *chars; // nullptr when memory ran out
+    char *chars; // nullptr if out of memory
 
     explicit Path(char *owned) : chars(owned) {}
 
@@ -34,7 +33,7 @@ struct Path {
     }
 };
 
-/* Whether a path names a folder, too; if not, it leaves that to the system's search. */
+/* Whether a path contains a folder; otherwise the system's search determines it. */
 inline bool has_folder(const char *path) {
     for (; *path != '\0'; ++path)
         if (platform::is_separator(*path))

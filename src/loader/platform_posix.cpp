@@ -1,4 +1,4 @@
-/* The platform seam for Linux and other ELF systems. */
+/* Operating system services: Linux and other ELF systems. */
 #if !defined(_WIN32)
 
 #ifndef _GNU_SOURCE
@@ -33,7 +33,7 @@ namespace {
 #define CUSHIM_TARGET "lib"
 #endif
 
-/* The end of a message that is too long: what it says comes after the path. */
+/* Keeps the end of a message that is too long, since the reason follows the path. */
 void say(Text &text, const char *words) {
     const size_t length = strlen(words);
     const bool fits = length < sizeof text.chars;
@@ -41,15 +41,14 @@ void say(Text &text, const char *words) {
              fits ? words : words + length - (sizeof text.chars - 4));
 }
 
-/* A file name, and whether a loaded library's begins with it. */
+/* A file name, and whether the name of a loaded library begins with it. */
 struct LoadedName {
     const char *start;
     size_t length;
 };
 
-/* Read byte by byte: another thread may have written the name in dlopen, under a lock of the
- * dynamic linker that ThreadSanitizer does not see, and the checked functions of the C library
- * would report it. */
+/* Compares byte by byte. Another thread may have written the name in dlopen, under a lock that
+ * ThreadSanitizer does not see, and its checked C library functions would report a race. */
 __attribute__((no_sanitize("thread"))) int is_loaded(dl_phdr_info *info, size_t, void *user) {
     const LoadedName &wanted = *static_cast<LoadedName *>(user);
     const volatile char *file = info->dlpi_name;
@@ -62,8 +61,8 @@ __attribute__((no_sanitize("thread"))) int is_loaded(dl_phdr_info *info, size_t,
     return same == wanted.length ? 1 : 0;
 }
 
-/* Whether RTLD_NOLOAD can find anything: where it does not, it goes and searches the disk. Looks
- * for "libcuda.so" of libcuda.so.1, since drivers' files are named libcuda.so.550.163.01. */
+/* Whether RTLD_NOLOAD can succeed: if the library is not loaded, it searches the disk. Looks for
+ * "libcuda.so" instead of libcuda.so.1, since drivers' files are named libcuda.so.550.163.01. */
 bool may_be_loaded(const char *name) {
     const char *ending = strstr(name, ".so");
     LoadedName wanted = {name,
@@ -71,8 +70,8 @@ bool may_be_loaded(const char *name) {
     return dl_iterate_phdr(is_loaded, &wanted) != 0;
 }
 
-/* Whether the dynamic linker's message is that the file itself was not found. It puts the file that
- * it speaks of in front, in every language, and the system's own words for the error behind. */
+/* Whether the dynamic linker's message means that the file itself was not found. In every language,
+ * it begins with the file and ends with the system's text for the error. */
 bool says_missing(const char *message, const char *path) {
     const char *named = strstr(message, path);
     return named != nullptr && (named == message || named[-1] == ' ') &&
@@ -104,9 +103,8 @@ void *find_symbol(Module module, const char *name) {
 
 namespace {
 
-/* Copies the name that the system's loader keeps; true if there is one, and all of it fits. The
- * loader may have written it on another thread, under a lock of which ThreadSanitizer knows
- * nothing. */
+/* Copies the name that the dynamic linker stores; true if it exists and fits. Another thread may
+ * have written it, under a lock that ThreadSanitizer does not see. */
 __attribute__((no_sanitize("thread"))) bool copy_name(const link_map *map, char *name,
                                                       size_t size) {
     const volatile char *from = map != nullptr ? map->l_name : nullptr;
@@ -140,8 +138,8 @@ bool contains_own_code(Module module) {
            map == own_map;
 }
 
-/* The folders as the dynamic linker has them: LD_LIBRARY_PATH as it was when the process started,
- * the program's own run path, the system's folders. The cache of ldconfig is not among them. */
+/* The folders of the dynamic linker's search: LD_LIBRARY_PATH at process start, the program's run
+ * path, the system's folders. The cache of ldconfig is not included. */
 #if defined(__GLIBC__)
 bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user) {
     bool found = false;
@@ -176,7 +174,7 @@ const char *environment(const char *name) {
 
 #if defined(__linux__)
 bool is_initialized() {
-    // clearenv() makes environ null again, and argv[0] may be empty.
+    // clearenv() sets environ to null again, and argv[0] may be empty.
     return environ != nullptr || *program_invocation_name != '\0';
 }
 #endif
@@ -195,9 +193,8 @@ void list_folder(const char *folder, const char *prefix, void (*visit)(const cha
 
 namespace {
 
-// A key of the system's own rather than a thread-local variable, which would make every program
-// that links the loader need the dynamic linker's __tls_get_addr. 0 means none yet: the key's
-// number is stored plus one.
+// A pthread key instead of a thread-local variable, which would make every program that links the
+// loader depend on the dynamic linker's __tls_get_addr. Stores the key plus one; 0: not created.
 unsigned long error_key = 0;
 
 unsigned long own_error_key() {
@@ -237,8 +234,8 @@ namespace {
 unsigned int generation_of_child = 0;
 int generation_watched = 0;
 
-/* In two steps that may be taken twice: two threads may have registered them. A child is not known
- * by its number, which in a new PID namespace may be that of its parent. */
+/* In two steps that may run twice, since two threads may have registered the handlers. A child is
+ * not identified by its process id, which in a new PID namespace may equal its parent's. */
 void before_fork() {
     const unsigned int child = __atomic_load_n(&known_generation, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&generation_of_child, child, __ATOMIC_RELAXED);
@@ -249,8 +246,8 @@ void after_fork_in_child() {
     __atomic_store_n(&known_generation, own, __ATOMIC_RELAXED);
 }
 
-/* The C library takes the handlers away when the module is unloaded, as it does with exit handlers.
- * The flag goes up after the fact, so that nobody relies on handlers that are not there yet. */
+/* The C library removes the handlers when the module is unloaded, as it does with exit handlers.
+ * The flag is set afterwards, so that no thread relies on handlers that are not registered yet. */
 void watch_forks() {
     if (pthread_atfork(before_fork, nullptr, after_fork_in_child) == 0)
         __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
@@ -298,8 +295,8 @@ const char *const known_driver_folders[] = {
     "/usr/local/nvidia/lib",                //
     "/usr/lib/" CUSHIM_MULTIARCH "/tegra",  // Jetson
     "/usr/lib/" CUSHIM_MULTIARCH "/nvidia", //
-    "/usr/lib/" CUSHIM_MULTIARCH,           // where the default search goes, too: it may have
-    "/usr/lib64",                           // ended at a link stub before it got there
+    "/usr/lib/" CUSHIM_MULTIARCH,           // the default search includes these, but it may have
+    "/usr/lib64",                           // stopped at a link stub before
     "/usr/lib",                             //
     nullptr,
 };

@@ -1,5 +1,5 @@
-/* What can be told of an ELF file without loading it, and what must be: the dynamic linker trusts a
- * library's headers, and a process that loads a damaged one dies. */
+/* Checks of an ELF file without loading it. The dynamic linker trusts a library's headers, so
+ * loading a damaged library would crash the process. */
 #if !defined(_WIN32)
 
 #include "platform.hpp"
@@ -33,7 +33,7 @@ constexpr int own_machine = EM_X86_64;
 #elif defined(__aarch64__)
 constexpr int own_machine = EM_AARCH64;
 #else
-constexpr int own_machine = -1; // not checked: the system's own message has to do
+constexpr int own_machine = -1; // not checked; the system's message has to suffice
 #endif
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -42,8 +42,8 @@ constexpr unsigned char own_order = ELFDATA2LSB;
 constexpr unsigned char own_order = ELFDATA2MSB;
 #endif
 
-/* An open file, its size, and its start, which in every library built today has the list of
- * segments. */
+/* An open file, its size, and its first bytes, which contain the segment table in every library
+ * that current linkers create. */
 struct File {
     int descriptor;
     unsigned long long size;
@@ -62,10 +62,10 @@ struct File {
     }
 };
 
-/* Whether the dynamic section has its tables of symbols and names: where a download left a hole, it
- * is all zeros. */
+/* Whether the dynamic section refers to its tables of symbols and names. In a file with a gap from
+ * an incomplete download, it is all zeros. */
 bool dynamic_section_is_there(const File &file, const Segment &segment) {
-    Dynamic entries[64]; // in one go: NVIDIA's libraries have about 30
+    Dynamic entries[64]; // NVIDIA's libraries have about 30
     const size_t length = segment.p_filesz < sizeof entries ? segment.p_filesz : sizeof entries;
     if (!file.read(entries, length, segment.p_offset))
         return false;
@@ -76,13 +76,12 @@ bool dynamic_section_is_there(const File &file, const Segment &segment) {
         symbols = symbols || entries[i].d_tag == DT_SYMTAB;
         names = names || entries[i].d_tag == DT_STRTAB;
     }
-    const bool goes_on =
-        i == count && length < segment.p_filesz; // no telling, and no sign of damage
+    const bool goes_on = i == count && length < segment.p_filesz; // unknown, and no sign of damage
     return (symbols && names) || goes_on;
 }
 
-/* Whether everything that the header promises is inside the file: a process that touches a mapped
- * page beyond the end of its file dies of SIGBUS. */
+/* Whether the file contains everything that its header describes. Touching a mapped page beyond the
+ * end of a file raises SIGBUS. */
 bool segments_are_there(const File &file, const Header &header) {
     for (unsigned int i = 0; i < header.e_phnum; ++i) {
         Segment segment;
@@ -107,7 +106,7 @@ FileKind inspect_elf(const File &file, Text &detail) {
     }
     Header header;
     if (!file.read(&header, sizeof header, 0)) {
-        snprintf(detail.chars, sizeof detail.chars, "the file is cut off inside its header");
+        snprintf(detail.chars, sizeof detail.chars, "the file ends inside its header");
         return FileKind::truncated;
     }
     if (header.e_ident[EI_CLASS] != own_class || header.e_ident[EI_DATA] != own_order ||
@@ -119,9 +118,10 @@ FileKind inspect_elf(const File &file, Text &detail) {
         return FileKind::wrong_architecture;
     }
     if (!segments_are_there(file, header)) {
-        snprintf(detail.chars, sizeof detail.chars,
-                 "the file is cut off or damaged: its %llu bytes lack what its header promises",
-                 file.size);
+        snprintf(
+            detail.chars, sizeof detail.chars,
+            "the file is truncated or damaged: its %llu bytes are fewer than its header describes",
+            file.size);
         return FileKind::truncated;
     }
     return FileKind::library;
@@ -139,7 +139,7 @@ FileKind inspect_regular(int descriptor, off_t size, Text &detail) {
 } // namespace
 
 FileKind inspect_file(const char *path, Text &detail) {
-    // O_NONBLOCK: opening a named pipe must not wait for its writer.
+    // O_NONBLOCK, so that opening a named pipe does not wait for a writer.
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
         if (errno == ENOENT || errno == ENOTDIR) {

@@ -1,4 +1,4 @@
-/* The platform seam for Windows. */
+/* Operating system services: Windows. */
 #if defined(_WIN32)
 
 #ifndef WIN32_LEAN_AND_MEAN
@@ -30,12 +30,12 @@ void say(Text &text, const char *words) {
     snprintf(text.chars, sizeof text.chars, "%s", words);
 }
 
-/* Paths travel as UTF-8 in this program. */
+/* Paths are UTF-8 in this library. */
 bool widen(const char *path, wchar_t *wide) {
     return MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, longest_path) > 0;
 }
 
-/* On the heap; nullptr when memory runs out. */
+/* On the heap; nullptr if out of memory. */
 char *narrow(const wchar_t *wide) {
     const int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, nullptr, 0, nullptr, nullptr);
     char *text = size > 0 ? static_cast<char *>(malloc(static_cast<size_t>(size))) : nullptr;
@@ -80,7 +80,7 @@ FileKind inspect_image(HANDLE file, Text &detail) {
     if (got >= 64)
         memcpy(&offset, head + 60, sizeof offset);
     if (got < 64 || offset + sizeof(IMAGE_NT_HEADERS) > got) {
-        say(detail, "the file is cut off inside its header");
+        say(detail, "the file ends inside its header");
         return FileKind::truncated;
     }
     IMAGE_NT_HEADERS headers;
@@ -107,7 +107,7 @@ FileKind inspect_image(HANDLE file, Text &detail) {
         if (static_cast<LONGLONG>(section.PointerToRawData) + section.SizeOfRawData >
             size.QuadPart) {
             snprintf(detail.chars, sizeof detail.chars,
-                     "the file is cut off after %lld bytes, its header promises more",
+                     "the file is truncated: its %lld bytes are fewer than its header describes",
                      static_cast<long long>(size.QuadPart));
             return FileKind::truncated;
         }
@@ -131,7 +131,8 @@ Module open_library(const char *path, OpenMode mode, OpenError &error) {
         }
         return module;
     }
-    // Never the current folder or PATH: a planted DLL would be found first where none is installed.
+    // Never the current folder or PATH, where a planted DLL could take the place of a missing
+    // driver.
     const bool driver = strcmp(path, driver_name) == 0;
     const DWORD flags =
         has_folder(path) ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32
@@ -139,7 +140,7 @@ Module open_library(const char *path, OpenMode mode, OpenError &error) {
                          : LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32;
     wchar_t absolute[longest_path];
     const wchar_t *name = wide;
-    if (has_folder(path)) { // LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR takes absolute paths only
+    if (has_folder(path)) { // LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR requires absolute paths
         const DWORD length = GetFullPathNameW(wide, longest_path, absolute, nullptr);
         if (length > 0 && length < longest_path)
             name = absolute;
@@ -151,7 +152,7 @@ Module open_library(const char *path, OpenMode mode, OpenError &error) {
     SetThreadErrorMode(mode_before, nullptr);
     if (module == nullptr) {
         say_error(error.message, code);
-        // The system says the same where a library that this one needs is missing.
+        // The system reports the same error if a library that this one needs is missing.
         Text ignored;
         error.missing = code == ERROR_MOD_NOT_FOUND &&
                         (!has_folder(path) || inspect_file(path, ignored) == FileKind::missing);
@@ -211,7 +212,7 @@ FileKind inspect_file(const char *path, Text &detail) {
 }
 
 bool visit_search_path(bool (*)(const char *folder, void *user), void *) {
-    return false; // there is none: PATH is never searched
+    return false; // no folders: PATH is never searched
 }
 
 const char *environment(const char *name) {
@@ -219,7 +220,7 @@ const char *environment(const char *name) {
     if (MultiByteToWideChar(CP_UTF8, 0, name, -1, wide_name, 64) == 0)
         return nullptr;
     const DWORD length = GetEnvironmentVariableW(wide_name, wide, longest_path);
-    // Stays on the heap: searches are few, and reports point to what they read.
+    // Never freed: searches are few, and reports refer to these texts.
     return length > 0 && length < longest_path ? narrow(wide) : nullptr;
 }
 
@@ -245,8 +246,8 @@ void list_folder(const char *folder, const char *prefix, void (*visit)(const cha
 
 namespace {
 
-// A slot of the system's own, since the compiler's thread-local variables need a C++ runtime on
-// mingw. 0 means none yet: the slot's number is stored plus one.
+// A TLS slot of the system, since the compiler's thread-local variables need a C++ runtime with
+// mingw. Stores the slot plus one; 0: not allocated.
 size_t error_slot = 0;
 
 size_t own_error_slot() {
@@ -299,9 +300,9 @@ bool at_exit(void (*function)()) {
     return atexit(function) == 0;
 }
 
-/* The exit handlers of a DLL run when it is its turn to go: after the DLLs that were loaded later,
- * and after all other threads. No header has the system's own answer, but C runtimes ask for it,
- * too. */
+/* Exit handlers of a DLL run when the DLL is unloaded: after DLLs that were loaded later, and after
+ * all other threads have ended. No header declares this system function, but C runtimes use it too.
+ */
 bool is_ending() {
     using Answer = BOOLEAN(NTAPI *)();
     static Answer found = nullptr;

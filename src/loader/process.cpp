@@ -1,4 +1,4 @@
-/* What the process does behind the wrappers' back: it forks, it exits. */
+/* Process events that affect the wrappers: fork and exit. */
 #include <cushim/detail/loader.h>
 
 #include "atomics.hpp"
@@ -16,8 +16,8 @@ extern "C" unsigned int cushim_fork_generation(void) noexcept {
 extern "C" int cushim_watch_exit(void) noexcept {
     if (cushim::atomics::load(&watched) != 0)
         return 1;
-    // The flag goes up after the fact: whoever sees it can rely on the handler. Threads that are
-    // here at the same time register it twice, which does no harm.
+    // The flag is set after the registration, so that it implies a registered handler. Threads that
+    // race here register it twice, which is harmless.
     if (!cushim::platform::at_exit([] { cushim::atomics::store(&exiting, 1); }))
         return 0;
     cushim::atomics::store(&watched, 1);

@@ -1,12 +1,12 @@
-/* What a compiler's constructors register before main: fat binaries, and the kernels and variables
- * in them. It waits here, in its order, until a first call needs libcudart; from then on it is
- * passed on at once. So a program with kernels of its own starts without loading anything.
+/* Registrations that compiled constructors make before main: fat binaries, and their kernels and
+ * variables. They are stored in order until a first call needs libcudart; later ones are forwarded
+ * at once. So a program with kernels starts without loading a library.
  *
- * One lock guards the lists. It is held while libcudart takes what waits, since whoever needs the
- * runtime meanwhile must not overtake that; it is not held while a symbol is looked up. libcudart's
- * registration functions neither load nor look up (seen with 11.8, 12.0, 12.9 and 13.0), so a
- * plugin that registers with the system's loader lock held cannot meet a thread that waits for that
- * lock in here.
+ * One lock guards the lists. It is held while libcudart receives stored registrations, since no
+ * thread may use the runtime before that is complete; it is not held while a symbol is looked up.
+ * libcudart's registration functions neither load libraries nor look up symbols (checked
+ * with 11.8, 12.0, 12.9 and 13.0). So a plugin that registers while it holds the dynamic linker's
+ * lock cannot deadlock with a thread that waits for that lock here.
  */
 #include "registration.hpp"
 
@@ -21,7 +21,7 @@ namespace cushim {
 
 namespace {
 
-/* --- libcudart's own functions --- */
+/* --- libcudart's functions --- */
 
 enum Entry {
     register_fat_binary,
@@ -33,7 +33,7 @@ enum Entry {
     entry_count,
 };
 
-/* Of one form: "__cuda" and this. */
+/* Names without their common prefix "__cuda". */
 constexpr const char *entry_names[entry_count] = {
     "RegisterFatBinary",
     "RegisterFatBinaryEnd",
@@ -44,9 +44,9 @@ constexpr const char *entry_names[entry_count] = {
 };
 
 cushim_function found[entry_count];
-const LoadedLibrary *found_in; // the libcudart that all of them were looked up in
+const LoadedLibrary *found_in; // the libcudart in which all functions were looked up
 
-/* Once: racing threads store the same. */
+/* Runs once: racing threads store the same values. */
 void find_functions(const LoadedLibrary &runtime) {
     if (atomics::load(&found_in) == &runtime)
         return;
@@ -59,7 +59,7 @@ void find_functions(const LoadedLibrary &runtime) {
     atomics::store(&found_in, &runtime);
 }
 
-/* Calls one of them; nothing where this libcudart lacks it. */
+/* Calls one of the functions; does nothing if this libcudart lacks it. */
 template <class Function, class... Arguments>
 auto call(Entry entry, Arguments... arguments) {
     const auto function = reinterpret_cast<Function *>(atomics::load(&found[entry]));
@@ -67,7 +67,7 @@ auto call(Entry entry, Arguments... arguments) {
     return function != nullptr ? function(arguments...) : Answer();
 }
 
-/* --- what waits --- */
+/* --- stored registrations --- */
 
 /* One registration, with its arguments. */
 struct Call {
@@ -80,7 +80,7 @@ struct CallOf : Call {
     Closure closure;
 };
 
-/* In order; appending needs no walk, and ends what a thread began that a fork left behind. */
+/* In order. Appending does not walk the list, and completes an append that a fork interrupted. */
 template <class Item>
 struct Queue {
     Item *first = nullptr;
@@ -101,7 +101,7 @@ struct Queue {
     }
 };
 
-/* Out of which any item goes in one step: a program may have thousands of fat binaries. */
+/* Supports removal of any item in constant time: a program may have thousands of fat binaries. */
 template <class Item>
 struct List : Queue<Item> {
     void append(Item *item) {
@@ -115,7 +115,7 @@ struct List : Queue<Item> {
             this->end = item->place;
         *item->place = item->next;
     }
-    /* Of what a thread began that a fork left behind, only the links forward are right. */
+    /* After an append that a fork interrupted, only the forward links are valid. */
     void mend() {
         this->end = &this->first;
         for (Item **place = &this->first; *place != nullptr; place = &(*place)->next)
@@ -126,15 +126,15 @@ struct List : Queue<Item> {
 struct FatBinary {
     FatBinary *next;
     FatBinary **place; // the link to it
-    size_t number;     // in the order of the list
+    size_t number;     // position in list order
     void *code;
     void **handle; // libcudart's, once it has taken the code
-    bool refused;  // libcudart gave none
+    bool refused;  // libcudart returned no handle
     Queue<Call> calls;
 };
 
 List<FatBinary> fat_binaries;
-FatBinary *first_waiting; // nothing before it waits for libcudart; nullptr: nothing does
+FatBinary *first_waiting; // everything before it was forwarded; nullptr: everything was
 size_t last_number;
 int exit_watched;
 int exiting;
@@ -156,7 +156,7 @@ FatBinary *fat_binary_of(void **handle) {
     return reinterpret_cast<FatBinary *>(handle);
 }
 
-/* Something of it does. Mostly it is the last, or one that is waiting already. */
+/* A registration of this fat binary waits. Usually it is the last one, or it waits already. */
 void begin_at(FatBinary &fat_binary) {
     if (first_waiting == nullptr || fat_binary.number < first_waiting->number)
         first_waiting = &fat_binary;
@@ -196,16 +196,16 @@ void pass_on_all(const LoadedLibrary &runtime) {
     find_functions(runtime);
     {
         const Lock lock;
-        // In steps: the child of a fork goes on where this thread is.
+        // In steps, so that a child of fork continues where this thread is.
         for (; first_waiting != nullptr; first_waiting = first_waiting->next)
             pass_on(*first_waiting);
     }
-    // libcudart has registered its exit handlers by now: this one runs before they do.
+    // libcudart has registered its exit handlers at this point: ours runs before them.
     if (atomics::exchange(&exit_watched, 1) == 0)
         platform::at_exit([] { atomics::store(&exiting, 1); });
 }
 
-/* Now, if there is a libcudart: else the first call that finds one does it. */
+/* Forwards at once if a libcudart is loaded; otherwise the first call that loads one does it. */
 void pass_on_if_loaded() {
     if (const LoadedLibrary *runtime = loaded_runtime())
         pass_on_all(*runtime);
@@ -220,13 +220,13 @@ void keep(FatBinary &fat_binary, Call *call) {
     pass_on_if_loaded();
 }
 
-/* Keeps one registration: the closure, called with libcudart's handle of the fat binary. */
+/* Stores one registration: a closure that is called with libcudart's handle of the fat binary. */
 template <class Closure>
 void submit(void **handle, Closure closure) {
     static_assert(__is_trivially_copyable(Closure));
     void *memory = handle != nullptr ? malloc(sizeof(CallOf<Closure>)) : nullptr;
     if (memory == nullptr)
-        return; // libcudart will not know the kernel, and says so when it is launched
+        return; // libcudart will not know the kernel, so launching it fails
     auto *kept = new (memory) CallOf<Closure>{
         {nullptr, [](const Call *self,
                      void **real) { static_cast<const CallOf<Closure> *>(self)->closure(real); }},
@@ -256,8 +256,8 @@ extern "C" void **cushim_register_fat_binary(void *code) noexcept {
     return reinterpret_cast<void **>(fat_binary);
 }
 
-/* When the program exits, libcudart may be gone before the compiler's exit handlers run, and takes
- * everything along: then there is nothing to pass on. */
+/* At exit, libcudart may shut down before the compiler's exit handlers run, and then releases
+ * everything itself; nothing is forwarded in this case. */
 extern "C" void cushim_unregister_fat_binary(void **handle) noexcept {
     if (handle == nullptr || platform::is_ending())
         return;

@@ -1,16 +1,16 @@
-/* Device code that a compiler registered, kept until libcudart is there to take it. */
+/* Device code registered by compiled code, stored until libcudart is loaded. */
 #pragma once
 
 #include "loaded_library.hpp"
 
 namespace cushim {
 
-/* Hands everything that waits to libcudart. When this returns, whatever was registered before the
- * call is known there, whichever thread handed it over. */
+/* Forwards all stored registrations to libcudart. When this returns, libcudart has all
+ * registrations made before the call, whichever thread forwarded them. */
 using PassOnRegistrations = void(const LoadedLibrary &runtime);
 
-/* nullptr until something registers; called before any function of libcudart is given out. A
- * pointer, so that programs without device code of their own do without registration.cpp. */
+/* nullptr until a registration is made; called before any function of libcudart is returned. A
+ * pointer, so that programs without device code do not link registration.cpp. */
 extern PassOnRegistrations *pass_on_registrations;
 
 } // namespace cushim

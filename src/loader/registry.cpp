@@ -1,4 +1,4 @@
-/* The functions of loader.h that speak of all entry points or find one by name. */
+/* The functions of loader.h that list entry points or look them up by name. */
 #include "registry.hpp"
 
 #include <string.h>
@@ -29,7 +29,7 @@ struct Visit {
 
 struct ByName {
     const char *name;
-    Row row; // its slot is nullptr as long as nothing was found
+    Row row; // its slot is nullptr until it is found
 };
 
 bool find_row(cushim_library library, const char *name, Row &row) {

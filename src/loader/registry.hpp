@@ -1,5 +1,5 @@
-/* All rows of a table. Only what asks for entry points by name links this, so that a program which
- * does not can leave the rows it never calls to --gc-sections. */
+/* All rows of a table. Only lookups by name link this, so that --gc-sections removes unused rows
+ * from other programs. */
 #pragma once
 
 #include "first_call.hpp"
@@ -12,14 +12,15 @@ struct Row {
     RowText text;
 };
 
-/* The parts of a Row, each in a register: the generated code calls this a thousand times. */
+/* The parts of a Row as separate register arguments: the generated code calls this a thousand
+ * times. */
 using RowVisitor = void (*)(void *user, cushim_function *slot, cushim_function first,
                             const char *text);
 
 /* Generated: driver_registry.cpp, runtime_registry.cpp. */
 void visit_driver_rows(RowVisitor visit, void *user);
 void visit_runtime_rows(RowVisitor visit, void *user);
-const char *const *driver_left_out(); // ended by nullptr
+const char *const *driver_left_out(); // terminated by nullptr
 const char *const *runtime_left_out();
 
 } // namespace cushim

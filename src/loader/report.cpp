@@ -12,7 +12,7 @@ constexpr cushim_report not_tried = {CUSHIM_STATE_NOT_TRIED,
                                      CUSHIM_REASON_NONE,
                                      nullptr,
                                      0,
-                                     "nothing was searched for yet",
+                                     "no search has taken place yet",
                                      "",
                                      0,
                                      nullptr};
@@ -41,7 +41,7 @@ const char *outcome_words(cushim_outcome outcome) {
     return "refused";
 }
 
-/* Writes as snprintf does, piece by piece. */
+/* Appends like snprintf, piece by piece. */
 struct Writer {
     char *text;
     size_t size, length;

@@ -13,7 +13,7 @@ namespace cushim {
 
 namespace {
 
-/* "cuMemcpyHtoD_v2_ptds" is variant ptds of ABI 2 of the base name cuMemcpyHtoD. */
+/* "cuMemcpyHtoD_v2_ptds" is the ptds variant of ABI 2 of the base name cuMemcpyHtoD. */
 struct BaseName {
     char text[128];
     bool per_thread;
@@ -42,13 +42,13 @@ BaseName base_name(const char *exported) {
     return base;
 }
 
-/* Its types are spelled out, so that this file needs no CUDA header: a CUresult and a
+/* With plain types, so that this file needs no CUDA header: a CUresult and a
  * CUdriverProcAddressQueryResult are ints. */
 using GetProcAddress = int(CUSHIM_CUDA_CALL *)(const char *, void **, int, unsigned long long,
                                                int *);
 
-/* Asks the driver for the ABI that the row declares: its base name at the version that introduced
- * this very ABI, never at the installed version. */
+/* Requests the ABI of the row from the driver: its base name at the version that introduced this
+ * ABI, never at the installed version. */
 cushim_function ask_driver(const LoadedLibrary &driver, const char *name, int introduced) {
     if (introduced == 0 || (driver.report.version != 0 && introduced > driver.report.version))
         return nullptr;
@@ -72,7 +72,7 @@ int missing_status(const LoadedLibrary &library, int introduced) {
                : status_symbol_not_found;
 }
 
-/* What the functions of an absent library answer. */
+/* The status that functions of an absent library return. */
 int absent_status(cushim_library library, const LoadedLibrary *record) {
     if (library == CUSHIM_LIBRARY_RUNTIME)
         return is_used(ensure_loaded(CUSHIM_LIBRARY_DRIVER)) ? status_library_not_found
@@ -160,6 +160,6 @@ extern "C" cushim_function cushim_resolve_entry(cushim_library library, cushim_f
     if (*status != 0)
         return nullptr;
     function = atomics::load(slot);
-    // An override that ended just now put the thunk back: calling it is right, and resolves.
+    // An override that just ended restored the thunk; calling it is correct and resolves again.
     return function;
 }

@@ -1,11 +1,11 @@
-/* Finds one entry point in a loaded library, and says what a call answers when there is none. */
+/* Finds an entry point in a loaded library, or determines the status that its calls return. */
 #pragma once
 
 #include "loaded_library.hpp"
 
 namespace cushim {
 
-/* Of cuda.h and driver_types.h; the numbers are part of CUDA's ABI. */
+/* From cuda.h and driver_types.h; the numbers are part of CUDA's ABI. */
 enum Status {
     status_stub_library = 34,
     status_insufficient_driver = 35, // runtime only
@@ -15,19 +15,20 @@ enum Status {
 };
 
 struct Resolved {
-    cushim_function function; // nullptr where there is none
-    int status;               // then: what a call answers
+    cushim_function function; // nullptr if not available
+    int status;               // in this case: the status that calls return
 };
 
-/* By the exact exported name; `introduced` is the version that brought it, 0 if unknown. Loads. */
+/* By exact exported name; `introduced` is the version that introduced it, 0 if unknown. Loads the
+ * library. */
 Resolved resolve(cushim_library library, const char *name, int introduced);
 
-/* A function of a libcudart that is loaded and not used, since there is no driver; null without
- * one. For what needs no driver. Never loads. */
+/* A function of a libcudart that is loaded but not used for lack of a driver; null without one. For
+ * functions that need no driver. Never loads. */
 cushim_function find_in_unused_runtime(const char *name);
 
-/* Resolves and publishes: the slot is changed only if it still points at its own thunk, so that an
- * override is never overwritten. */
+/* Resolves and publishes. The slot is changed only if it still holds its own thunk, so an override
+ * is never overwritten. */
 int resolve_slot(cushim_library library, cushim_function *slot, cushim_function first,
                  const char *name, int introduced);
 

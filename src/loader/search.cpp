@@ -1,10 +1,10 @@
-/* Looks for the two libraries, in the order that DESIGN fixes, and writes down what it met.
+/* Searches for the two libraries in the documented order (README.md), and records what it finds.
  *
- * Driver: the chosen path (CUSHIM_DRIVER, or the settings); a copy that the process has already;
- * the system's default search; then the places where drivers are known to be. Runtime: likewise,
- * with the toolkits' and Python environments' folders, and always by the file name of exactly the
- * headers' major version, since struct layouts differ between majors. A chosen path that cannot be
- * used ends the search: something else in its place would be a silent surprise.
+ * Driver: the chosen path (CUSHIM_DRIVER, or the settings); a copy that the process has already
+ * loaded; the system's default search; then known driver folders. Runtime: likewise, with the
+ * folders of toolkits and Python environments, and always by the file name of the headers' major
+ * version, since struct layouts differ between major versions. If a chosen path cannot be used, the
+ * search ends: a silent replacement would be surprising.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "path.hpp"
 #include "settings.hpp"
 
-// Here, since whatever calls CUDA searches for it.
+// In this file, since every program that calls CUDA links it.
 CUSHIM_MARK(cushim_core_mark, cushim::marker_core);
 
 namespace cushim {
@@ -73,7 +73,7 @@ bool search_below(Search &search, const char *root, const char *const *folders) 
     return false;
 }
 
-/* A toolkit's root that a variable names. */
+/* The root of a toolkit that a variable names. */
 bool search_toolkit(Search &search, const char *variable_name) {
     const char *root = variable(variable_name);
     return root != nullptr && search_below(search, root, platform::toolkit_folders);
@@ -84,7 +84,7 @@ struct Listing {
     const char *parent;
 };
 
-/* /usr/local/cuda, /usr/local/cuda-13.0, ...: whichever has a runtime of our major version. */
+/* /usr/local/cuda, /usr/local/cuda-13.0, ...: all that contain a runtime of our major version. */
 bool search_installed_toolkits(Search &search) {
     if (platform::toolkit_parent == nullptr || !looks_in(CUSHIM_SEARCH_KNOWN_PLACES))
         return false;
@@ -104,7 +104,7 @@ bool search_installed_toolkits(Search &search) {
     return search.module != nullptr;
 }
 
-/* The packages of one Python's folder. */
+/* The packages in the folder of one Python version. */
 bool search_packages(Search &search, const char *python) {
     const Path packages(python, "site-packages");
     return packages && search_below(search, packages.chars, platform::package_folders);
@@ -115,7 +115,8 @@ bool search_python(Search &search, const char *root) {
     const Path parent(root, platform::python_folder);
     if (!parent)
         return false;
-    if (search_packages(search, parent.chars)) // Windows has no python3.11 folder in between
+    if (search_packages(search,
+                        parent.chars)) // on Windows, there is no python3.11 folder in between
         return true;
     Listing listing = {&search, parent.chars};
     platform::list_folder(
@@ -139,7 +140,7 @@ bool search_environments(Search &search) {
     return python != nullptr && search_python(search, python);
 }
 
-/* The path that was chosen for the driver when it was searched for; nullptr if none was. */
+/* The path that was chosen for the driver when it was searched for, or nullptr. */
 const char *path_of_chosen_driver() {
     const LoadedLibrary *driver = current_record(CUSHIM_LIBRARY_DRIVER);
     if (driver == nullptr || !driver->chosen)
@@ -149,8 +150,8 @@ const char *path_of_chosen_driver() {
     return driver->report.candidate_count > 0 ? driver->report.candidates[0].path : "";
 }
 
-/* Beside the driver that was chosen by path, and nowhere else: a test's driver must not meet the
- * machine's own runtime. */
+/* In the folder of a driver that was chosen by path, and nowhere else: a driver for tests must not
+ * be combined with the machine's own runtime. */
 void search_beside(Search &search, const char *driver) {
     search.chosen = search.beside = true;
     const Path folder(join_text({driver}));
@@ -160,8 +161,7 @@ void search_beside(Search &search, const char *driver) {
     while (end > 0 && !platform::is_separator(folder.chars[end - 1]))
         --end;
     folder.chars[end] = '\0';
-    if (!folder) // a bare name that was not found: it lies in no folder, and so nothing lies beside
-                 // it
+    if (!folder) // a bare name that was not found has no folder
         return;
     const Path beside(folder.chars, platform::runtime_name);
     if (beside)
@@ -193,7 +193,7 @@ bool disabled() {
     return value != nullptr && strcmp(value, "0") != 0;
 }
 
-/* Where variables alone choose the driver, and none does, nothing is searched. */
+/* Whether only variables may choose the driver, and none does; then there is no search. */
 bool switched_off(const Search &search) {
     const unsigned int places = CUSHIM_SEARCH_ALREADY_LOADED | CUSHIM_SEARCH_SYSTEM |
                                 CUSHIM_SEARCH_KNOWN_PLACES |
@@ -203,9 +203,9 @@ bool switched_off(const Search &search) {
 
 /* --- the record --- */
 
-/* Without a driver a libcudart answers no call but with an error, and leaves to chance what ours
- * does not: the number of devices, and whose the last error is. It is not used, unless it was
- * chosen by its own path. `has_driver`: before the search. */
+/* Without a driver, all calls of a libcudart fail, and some of its results are undefined where
+ * cushim's are not: the number of devices, and which last error is returned. So it is not used,
+ * unless its own path was chosen. `has_driver`: at the start of the search. */
 bool lacks_driver(const Search &search, bool has_driver) {
     const bool chosen_by_path = search.chosen && !search.beside;
     return !search.driver() && search.module != nullptr && !has_driver && !chosen_by_path;

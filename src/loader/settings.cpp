@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t longest_path = 4000;
 
-/* A copy of the caller's settings, its strings behind it in the same block. */
+/* A copy of the caller's settings, followed by its strings in the same block. */
 struct Copy {
     cushim_settings settings;
-    Copy *previous; // replaced copies stay reachable: somebody may be reading them
-    bool frozen;    // ends the chain of replacements
+    Copy *previous; // replaced copies are never freed, since threads may still read them
+    bool frozen;    // no further replacement is possible
 };
 
 Copy defaults = {{nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE}, nullptr, false};
@@ -54,7 +54,7 @@ bool valid(const cushim_settings &settings) {
            length_of(settings.runtime_path) <= longest_path;
 }
 
-/* Puts `next` in place of what is there, unless that is frozen. */
+/* Replaces the current settings with `next`, unless they are frozen. */
 bool publish(Copy *next) {
     Copy *before = atomics::load(&current);
     do {

@@ -1,14 +1,14 @@
-/* The settings of the loader: replaced until the first search, read by it, refused after it. */
+/* Settings of the loader. They can be replaced until the first search reads them. */
 #pragma once
 
 #include <cushim/loader.h>
 
 namespace cushim {
 
-/* From here on cushim_configure answers "too late". */
+/* After this call, cushim_configure returns "too late". */
 void freeze_settings();
 
-/* The settings in force. Valid after freeze_settings. */
+/* The settings in effect. Valid after freeze_settings(). */
 const cushim_settings &settings();
 
 } // namespace cushim

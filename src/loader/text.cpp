@@ -24,7 +24,7 @@ char *join_text(const char *const *pieces, size_t count) {
 
 namespace {
 
-/* Writes a number that ends before `end`, and returns where it begins. */
+/* Writes a number that ends before `end`; returns its start. */
 char *write_number(char *end, int number) {
     do
         *--end = static_cast<char>('0' + number % 10);

@@ -1,12 +1,12 @@
-/* Builds texts on the heap, piece by piece, without the weight of printf: that would be a good part
- * of what the first call costs. */
+/* Builds texts on the heap from pieces. Without printf, which would be a large part of the cost of
+ * the first call. */
 #pragma once
 
 #include <stddef.h>
 
 namespace cushim {
 
-/* The pieces joined. The caller's to free; nullptr when memory runs out. */
+/* The joined pieces. The caller frees the result; nullptr if out of memory. */
 char *join_text(const char *const *pieces, size_t count);
 
 template <size_t count>

@@ -35,8 +35,8 @@ class NotAudited(AuditCase):
                             (b'\x64\x86\x03\x00' + bytes(60), 'an object file'),
                             (b'BC\xc0\xde' + bytes(60), 'an object file'),
                             (made_elf.make(kind=4), 'a core dump'),
-                            (b'MZ' + bytes(100), 'for DOS'), (b'MZ', 'cut off'),
-                            (b'\x7fELF', 'cut off'),
+                            (b'MZ' + bytes(100), 'for DOS'), (b'MZ', 'truncated'),
+                            (b'\x7fELF', 'truncated'),
                             (b'\x7fELF\x07' + bytes(100), 'no known class')):
             self.check_refused(self.write('file', data), words)
 

@@ -130,7 +130,7 @@ class MadeElf(AuditCase):
                 if machine != made_elf.MIPS:  # which has the halves of an entry the other way round
                     self.check_undefined(True, **kind, stored=['cuInit'])
         found = self.check_undefined(True, undefined=['cuInit'], flags=made_elf.NOW)
-        self.assertIn('nothing loaded with it defines', self.advice(found))
+        self.assertIn('no file loaded with it defines', self.advice(found))
         self.check_undefined(False, weak=['cuInit'], flags=made_elf.NOW)
         self.check_undefined(False, weak=['cuInit'], stored=['cuInit'])
         # The library that is not here may define it, and so may who loads a library.
@@ -243,8 +243,8 @@ class MadeElf(AuditCase):
         found = self.audit_in_root(self.place('app', needed=['libfoo.so']))
         [library] = found['not_found']
         self.assertEqual((library['library'], library['needed_by']), ('libfoo.so', 'app'))
-        self.assertIn('cut off', library['problem'])
-        self.assertIn('cut off', self.text)
+        self.assertIn('truncated', library['problem'])
+        self.assertIn('truncated', self.text)
 
 
 if __name__ == '__main__':

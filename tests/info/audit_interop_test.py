@@ -19,15 +19,15 @@ class Interop(AuditCase):
         advice = self.advice_on(needed=['libcuda.so.1'], undefined=[REGISTER], notes=MARK)
         self.assertIn(f'keep -lcuda after the drop-in for {REGISTER}, which it lacks.', advice)
         self.assertIn('To start without CUDA, move the code that uses it into a library', advice)
-        self.assertNotIn('out of its link', advice)
+        self.assertNotIn('from its link', advice)
 
     def test_dropin_replaces_the_other_library(self):
         advice = self.advice_on(needed=['libcuda.so.1', 'libcudart.so.13'], notes=MARK,
                                 undefined=[REGISTER, 'cudaMalloc'])
-        self.assertIn('take -lcudart out of its link, and keep -lcuda after the drop-in', advice)
+        self.assertIn('remove -lcudart from its link, and keep -lcuda after the drop-in', advice)
         advice = self.advice_on(needed=['libcuda.so.1', 'libcudart.so.13'], notes=MARK,
                                 undefined=[RUNTIME_REGISTER, 'cuInit'])
-        self.assertIn('take -lcuda out of its link, and keep -lcudart after the drop-in for '
+        self.assertIn('remove -lcuda from its link, and keep -lcudart after the drop-in for '
                       f'{RUNTIME_REGISTER}', advice)
 
     def test_program_without_the_dropin(self):
@@ -59,11 +59,11 @@ class Interop(AuditCase):
 
     def test_functions_that_nobody_defines(self):
         advice = self.advice_on(undefined=[REGISTER])
-        self.assertIn(f'The drop-in lacks {REGISTER}: that takes -lcuda, after the drop-in', advice)
+        self.assertIn(f'The drop-in lacks {REGISTER}: link -lcuda for that, after the drop-in', advice)
         self.assertNotIn("Link cushim's drop-in", advice)
         advice = self.advice_on(undefined=[RUNTIME_REGISTER, REGISTER, 'cuInit'])
         self.assertIn("Link cushim's drop-in into it (cushim-dropin)", advice)
-        self.assertIn(f'lacks {REGISTER}, {RUNTIME_REGISTER}: that takes -lcuda and -lcudart',
+        self.assertIn(f'lacks {REGISTER}, {RUNTIME_REGISTER}: link -lcuda and -lcudart',
                       advice)
 
     def test_windows(self):
@@ -97,7 +97,7 @@ class Interop(AuditCase):
     def check_function(self, name, is_interop):
         library = 'libcudart.so.13' if name.startswith('cuda') else 'libcuda.so.1'
         advice = self.advice_on(needed=[library], undefined=[name], notes=MARK)
-        self.assertIn('keep -l' if is_interop else 'out of its link', advice, name)
+        self.assertIn('keep -l' if is_interop else 'from its link', advice, name)
 
 
 if __name__ == '__main__':

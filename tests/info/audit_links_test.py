@@ -6,7 +6,7 @@ import made_pe
 from audit_case import AuditCase, main
 
 LEAVE_OUT = 'out of the link, or link with -Wl,--as-needed.'
-BORROWED = 'and finds them only because another file links that.'
+BORROWED = 'but finds them only because another file links it.'
 
 
 class Links(AuditCase):
@@ -16,21 +16,21 @@ class Links(AuditCase):
     def test_nobody_names_a_function(self):
         """What looks functions up by name must not be told that the library is not used."""
         advice = self.advice_on(needed=['libcuda.so.1'], undefined=['dlsym'])
-        self.assertIn(f'app links libcuda.so.1 and names no function of it. Leave it {LEAVE_OUT}', advice)
-        self.assertIn('What looks functions up by name (dlsym) must then load it itself.', advice)
+        self.assertIn(f'app links libcuda.so.1 but uses none of its functions. Leave it {LEAVE_OUT}', advice)
+        self.assertIn('Code that looks functions up by name (dlsym) must then load it itself.', advice)
         self.assertNotIn(BORROWED, advice)
-        self.assertIn('(no function of it is named)', self.text)
+        self.assertIn('(none of its functions is used)', self.text)
 
     def test_nobody_names_a_function_of_two_libraries(self):
         advice = self.advice_on(needed=['libcuda.so.1', 'libcudart.so.13'])
-        self.assertIn('app links libcuda.so.1 and libcudart.so.13 and names no function of them. '
+        self.assertIn('app links libcuda.so.1 and libcudart.so.13 but uses none of their functions. '
                       f'Leave them {LEAVE_OUT}', advice)
 
     def test_library_uses_what_the_program_links(self):
         self.place('lib/libfoo.so', program=False, undefined=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
-        self.assertIn('app links libcuda.so.1 and names no function of it. libfoo.so does without '
-                      f'linking it: when that is mended, leave it {LEAVE_OUT}', advice)
+        self.assertIn('app links libcuda.so.1 but uses none of its functions. libfoo.so uses it without '
+                      f'linking it; once that is fixed, leave it {LEAVE_OUT}', advice)
         self.assertIn(f'libfoo.so uses functions of libcuda.so.1, {BORROWED} Link cushim\'s drop-in into it '
                       '(cushim-dropin), or into the program', advice)
 
@@ -38,7 +38,7 @@ class Links(AuditCase):
         for name in ('libfoo.so', 'libbar.so'):
             self.place(f'lib/{name}', program=False, undefined=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libbar.so', 'libcuda.so.1'])
-        self.assertIn('libfoo.so and libbar.so do without linking it: when that is mended', advice)
+        self.assertIn('libfoo.so and libbar.so use it without linking it; once that is fixed', advice)
         self.assertEqual(advice.count(BORROWED), 2)
 
     def test_the_library_is_found(self):
@@ -49,7 +49,7 @@ class Links(AuditCase):
     def test_program_uses_what_a_library_links(self):
         self.place('lib/libfoo.so', program=False, needed=['libcuda.so.1'])
         advice = self.advice_on(needed=['libfoo.so'], undefined=['cuInit'])
-        self.assertIn('libfoo.so links libcuda.so.1 and names no function of it. app does', advice)
+        self.assertIn('libfoo.so links libcuda.so.1 but uses none of its functions. app uses it', advice)
         self.assertIn(f'app uses functions of libcuda.so.1, {BORROWED}', advice)
 
     def test_both_use_it_and_one_links_it(self):
@@ -62,7 +62,7 @@ class Links(AuditCase):
     def test_each_links_what_it_uses(self):
         self.place('lib/libfoo.so', program=False, needed=['libcuda.so.1'], undefined=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
-        self.assertIn(f'app links libcuda.so.1 and names no function of it. Leave it {LEAVE_OUT}', advice)
+        self.assertIn(f'app links libcuda.so.1 but uses none of its functions. Leave it {LEAVE_OUT}', advice)
         self.assertNotIn(BORROWED, advice)
 
     def test_program_that_serves_its_libraries(self):
@@ -81,13 +81,13 @@ class Links(AuditCase):
     def test_library_does_without_what_the_program_links(self):
         self.place('lib/libfoo.so', program=False, weak=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
-        self.assertIn(f'app links libcuda.so.1 and names no function of it. Leave it {LEAVE_OUT}', advice)
+        self.assertIn(f'app links libcuda.so.1 but uses none of its functions. Leave it {LEAVE_OUT}', advice)
         self.assertNotIn(BORROWED, advice)
 
     def test_function_that_the_dropin_lacks(self):
         self.place('lib/libfoo.so', program=False, undefined=['cuGraphicsGLRegisterBuffer'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
-        self.assertIn(f'{BORROWED} The drop-in lacks cuGraphicsGLRegisterBuffer: that takes -lcuda', advice)
+        self.assertIn(f'{BORROWED} The drop-in lacks cuGraphicsGLRegisterBuffer: link -lcuda', advice)
         self.assertNotIn('Link cushim', advice)
 
     def test_windows_names_the_library_of_each_function(self):

@@ -30,7 +30,7 @@ class MadePe(AuditCase):
                 uses = {use['library']: use['functions'] for use in found['uses']}
                 self.assertEqual(uses['nvcuda.dll'], ['#12', 'cuInit', 'cuMemAlloc_v2'])
                 self.assertEqual(found['of_windows'], ['KERNEL32.dll'])
-                self.assertIn('KERNEL32.dll: not looked into', self.text)
+                self.assertIn('KERNEL32.dll: not examined', self.text)
                 self.assertEqual(found['not_found'], [])
 
     def test_delayed_imports(self):
@@ -120,8 +120,8 @@ class MadePe(AuditCase):
         self.write('foo.dll', made_pe.make(dll=True, needed={'nvcuda.dll': ['cuInit']})[:0x500])
         app = self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']}))
         found = self.check_not_found(app, ('foo.dll', 'app.exe'))
-        self.assertIn('cut off', found['not_found'][0]['problem'])
-        self.assertIn('cut off', self.text)
+        self.assertIn('truncated', found['not_found'][0]['problem'])
+        self.assertIn('truncated', self.text)
 
 
 if __name__ == '__main__':

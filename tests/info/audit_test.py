@@ -49,7 +49,7 @@ class Built(AuditCase):
     def test_runtime(self):
         found = self.check_needs('needs_runtime', cuda_name('runtime'), kind='runtime')
         self.assertEqual(found['uses'][0]['functions'], ['cudaSetDevice'])
-        self.assertIn('leave out -cudart shared', self.advice(found))
+        self.assertIn('remove -cudart shared', self.advice(found))
         self.assertNotIn('-cudart none', self.advice(found)) # then nvcc links no device code
 
     def test_through_a_library(self):
@@ -63,7 +63,7 @@ class Built(AuditCase):
         found = self.check_needs('needs_toolkit', cuda_name('toolkit'), kind='toolkit')
         self.check_needs('needs_toolkit', cuda_name('toolkit'), cuda_name('runtime'),
                          kind='runtime')
-        self.assertIn('does not stand in for it', self.advice(found))
+        self.assertIn('does not replace it', self.advice(found))
         self.assertNotIn('cushim-dropin', self.advice(found))
 
     def test_library_alone(self):
@@ -117,8 +117,8 @@ class Built(AuditCase):
         found = self.audit(built('links_without_use'))
         self.assertTrue(found['needs_cuda'])
         self.assertFalse(found['needed'][0]['used'])
-        self.assertIn('names no function of it. Leave it out of the link', self.advice(found))
-        self.assertIn('(no function of it is named)', self.text)
+        self.assertIn('uses none of its functions. Leave it out of the link', self.advice(found))
+        self.assertIn('(none of its functions is used)', self.text)
 
     def test_functions_that_nobody_defines(self):
         if Given.tool.windows:
@@ -178,7 +178,7 @@ class Contents(AuditCase):
             needed=['libcuda.so.1'], undefined=['cuInit'], notes=self.notes(DROPIN)))
         found = self.audit(path, '--root', Given.tool.path(self.folder))
         self.assertTrue(found['needs_cuda'])
-        self.assertIn("contains cushim's drop-in as well: take -lcuda out", self.advice(found))
+        self.assertIn("also contains cushim's drop-in: remove -lcuda from", self.advice(found))
 
     def test_texts_of_the_static_runtime(self):
         found = self.audit(built('runtime_texts'))
@@ -250,9 +250,9 @@ class CommandLine(AuditCase):
 
     def test_what_goes_together(self):
         self.check_usage('--audit', words='needs the files')
-        self.check_usage('--audit', '--check', 'x', words='neither --symbols nor --check')
-        self.check_usage('--symbols', '--audit', 'x', words='neither --symbols nor --check')
-        self.check_usage('--root', '/', words='--root goes with --audit')
+        self.check_usage('--audit', '--check', 'x', words='combined with --symbols or --check')
+        self.check_usage('--symbols', '--audit', 'x', words='combined with --symbols or --check')
+        self.check_usage('--root', '/', words='--root requires --audit')
         self.check_usage('--audit', 'x', '--root', words="'--root'")
         self.check_usage('x', words="unexpected argument 'x'")
         self.check_usage('--audit', '--nonsense', 'x', words="'--nonsense'")

@@ -110,7 +110,7 @@ class Versions(AuditCase):
         start = len(made_elf.make(undefined=['cuInit'], first=[(0x6FFFFFF0, 0), (0x6FFFFFFC, 0)]))
         data = made_elf.make(undefined=['cuInit'], first=[
             (0x6FFFFFF0, made_elf.BASE), (0x6FFFFFFC, made_elf.BASE + start)])
-        for count, problem in ((0x7FFF, None), (0x9000, 'more versions than there are numbers')):
+        for count, problem in ((0x7FFF, None), (0x9000, 'more versions than version numbers')):
             whole = data + file_itself * count + bytes(20)
             path = self.write('app', made_elf.with_segment_of(whole, len(whole)))
             found = self.audit_in_root(path)

@@ -57,7 +57,7 @@ TEST_CASE("No driver: what to do depends on where the program runs") {
     }
     SECTION("no GPU on the bus") {
         machine.on_pci = false;
-        CHECK_THAT(only_hint(info), ContainsSubstring("No NVIDIA GPU is seen"));
+        CHECK_THAT(only_hint(info), ContainsSubstring("No NVIDIA GPU is visible"));
     }
     SECTION("a GPU on the bus") {
         machine.on_pci = true;
@@ -139,7 +139,7 @@ TEST_CASE("No device: the nearest cause is named") {
     }
     SECTION("not there") {
         machine.on_pci = false;
-        CHECK_THAT(only_hint(info), ContainsSubstring("no NVIDIA GPU is seen on the PCI bus"));
+        CHECK_THAT(only_hint(info), ContainsSubstring("no NVIDIA GPU is visible on the PCI bus"));
     }
     SECTION("no kernel module") {
         machine.on_pci = true;
@@ -159,7 +159,7 @@ TEST_CASE("No device: the nearest cause is named") {
         info.init = Answer{};
         info.count = Answer{};
         machine.on_pci = false;
-        CHECK_THAT(only_hint(info), ContainsSubstring("no NVIDIA GPU is seen on the PCI bus"));
+        CHECK_THAT(only_hint(info), ContainsSubstring("no NVIDIA GPU is visible on the PCI bus"));
     }
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("An unknown failure of cuInit") {
     Info info = with_driver(999);
     CHECK_THAT(only_hint(info), ContainsSubstring("restart the machine"));
     info.surroundings.device_nodes = true;
-    CHECK_THAT(only_hint(info), ContainsSubstring("/dev/nvidia-uvm is missing"));
+    CHECK_THAT(only_hint(info), ContainsSubstring("/dev/nvidia-uvm, which CUDA needs, is missing"));
     info.surroundings.uvm_node = true;
     CHECK_THAT(only_hint(info), ContainsSubstring("restart the machine"));
 }
@@ -215,7 +215,7 @@ TEST_CASE("A driver older than the headers: how many, from which version, which 
     SECTION("and too old for the runtime") {
         const std::vector<std::string> hints = hints_for(info);
         REQUIRE(hints.size() == 2);
-        CHECK_THAT(hints[1], ContainsSubstring("cuda* calls answer 35"));
+        CHECK_THAT(hints[1], ContainsSubstring("cuda* calls return 35"));
     }
 }
 

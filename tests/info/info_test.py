@@ -123,9 +123,9 @@ class RuntimeAlone(unittest.TestCase):
         self.assertEqual((entries['resolved'], entries['missing']), (0, []))
         self.assertEqual({entry['state'] for entry in entries['symbols']}, {'not_asked'})
         text = TOOL.text(**variables)
-        self.assertIn(f"{entries['total']}, not asked for: without a driver", text)
+        self.assertIn(f"{entries['total']}, not queried: the runtime is not used", text)
         self.assertNotIn(f"{entries['total']} missing", text)
-        self.assertIn('not asked for', TOOL.text('--symbols', **variables))
+        self.assertIn('not queried', TOOL.text('--symbols', **variables))
 
 
 class ChosenPath(unittest.TestCase):
@@ -200,7 +200,7 @@ class Devices(unittest.TestCase):
         self.assertIn('100 (CUDA_ERROR_NO_DEVICE: says the fake driver)', text)
         check = TOOL.run('--check', **fake(FAKE_INIT='100'))
         self.assertEqual(check.returncode, 1)
-        self.assertIn(b'cuInit answered 100', check.stderr)
+        self.assertIn(b'cuInit returned 100', check.stderr)
 
     def check_unusable(self, words, **variables):
         done = TOOL.run('--check', **fake(**variables))
@@ -214,13 +214,13 @@ class Devices(unittest.TestCase):
         self.check_unusable(b'reports no device', FAKE_COUNT='0')
 
     def test_failed_count_is_not_usable(self):
-        self.check_unusable(b'cuDeviceGetCount answered 3', FAKE_COUNT_STATUS='3')
+        self.check_unusable(b'cuDeviceGetCount returned 3', FAKE_COUNT_STATUS='3')
 
     def test_prohibited_mode_is_not_usable(self):
         self.check_unusable(b'compute mode', FAKE_COUNT='1', FAKE_COMPUTE_MODE='2')
 
     def test_failed_query_is_not_usable(self):
-        devices = self.check_unusable(b'cuDeviceTotalMem answered 999', FAKE_COUNT='1',
+        devices = self.check_unusable(b'cuDeviceTotalMem returned 999', FAKE_COUNT='1',
                                       FAKE_MEMORY_STATUS='999')
         self.assertIsNone(devices[0]['total_memory'])
         self.assertEqual(devices[0]['name'], 'Fake GPU 7')

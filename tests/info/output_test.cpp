@@ -42,7 +42,7 @@ TEST_CASE("The report names libraries, candidates and counts") {
     CHECK_THAT(text, ContainsSubstring("/lib/libcuda.so.1"));
     CHECK_THAT(text, ContainsSubstring("12.4"));
     CHECK_THAT(text, ContainsSubstring("/a: wrong architecture (for aarch64)"));
-    CHECK_THAT(text, ContainsSubstring("1 of 3 resolve, 2 missing (1 for want of a newer driver"));
+    CHECK_THAT(text, ContainsSubstring("1 of 3 resolve, 2 missing (1 requires a newer driver"));
     CHECK_THAT(text, ContainsSubstring("runtime: absent"));
     CHECK_THAT(text, ContainsSubstring("no runtime here"));
 }
@@ -60,7 +60,7 @@ TEST_CASE("Names without a known version are listed once") {
     CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"unknown_version\": []"));
     info.driver.unknown_version = {"cuLater"};
     const std::string text = report_as_text(info);
-    CHECK_THAT(text, ContainsSubstring("knows, 1 entry points in all:\n"));
+    CHECK_THAT(text, ContainsSubstring("knows, 1 entry point in all:\n"));
     CHECK_THAT(text, ContainsSubstring("cuLater"));
     CHECK(text.find("cuLater") == text.rfind("cuLater"));
     CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"cuLater\""));
@@ -99,7 +99,7 @@ TEST_CASE("A device is usable only if everything was answered") {
     info.devices.push_back(Device{});
     CHECK(why_no_usable_device(info).empty());
     info.init = Answer{100, "NAME", "text"};
-    CHECK(why_no_usable_device(info) == "cuInit answered 100 (NAME: text)");
+    CHECK(why_no_usable_device(info) == "cuInit returned 100 (NAME: text)");
     info.driver.loaded = false;
     info.driver.explanation = "because";
     CHECK(why_no_usable_device(info) == "because");

@@ -71,7 +71,8 @@ TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
     CHECK(runtime_report().state == CUSHIM_STATE_ABSENT);
     CHECK(runtime_report().reason == CUSHIM_REASON_CHOSEN_PATH);
     CHECK(runtime_report().candidate_count == 1);
-    CHECK(std::string(runtime_report().explanation).find("beside the driver") != std::string::npos);
+    CHECK(std::string(runtime_report().explanation).find("in the folder of the chosen driver") !=
+          std::string::npos);
 }
 
 TEST_CASE("CUSHIM_DISABLE hides everything", "[disabled]") {

@@ -80,8 +80,8 @@ TEST_CASE("settings that leave no place to search are the reason", "[switched_of
     CHECK(driver_report().candidate_count == 0);
     const std::string message = failed.error().message();
     INFO(message);
-    CHECK(message.find("settings switch off every place to search") != std::string::npos);
-    CHECK(message.find("name the driver in CUSHIM_DRIVER") != std::string::npos);
+    CHECK(message.find("settings disable every search location") != std::string::npos);
+    CHECK(message.find("the driver's path in CUSHIM_DRIVER") != std::string::npos);
     // The runtime is searched for where the environment says.
     CHECK_FALSE(cushim::load_runtime());
     CHECK(runtime_report().reason == CUSHIM_REASON_NOT_FOUND);

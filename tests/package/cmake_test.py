@@ -75,7 +75,7 @@ class CMake(consumer.ConsumerTest):
     def test_headers_that_are_not_there(self):
         _, text = configure('cmake_c', 'no-headers', f'-DCUSHIM_CUDA_INCLUDE_DIR={install.folder}',
                             fails=True)
-        self.assertIn(f'there is no cuda.h in CUSHIM_CUDA_INCLUDE_DIR={install.folder}', text)
+        self.assertIn(f'cuda.h not found in CUSHIM_CUDA_INCLUDE_DIR={install.folder}', text)
 
     def test_headers_of_another_major_version(self):
         """Existing code includes none of cushim's headers, which would refuse them."""
@@ -106,7 +106,7 @@ class CMake(consumer.ConsumerTest):
             (folder / 'cuda.h').write_text(f'#define CUDA_VERSION {major}020\n', encoding='ascii')
         _, text = configure('cmake_existing', 'toolkit-list-build',
                             f'-DCUDAToolkit_INCLUDE_DIRS={";".join(map(str, folders))}')
-        self.assertIn(f'and those in {folders[1]} are of CUDA {own + 1}', text)
+        self.assertIn(f'but those in {folders[1]} are of CUDA {own + 1}', text)
 
     def test_headers_chosen_win(self):
         chosen = install.folder / 'chosen'

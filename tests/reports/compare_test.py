@@ -69,27 +69,27 @@ class CompareTest(unittest.TestCase):
 
     def test_an_answer_too_few_and_one_too_many(self):
         shorter = section("memory").replace("cuCall11 0\n", "")
-        self.assert_refused("memory | cuCall11 | 0 | (no answer)", section("memory"), shorter)
+        self.assert_refused("memory | cuCall11 | 0 | (no result)", section("memory"), shorter)
         self.assert_refused("memory | cuCall11 | (not asked) | 0", shorter, section("memory"))
 
     def test_a_call_that_no_line_tells_of(self):
         free, refused = "-- calls cuMemFree_v2 0\n", "-- calls cuMemFree_v2 0 900\n"
         self.assert_refused("memory | -- calls cuMemFree_v2 | 0 | 0 900", section("memory") + free,
                             section("memory") + refused)
-        self.assert_refused("memory | -- calls cuMemFree_v2 | 0 | (no answer)", section("memory") + free,
+        self.assert_refused("memory | -- calls cuMemFree_v2 | 0 | (no result)", section("memory") + free,
                             section("memory") + "-- calls cuInit 0\n")
         self.assertEqual(self.compare(section("memory") + free, section("memory") + free)[0], 0)
         # An older recording tells nothing of calls.
         self.assertEqual(self.compare(section("memory"), section("memory") + free)[0], 0)
 
     def test_a_section_that_is_asked_no_more(self):
-        self.assert_refused("streams | cuCall0 | 0 | (no answer)", section("memory") + section("streams"),
+        self.assert_refused("streams | cuCall0 | 0 | (no result)", section("memory") + section("streams"),
                             section("memory"))
 
     def test_a_section_that_ends_early(self):
         self.assert_refused("-- the section ended with status", section("memory"),
                             section("memory") + ENDED)
-        self.assert_refused("did not come to its end: streams", section("memory"),
+        self.assert_refused("did not complete: streams", section("memory"),
                             section("memory") + section("streams") + ENDED)
 
 

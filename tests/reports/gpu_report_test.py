@@ -92,7 +92,7 @@ class TextsTest(unittest.TestCase):
     def test_summary(self):
         text = gpu_report.summary(self.report)
         for wanted in ("1 x NVIDIA H200", "launch, wrapper: 3,128 ns", "skipped: no | NCCL",
-                       "FAILED: two. It said last:\n    one_test.cpp:17: FAILED:",
+                       "FAILED: two. Last output:\n    one_test.cpp:17: FAILED:",
                        "12 passed, 1 failed, 1 skipped; 1,234 assertions"):
             self.assertIn(wanted, text)
 
@@ -136,7 +136,7 @@ class TextsTest(unittest.TestCase):
 
     def test_a_bandwidth_of_one_gpu_is_a_problem(self):
         line = "figure: all-reduce = 65456 GB/s"
-        problem = "gpu: the figure 'all-reduce' is a bandwidth, and there is one GPU"
+        problem = "gpu: the figure 'all-reduce' is a bandwidth, but the machine has one GPU"
         self.assertIn(problem, report(printing(line))["problems"])
         self.assertNotIn(problem, report(printing(line), gpus=2)["problems"])
 
@@ -179,7 +179,7 @@ class MachineTest(unittest.TestCase):
     def test_none(self):
         done = self.look(info(usable=False, devices=[]))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("there is no GPU to test on: no driver", done.stderr)
+        self.assertIn("no GPU is usable: no driver", done.stderr)
 
     def test_a_simulated_one_is_none(self):
         done = self.look(info(devices=[GPU | {"name": "cushim simulated GPU"}]), CUSHIM_DRIVER="/x")

@@ -109,7 +109,7 @@ TEST_CASE("every kind has its name") {
         CHECK(message(Error::make({.kind = kind})).size() > 10);
     }
     CHECK(std::string(cushim::name(static_cast<ErrorKind>(14))) == "unknown");
-    CHECK(message(Error::make({.kind = static_cast<ErrorKind>(255)})) == "an unknown error");
+    CHECK(message(Error::make({.kind = static_cast<ErrorKind>(255)})) == "unknown error");
 }
 
 TEST_CASE("an error from a status keeps what was called and what it answered") {
@@ -151,7 +151,7 @@ TEST_CASE("a status that CUDA has no name for is told as a number") {
         for (const int status : {777, -1, 5000, 12345, 100000}) {
             INFO(status);
             CHECK(message(Error::status(api, status, "call")) ==
-                  "call: CUDA's status " + std::to_string(status) + ", which has no name");
+                  "call: unknown CUDA status " + std::to_string(status));
         }
     }
 }
@@ -244,12 +244,12 @@ TEST_CASE("an entry point that is missing is named") {
     CHECK(driver.api() == Api::loader);
     CHECK(driver.status() == 302);
     CHECK(std::string(driver.entry_point()) == "cuGhost");
-    CHECK(message(driver) == "the CUDA driver has no entry point cuGhost");
-    CHECK(message(runtime) == "the CUDA runtime library has no entry point cudaGhost");
+    CHECK(message(driver) == "the CUDA driver lacks the entry point cuGhost");
+    CHECK(message(runtime) == "the CUDA runtime library lacks the entry point cudaGhost");
     const Error known = Error::make({.kind = ErrorKind::symbol_not_found,
                                      .entry_point = "cuGhost",
                                      .installed = Version::of(12, 4)});
-    CHECK(message(known) == "the CUDA driver (12.4) has no entry point cuGhost");
+    CHECK(message(known) == "the CUDA driver (12.4) lacks the entry point cuGhost");
 }
 
 TEST_CASE("a driver that is too old is told with both versions") {
@@ -263,12 +263,12 @@ TEST_CASE("a driver that is too old is told with both versions") {
     CHECK(error.required() == Version::of(12, 0));
     CHECK(error.installed() == Version::of(11, 4));
     CHECK(message(error) ==
-          "cuLibraryLoadData needs a driver for CUDA 12.0 or newer; the installed "
-          "one is for CUDA 11.4");
+          "cuLibraryLoadData requires a driver for CUDA 12.0 or newer; the installed "
+          "driver is for CUDA 11.4");
     CHECK(message(Error::requires_newer_driver("cuGhost", Version(), Version::of(11, 4))) ==
-          "cuGhost needs a newer driver; the installed one is for CUDA 11.4");
+          "cuGhost requires a newer driver; the installed driver is for CUDA 11.4");
     CHECK(message(Error::requires_newer_driver("cuGhost", Version::of(12, 0), Version())) ==
-          "cuGhost needs a driver for CUDA 12.0 or newer");
+          "cuGhost requires a driver for CUDA 12.0 or newer");
     CHECK(message(Error::requires_newer_driver("", Version(), Version())) ==
           "a newer CUDA driver is needed");
 }
@@ -280,8 +280,8 @@ TEST_CASE("headers that are too old are told with both versions") {
     CHECK(error.kind() == ErrorKind::requires_newer_headers);
     CHECK(error.required() == Version::of(99, 9));
     CHECK(error.installed() == headers);
-    CHECK(message(error) == std::string("cuGhost needs a build with the headers of CUDA 99.9 or "
-                                        "newer; this one was made with those of ") +
+    CHECK(message(error) == std::string("cuGhost requires a build with the headers of CUDA 99.9 or "
+                                        "newer; this build used those of ") +
                                 to_text(headers).c_str());
     CHECK(contains(message(Error::requires_newer_headers("cuGhost", Version())), "a newer CUDA"));
 }

@@ -1,20 +1,19 @@
 #!/bin/bash
-# bare_headers.sh FOLDER [HEADERS]: fills FOLDER with cuda.h, cuda_runtime_api.h and the headers of
-# CUDA that these two include, and with nothing else: what "CUDA headers only" means. They are copied
-# from the folder HEADERS, or from where the compiler, CUDA_PATH, CUDA_HOME or /usr/local/cuda has
-# them. Prints the names of the copied files, one a line.
+# bare_headers.sh FOLDER [HEADERS]: fills FOLDER with cuda.h, cuda_runtime_api.h and the CUDA headers that these two
+# include, and no others: the meaning of "CUDA headers only". Copies them from the folder HEADERS, or from the
+# compiler's default path, CUDA_PATH, CUDA_HOME or /usr/local/cuda. Prints the names of the copied files, one a line.
 set -euo pipefail
 
 readonly NAMES='#include <cuda.h>\n#include <cuda_runtime_api.h>\n'
 
-# The files that the two headers include, themselves among them, one a line.
+# The files that the two headers include, including themselves, one a line.
 included() { # [COMPILER_ARGUMENT...]
     # shellcheck disable=SC2059 # NAMES is a format
     printf "$NAMES" | "${CXX:-g++}" -M -x c++ "$@" - 2>/dev/null |
         sed -e "s/^-[^ ]*:\? *//" -e 's/ *\\$//' -e 's/\\ /\x01/g' | tr ' ' '\n' | tr '\001' ' ' | sed '/^$/d'
 }
 
-# The folders to look in; an empty line is the compiler's default path.
+# The folders to search; an empty line is the compiler's default path.
 candidates() {
     local root
     if [[ $# -gt 0 ]]; then
@@ -36,7 +35,7 @@ shift
 
 files=""
 while IFS= read -r folder; do
-    # A folder without them must not be passed over for the compiler's default path.
+    # A given folder without headers is an error; the compiler's default path must not replace it.
     if [[ -z $folder || -e $folder/cuda.h ]] && files=$(included ${folder:+"-I$folder"}); then
         break
     fi
@@ -54,7 +53,7 @@ mkdir -p "$target"
     exit 1
 }
 while IFS= read -r file; do
-    # In a distribution's folder the C library's headers lie beside CUDA's.
+    # In a folder of the distribution, headers of the C library are next to CUDA's.
     grep -q NVIDIA "$file" || continue
     [[ $file == "$root"/* ]] || {
         echo "bare_headers.sh: $root lacks a header that $file stands in for" >&2

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Puts the source archive that subprojects/catch2.wrap names into subprojects/packagecache, where
-# Meson looks before it downloads: the distribution's unchanged upstream archive, if it is the same
-# file to the byte. Needs no root. Fails, without harm, where there is none.
+# Puts the source archive that subprojects/catch2.wrap names into subprojects/packagecache, where Meson looks before it
+# downloads: the distribution's unchanged upstream archive, if it is identical. Needs no root. Fails without side
+# effects if there is no such archive.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
@@ -19,8 +19,8 @@ is_right() { [[ -e $1 && $(sha256sum "$1" | cut -d' ' -f1) == "$hash" ]]; }
 ! is_right "$target" || exit 0
 version=${name##*-}
 version=${version%.tar.gz}
-# Releases that are older have the newer source in an archive that they can read: Debian in its
-# backports, Ubuntu in its release 26.04.
+# Older releases find the newer source in an archive that they can read: Debian in its backports, Ubuntu in its release
+# 26.04.
 case $(distribution) in
 Debian) private_apt_setup build/apt/source deb-src release backports || exit 1 ;;
 Ubuntu) COMPONENTS=universe private_apt_setup build/apt/source deb-src release resolute || exit 1 ;;

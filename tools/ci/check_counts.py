@@ -63,7 +63,7 @@ def unittest_counts(output):
 
 
 def plain_counts(output):
-    """A line of its own, as our scripts print it."""
+    """A separate line that our scripts print."""
     lines = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", output, re.MULTILINE)
     return Counts(*map(int, lines[-1])) if lines else None
 
@@ -81,7 +81,7 @@ def counts_of(record):
         return counts if counts and any(counts) else Counts(passed=1)
     if result == "SKIP":
         return counts if counts and any(counts) else Counts(skipped=1)
-    # A crash, a sanitizer's verdict or a time-out fails, whatever the summary before it said.
+    # A crash, a sanitizer report or a timeout is a failure, whatever the summary says.
     counts = counts or Counts()
     return counts if counts.failed else counts._replace(failed=1)
 
@@ -95,7 +95,7 @@ def skip_reasons(record):
 
 
 def write_failures(path, stage, failures):
-    """Adds what the failed tests said last, for one list at the end of a run of many stages."""
+    """Appends the last output of failed tests, for one list at the end of a run of many stages."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         for suite, test, record in failures:
@@ -105,7 +105,7 @@ def write_failures(path, stage, failures):
 
 
 def suites_by_test(build):
-    """Meson's log names the suite only where there are several."""
+    """Meson's log contains the suite only if there are several."""
     known = {}
     for kind in ("--tests", "--benchmarks"):
         text = subprocess.run(
@@ -118,8 +118,8 @@ def suites_by_test(build):
 
 
 def suite_of(record, known):
-    """The first suite of a test, and its name. Meson writes "project:suite+suite / name", and from
-    1.8 on "suite+suite - project:name"."""
+    """The first suite of a test, and its name. Meson writes "project:suite+suite / name", and since 1.8
+    "suite+suite - project:name"."""
     name = record["name"]
     found = re.fullmatch(r"[^:/ ]+:([^/ ]+) / (.+)", name)
     found = found or re.fullmatch(r"([^:/ ]+) - [^:/ ]+:(.+)", name)
@@ -164,11 +164,11 @@ def problems_of(stage, suites, expected):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--stage", required=True, help="its lines in expected_counts.txt apply")
+    parser.add_argument("--stage", required=True, help="the stage whose lines in expected_counts.txt apply")
     parser.add_argument("--log", default="testlog.json")
     parser.add_argument("--totals", type=pathlib.Path, help="write 'passed failed skipped' here")
-    parser.add_argument("--failures", type=pathlib.Path, help="add failed tests' last lines here")
-    parser.add_argument("--update", action="store_true", help="expect from now on what passed")
+    parser.add_argument("--failures", type=pathlib.Path, help="append the last output of failed tests here")
+    parser.add_argument("--update", action="store_true", help="set the expected counts to those of this run")
     arguments = parser.parse_args()
 
     log = arguments.build / "meson-logs" / arguments.log

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that sources include downwards: check_includes.py [ROOT].
 
-In each tree of TREES a folder may include itself and the folders after it, and no header may include
-itself by way of others. Prints each include that breaks this, and fails.
+In each tree of TREES, a folder may include itself and the folders after it, and headers must not include each
+other in a circle. Prints each include that violates this, and fails.
 """
 
 import os
@@ -25,7 +25,7 @@ SUFFIXES = ('.cpp', '.hpp', '.c', '.h')
 
 
 def includes(root, tree):
-    """Pairs of files of the tree, by their paths below it: who includes, and what."""
+    """Pairs of files of the tree, by their paths below it: the including and the included file."""
     base = root / tree
     for file in sorted(path for path in base.rglob('*') if path.suffix in SUFFIXES):
         for name in re.findall(r'^\s*#\s*include ["<]([^">]+)[">]', file.read_text(encoding='utf-8'), re.M):
@@ -38,7 +38,7 @@ def includes(root, tree):
 
 
 def upward(edges, order):
-    """Includes of a folder that is further up, or that the order does not name."""
+    """Includes of folders that are further up or missing from the order."""
     level = {folder: number for number, folder in enumerate(order)}
     for file, target in edges:
         source, other = (path.parts[0] if len(path.parts) > 1 else '' for path in (file, target))
@@ -47,7 +47,7 @@ def upward(edges, order):
 
 
 def circles(edges):
-    """The first include that closes a circle, of each circle of headers that is found."""
+    """The first include that closes a circle, for each circle of headers."""
     graph = {}
     for file, target in edges:
         graph.setdefault(file, []).append(target)

@@ -1,4 +1,4 @@
-# Shell functions that every script here shares: messages, and the few calls of Meson. Sourced.
+# Shell functions that all scripts here share: messages, and calls of Meson. Sourced.
 # shellcheck shell=bash
 
 step() { printf '== %s\n' "$*"; }
@@ -8,11 +8,11 @@ die() {
     exit 1
 }
 
-# Exit status that Meson, and our stages, read as "skipped".
+# Exit status that Meson and our stages treat as "skipped".
 # shellcheck disable=SC2034 # for the scripts that source this
 readonly SKIP_STATUS=77
 
-# What failed tests said last, of all stages of a run.
+# The last output of failed tests, of all stages of a run.
 # shellcheck disable=SC2034
 readonly FAILURES=build/ci/failures.txt
 
@@ -21,11 +21,11 @@ in_ci() { [[ ${CI:-} == true || ${CI:-} == 1 ]]; }
 # version_at_least HAVE WANT
 version_at_least() { [[ $(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1) == "$2" ]]; }
 
-# Options that ensure_cuda_headers fills in and configure passes on.
+# Options from ensure_cuda_headers for configure.
 HEADER_OPTIONS=()
 
-# configure DIR OPTION...: sets a build folder up, or brings an existing one to these options.
-# A folder that was left half-way by a failed run is set up anew.
+# configure DIR OPTION...: sets up a build folder, or updates the options of an existing one. A folder that a failed run
+# left incomplete is set up again.
 configure() {
     local dir=$1
     shift
@@ -38,8 +38,8 @@ configure() {
     meson setup "$dir" "${options[@]}"
 }
 
-# Everything is built, and a header construct that the generator does not understand is an error.
-# The simulator, which takes as long to build as the rest, only where a stage says so.
+# Builds everything; a header construct that the generator does not understand is an error. The simulator, which takes as
+# long to build as the rest, is built only if a stage requests it.
 # shellcheck disable=SC2034 # for the scripts that source this
 readonly DEVELOPER_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true
     -Dsimulator=disabled)
@@ -48,20 +48,20 @@ readonly SIMULATOR_OPTIONS=("${DEVELOPER_OPTIONS[@]/simulator=disabled/simulator
 
 compile() { meson compile -C "$1"; }
 
-# use_compilers CXX CC: for the build folders that are set up next. Where ccache is installed, a file
-# is compiled once for all folders that compile it alike.
+# use_compilers CXX CC: for build folders that are set up afterwards. If ccache is installed, a file is compiled once for
+# all folders with the same options.
 use_compilers() {
     local cache=""
     if command -v ccache >/dev/null; then
         cache="ccache "
-        # Precompiled headers need this. GCC looks for __TIME__ in them, which no source here uses.
+        # Required for precompiled headers. GCC looks for __TIME__ in them, which no source here uses.
         export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
     fi
     export CXX=$cache$1 CC=$cache$2
 }
 
-# run_logged LOG TITLE COMMAND...: runs a command, keeps its output in LOG, and shows how far it is.
-# If it fails, prints what it said: from the first broken build step on, or else its last lines.
+# run_logged LOG TITLE COMMAND...: runs a command, keeps its output in LOG, and shows its progress. On failure, prints the
+# output from the first failed build step, or else the last lines.
 run_logged() {
     local log=$1 title=$2 begin=$SECONDS status=0 progress
     shift 2
@@ -83,12 +83,12 @@ run_logged() {
     else
         tail -n 40 "$log"
     fi
-    note "all of it: $log"
+    note "full output: $log"
     return "$status"
 }
 
-# The last step that Ninja ([12/345]) or Meson's tests (12/345) wrote to a log: each second on a
-# terminal, each 20 seconds in a log file.
+# The last step that Ninja ([12/345]) or Meson's tests (12/345) wrote to a log: every second on a terminal, every 20
+# seconds in a log file.
 show_progress() { # LOG TITLE
     local begin=$SECONDS at interval=20 form='   %s: %s %d s\n'
     [[ ! -t 1 ]] || { interval=1 form='\r\033[K   %s: %s %d s'; }
@@ -99,7 +99,7 @@ show_progress() { # LOG TITLE
     done
 }
 
-# built DIR NAME: where the built program NAME is, wherever below DIR Meson put it.
+# built DIR NAME: the path of the built program NAME, anywhere below DIR.
 built() {
     local program
     program=$(find "$1" -type f -name "$2" -perm -u+x -print -quit)

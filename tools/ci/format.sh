@@ -1,6 +1,6 @@
 #!/bin/bash
-# Applies .clang-format to the tree, or with --check reports what differs. Releases of clang-format
-# differ in small things, so only one counts: FORMAT_WHEEL of packages.sh, which comes as a wheel.
+# Applies .clang-format to the tree; with --check, only reports differences. Releases of clang-format differ in details,
+# so the release is fixed: FORMAT_WHEEL of packages.sh, a wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh

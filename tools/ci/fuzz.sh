@@ -1,8 +1,8 @@
 #!/bin/bash
-# `tools/dev fuzz`: builds the fuzzers of tests/fuzz and runs them, --jobs at once (as many as there are processors);
-# without --seconds each for so long that all of them together take an hour. Inputs that reach new code are kept in
-# build/fuzz/corpus, and the next run begins with them; those that end a fuzzer are kept in build/fuzz/crashes.
-# Status 77 where there is no libFuzzer.
+# `tools/dev fuzz`: builds the fuzzers of tests/fuzz and runs them, --jobs at once (default: one per processor). Without
+# --seconds, each runs so long that all of them together take an hour. Inputs that reach new code are kept in
+# build/fuzz/corpus for the next run; inputs that crash a fuzzer are kept in build/fuzz/crashes. Status 77 without
+# libFuzzer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers; do
@@ -10,8 +10,8 @@ for part in common packages headers; do
     . "tools/ci/$part.sh"
 done
 
-# NAME EDGES: at least so many are reached in a minute. A fuzzer that reaches fewer tests nothing any more: the first
-# check refuses its inputs.
+# NAME EDGES: the minimum number of edges reached in a minute. A fuzzer that reaches fewer no longer tests anything, since
+# the first check rejects its inputs.
 readonly FUZZERS=(
     "audit 2000"
     "descriptor_channel 120"
@@ -21,14 +21,14 @@ readonly FUZZERS=(
 )
 readonly DIR=build/fuzz BUILD=build/fuzz/build
 
-# Bytes of an input, seconds and megabytes that one may take: more is a failure.
+# Limits: bytes of an input, seconds and megabytes for an input.
 readonly LIMITS=(-max_len=4096 -timeout=20 -report_slow_units=20 -rss_limit_mb=2048 -print_final_stats=1)
 
 chosen=() seconds="" jobs=$(nproc) totals=""
 while [[ $# -gt 0 ]]; do
     case $1 in
     --seconds | --jobs | --totals)
-        [[ $# -ge 2 ]] || die "$1 needs a value"
+        [[ $# -ge 2 ]] || die "$1 requires a value"
         printf -v "${1#--}" %s "$2"
         shift
         ;;
@@ -37,8 +37,8 @@ while [[ $# -gt 0 ]]; do
     esac
     shift
 done
-[[ -z $seconds || $seconds =~ ^[1-9][0-9]*$ ]] || die "--seconds needs a number"
-[[ $jobs =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number"
+[[ -z $seconds || $seconds =~ ^[1-9][0-9]*$ ]] || die "--seconds requires a number"
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || die "--jobs requires a number"
 if [[ ${#chosen[@]} -eq 0 ]]; then chosen=("${FUZZERS[@]%% *}"); fi
 floor_of() { # NAME
     local entry
@@ -47,7 +47,7 @@ floor_of() { # NAME
     done
 }
 for name in "${chosen[@]}"; do
-    [[ -n $(floor_of "$name") ]] || die "no fuzzer named '$name'; there are: ${FUZZERS[*]%% *}"
+    [[ -n $(floor_of "$name") ]] || die "no fuzzer named '$name'; known: ${FUZZERS[*]%% *}"
 done
 
 mkdir -p "$DIR/crashes"
@@ -62,20 +62,20 @@ run_logged "$DIR/build.log" "build" ninja -C "$BUILD" fuzzers
 rm -rf "$DIR/seeds"
 python3 tests/fuzz/seeds.py "$DIR/seeds"
 
-# Files that a fuzzer writes for each input: in memory, where there is such a place.
+# Temporary files for each input: in memory if possible.
 scratch=$(mktemp -d -p /dev/shm cushim-XXXXXX 2>/dev/null) || scratch=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$scratch"' EXIT
 
 rounds=$(((${#chosen[@]} + jobs - 1) / jobs))
 [[ -n $seconds ]] || seconds=$((3600 / rounds))
 
-# last_of NAME FORM: where the fuzzer is, or nothing: \1 stands for its inputs, \2 for edges, \3 for inputs a second.
+# last_of NAME FORM: the fuzzer's progress, or nothing: \1 stands for its inputs, \2 for edges, \3 for inputs a second.
 last_of() {
     sed -nE "s|^#([0-9]+).* cov: ([0-9]+).* exec/s: ([0-9]+).*|$2|p" "$DIR/$1.log" | tail -n 1
 }
 progress_of() { last_of "$1" '\1 inputs, \3 a second, \2 edges'; }
 
-# Each minute says how far it is.
+# Prints the progress every minute.
 fuzz() { # NAME
     local fuzzer progress status=0
     mkdir -p "$DIR/corpus/$1"
@@ -96,16 +96,16 @@ fuzz() { # NAME
 
 report_failure() { # NAME PROBLEM
     local found fuzzer=$BUILD/tests/fuzz/fuzz_$1
-    note "$1: FAILED, $2; all that it said: $DIR/$1.log"
+    note "$1: FAILED, $2; full output: $DIR/$1.log"
     [[ -z $totals ]] || echo "fuzz: $1: $2; see $DIR/$1.log" >>"$FAILURES"
     grep -aE -A 12 'ERROR: |runtime error: ' "$DIR/$1.log" | head -n 40 || true
     found=$(sed -nE 's/.*Test unit written to (.*)/\1/p' "$DIR/$1.log" | tail -n 1)
     [[ -n $found ]] || return 0
-    note "that input alone: $fuzzer $found"
-    note "a smaller one: $fuzzer -minimize_crash=1 -runs=100000 $found"
+    note "to run only that input: $fuzzer $found"
+    note "to minimize it: $fuzzer -minimize_crash=1 -runs=100000 $found"
 }
 
-# Leaves an empty file NAME.passed.
+# Leaves an empty file NAME.passed on success.
 run_fuzzer() { # NAME
     local status=0 reached
     rm -f "$DIR/$1.passed"

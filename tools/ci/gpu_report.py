@@ -23,7 +23,7 @@ import sys
 import check_counts
 
 LAST_LINES = 40  # of a failed test's output
-# Where a file lies is of no interest elsewhere: /a/b/c.so is c.so.
+# Folders do not matter on other machines: /a/b/c.so becomes c.so.
 FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s/'\"(),:;]+/)+(?=[^\s/'\"(),:;])")
 FIGURE = re.compile(r"^figure: (?P<name>.+) = (?P<value>[-+0-9.eE]+) ?(?P<unit>.*)$")
 COST = re.compile(
@@ -43,7 +43,7 @@ def output_of(command):
 
 
 def driver_release():
-    """As NVIDIA numbers them: 580.159.04. CUDA's version says less."""
+    """NVIDIA's release number: 580.159.04. It is more precise than CUDA's version."""
     lines = output_of(
         ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]).splitlines()
     if lines:
@@ -66,11 +66,11 @@ def processor():
 
 
 def why_no_gpu(info):
-    """None where there is one."""
+    """None if a GPU is usable."""
     if not info["usable"]:
-        return f"there is no GPU to test on: {info['why_not_usable']}"
+        return f"no GPU is usable: {info['why_not_usable']}"
     if any(device["name"].startswith("cushim simulated") for device in info["devices"]):
-        return ("there is no GPU to test on: the driver is cushim's simulator"
+        return ("no GPU is usable: the driver is cushim's simulator"
                 + (", which CUSHIM_DRIVER names" if os.environ.get("CUSHIM_DRIVER") else ""))
     return None
 
@@ -103,8 +103,8 @@ def figures_of(lines):
 
 
 def costs_of(lines):
-    """What wrappers add to raw calls, in nanoseconds. A test measures a cost beyond its limit
-    again, and judges the last measurement."""
+    """The time that wrappers add to raw calls, in nanoseconds. A test measures a cost beyond its limit
+    again; the last measurement counts."""
     costs = {}
     for found in filter(None, map(COST.match, lines)):
         name = found["name"]
@@ -118,18 +118,18 @@ def without_folders(line):
 
 
 def last_lines(output):
-    """Where a failure is told."""
+    """The last lines, which describe a failure."""
     return [without_folders(line) for line in output.strip().splitlines()[-LAST_LINES:]]
 
 
 def assertions_of(output):
-    """Of Catch2's summary; None where the test is none of Catch2's."""
+    """From Catch2's summary; None for other tests."""
     found = re.findall(r"(?:\((\d+) assertions? in|^assertions:\s+(\d+))", output, re.MULTILINE)
     return int(found[-1][0] or found[-1][1]) if found else None
 
 
 def skip_reasons(record):
-    """Each once, and how often it was given."""
+    """Each reason once, with its number of occurrences."""
     counted = collections.Counter(check_counts.skip_reasons(record))
     return [{"reason": reason, "times": times} for reason, times in counted.items()]
 
@@ -165,7 +165,7 @@ def read_tests(build):
 
 
 def problems_of(tests):
-    """Why the run is no success: as check_counts tells it of a stage."""
+    """Why the run failed: the problems that check_counts reports for a stage."""
     suites = {}
     for test in tests:
         counts = check_counts.Counts(test["passed"], test["failed"], test["skipped"])
@@ -174,7 +174,7 @@ def problems_of(tests):
 
 
 def figure_problems(machine, tests):
-    """Figures that mislead a reader."""
+    """Figures that would mislead a reader."""
     figures = [figure for test in tests for figure in test["figures"]]
     names = [figure["name"] for figure in figures]
     names += [cost["name"] for test in tests for cost in test["costs"]]
@@ -184,7 +184,7 @@ def figure_problems(machine, tests):
     if len(machine["gpus"]) == 1:
         for figure in figures:
             if figure["unit"].endswith("B/s"):
-                yield f"gpu: the figure '{figure['name']}' is a bandwidth, and there is one GPU"
+                yield f"gpu: the figure '{figure['name']}' is a bandwidth, but the machine has one GPU"
 
 
 def totals_of(tests):
@@ -232,7 +232,7 @@ def number(value):
 
 
 def added(nanoseconds):
-    """With a sign."""
+    """A number with its sign."""
     return ("-" if nanoseconds < 0 else "+") + number(abs(nanoseconds))
 
 
@@ -259,7 +259,7 @@ def summary(report):
         lines += [f"    {cost['name']}: raw {number(cost['raw_ns'])} ns, "
                   f"wrapper {added(cost['added_ns'])} ns" for cost in test["costs"]]
     for test in failures(report["tests"]):
-        lines += ["", f"FAILED: {test['name']}. It said last:"]
+        lines += ["", f"FAILED: {test['name']}. Last output:"]
         lines += ["    " + line for line in test["said_last"]]
     lines += ["", totals_text(report["totals"])]
     return "\n".join(lines + [f"error: {problem}" for problem in report["problems"]])
@@ -275,7 +275,7 @@ def markdown_table(head, rows):
 
 
 def section(title, explanation, head, rows):
-    """Empty without rows."""
+    """A section; empty without rows."""
     return ["", f"## {title}", "", explanation, "", *markdown_table(head, rows)] if rows else []
 
 
@@ -299,7 +299,7 @@ def cost_rows(tests):
 
 
 def skip_rows(tests):
-    """One a reason, with the tests that gave it."""
+    """One row per reason, with its tests."""
     by_reason = {}
     for test in tests:
         for skip in test["skip_reasons"]:
@@ -334,7 +334,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--info", required=True, help="the program cushim-info")
-    parser.add_argument("--only-look", action="store_true", help="whether there is a GPU, no report")
+    parser.add_argument("--only-look", action="store_true", help="check only whether a GPU is usable")
     parser.add_argument("--json", type=pathlib.Path, help="write the report there")
     parser.add_argument("--results", type=pathlib.Path, help="write it there as Markdown")
     return parser.parse_args()

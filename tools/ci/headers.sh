@@ -1,10 +1,10 @@
-# Finds CUDA headers, or brings them as pip wheels into build/. Sourced after packages.sh.
+# Finds CUDA headers, or downloads them as pip wheels into build/. Sourced after packages.sh.
 # shellcheck shell=bash
 
 readonly RUNTIME_WHEEL=nvidia-cuda-runtime==13.0.96
 
-# What cuda_runtime_api.h includes from crt/ travels in a wheel of its own, which exists from CUDA
-# 13.0 on; what is used of it (crt/host_defines.h) also serves the headers of 11 and 12.
+# The crt/ headers that cuda_runtime_api.h includes are in a separate wheel since CUDA 13.0; the one that is needed
+# (crt/host_defines.h) also works with the headers of 11 and 12.
 crt_wheel() { # MAJOR MINOR
     if [[ $1.$2 == 13.0 || $1 -lt 13 ]]; then
         echo "nvidia-cuda-crt==13.0.88"
@@ -17,7 +17,7 @@ ensure_pip() {
     python3 -m pip --version >/dev/null 2>&1 || try_install python3-pip
 }
 
-# What tools/ci/wheels.txt lists must be the very file.
+# Files that tools/ci/wheels.txt lists must have the listed hash.
 download_wheel() { # DIR REQUIREMENT
     if pinned_requirement "$2" >"$1/requirements.txt"; then
         set -- "$1" --require-hashes -r "$1/requirements.txt"
@@ -25,8 +25,8 @@ download_wheel() { # DIR REQUIREMENT
     python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: -d "$@"
 }
 
-# bring_wheels DIR REQUIREMENT: unpacks a runtime wheel, and the crt headers it needs, under DIR.
-# Fails, saying so, where the wheels cannot be downloaded.
+# bring_wheels DIR REQUIREMENT: unpacks a runtime wheel and the crt headers that it needs below DIR. Fails with a message
+# if the wheels cannot be downloaded.
 bring_wheels() {
     local dir=$1 requirement=$2 wheel version major minor
     [[ ! -e $dir/complete ]] || return 0
@@ -47,7 +47,7 @@ bring_wheels() {
     echo "$version" >"$dir/complete"
 }
 
-# The wheels of CUDA 11 and 12 keep their headers in another folder than the crt wheel does.
+# The wheels of CUDA 11 and 12 have their headers in another folder than the crt wheel.
 merge_crt_headers() {
     local include crt
     include=$(wheel_include "$1")
@@ -76,8 +76,8 @@ toolkit_has_cuda() {
     return 1
 }
 
-# ensure_cuda_headers native|cross: leaves HEADER_OPTIONS empty where the build will find headers by
-# itself; a cross compiler does not look where the system's own compiler does.
+# ensure_cuda_headers native|cross: leaves HEADER_OPTIONS empty if the build finds headers by itself. A cross compiler does
+# not search the system compiler's folders.
 ensure_cuda_headers() {
     HEADER_OPTIONS=()
     ! toolkit_has_cuda || return 0

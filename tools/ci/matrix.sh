@@ -1,11 +1,9 @@
 #!/bin/bash
-# `tools/dev matrix`: for each supported CUDA release, brings its headers and its libcudart as pip
-# wheels, builds the libraries against them, runs the suite forward, and resolves every row of the
-# runtime table in that libcudart. With clang++ the generator must find the same rows. With the oldest
-# and the newest headers cushim-info and the suite loader come in addition. What differs most from one
-# release to another is tested on simulators of the oldest, driver and runtime: graphs, and the
-# drop-in. Release newest, which no hash is known of, is tested only where it is named. Status 77 where
-# no wheel can be had.
+# `tools/dev matrix`: for each supported CUDA release, downloads its headers and its libcudart as pip wheels, builds the
+# libraries, runs the suite forward, and resolves every row of the runtime table in that libcudart. With clang++, the
+# generator must find the same rows. With the oldest and newest headers, cushim-info and the suite loader run too. The
+# areas that differ most between releases, graphs and the drop-in, are tested on simulators of the oldest driver and
+# runtime. Release newest, which has no known hash, is tested only on request. Status 77 if no wheel is available.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers stages; do
@@ -35,20 +33,20 @@ ensure_build_tools
 ensure_catch2 native
 mkdir -p build/matrix build/ci
 
-# What the tables hold must not depend on whose preprocessor read the headers.
+# The tables must not depend on the compiler that preprocessed the headers.
 same_rows_with_clang() { # NAME DIR
     local rows=build/matrix/$1-rows
     if ! try_commands clang++:clang; then
-        note "without clang++ its rows are not compared with those of g++"
+        note "without clang++, its rows are not compared with those of g++"
         return 0
     fi
     python3 tools/generate_tables.py --output "$rows" --strict \
         --include "$(wheel_include "build/matrix/$1")" -- clang++ || return 1
     cmp "$(find "$2" -name rows.json -print -quit)" "$rows/rows.json" || return 1
-    note "clang++ and g++ make the same rows"
+    note "clang++ and g++ result in the same rows"
 }
 
-# Without debug information, which nobody looks at here and which the simulator has much of.
+# Without debug information, which is not used here and is large for the simulator.
 readonly BUILD_OPTIONS=(--default-library=static)
 build_type() { # NAME: of one release all is built as users build it, without a warning
     case $1 in
@@ -58,7 +56,7 @@ build_type() { # NAME: of one release all is built as users build it, without a 
     esac
 }
 
-# What is not a test, as files that ninja knows.
+# All targets except tests, as files that ninja knows.
 compile_product() { # DIR
     local files
     files=$(meson introspect --targets "$1" | python3 -c '
@@ -71,7 +69,7 @@ for target in json.load(sys.stdin):
     xargs ninja -C "$1" <<<"$files"
 }
 
-# Nothing of the simulator's own tests, and of the wrappers' those of graphs.
+# Without the simulator's own tests, and of the wrappers' tests only those of graphs.
 compile_simulated() { # DIR
     configure "$1" --buildtype=plain "${BUILD_OPTIONS[@]}" "${SIMULATOR_OPTIONS[@]}" -Dapi_topics=graph,capture &&
         meson compile -C "$1" api_tests exit_programs sim_libraries

@@ -1,4 +1,4 @@
-# Brings build tools and Catch2 with the system's own package manager. Sourced after common.sh.
+# Installs build tools and Catch2 with the system's package manager. Sourced after common.sh.
 # shellcheck shell=bash
 
 readonly MESON_WANTED=1.0.0 CATCH2_WANTED=3.3 MESON_WHEEL=meson==1.7.2 FORMAT_WHEEL=clang-format==18.1.8 \
@@ -10,8 +10,8 @@ pinned_requirement() {
                         END { exit !found }' tools/ci/wheels.txt
 }
 
-# Sets ROOT to the words that run a command as root, and AS_ROOT to the same for messages; fails where that is not
-# possible. On a terminal a person is asked once whether sudo may be used.
+# Sets ROOT to the words that run a command as root, and AS_ROOT to the same for messages; fails if that is impossible. On
+# a terminal, asks once whether sudo may be used.
 ROOT=() AS_ROOT=""
 find_root() {
     [[ $(id -u) -ne 0 ]] || return 0
@@ -25,7 +25,7 @@ find_root() {
     ROOT=(sudo) AS_ROOT="sudo "
 }
 
-# The package lists may be missing (containers) or old: read them anew twice a day at most.
+# Package lists may be missing (containers) or outdated: updates them at most twice a day.
 update_package_lists() {
     local stamp=build/.package-lists
     [[ -z $(find "$stamp" -mmin -720 2>/dev/null) ]] || return 0
@@ -34,7 +34,7 @@ update_package_lists() {
     if "${ROOT[@]}" apt-get -qq update; then touch "$stamp"; else note "not all package lists could be read"; fi
 }
 
-# try_install PACKAGE...: installs those that are missing; says why and fails where it cannot.
+# try_install PACKAGE...: installs missing packages; on failure, prints the reason.
 try_install() {
     local package missing=()
     for package in "$@"; do
@@ -44,21 +44,21 @@ try_install() {
     done
     [[ ${#missing[@]} -gt 0 ]] || return 0
     if ! command -v apt-get >/dev/null; then
-        note "missing, to be installed by hand (names as Debian has them): ${missing[*]}"
+        note "missing, install manually (Debian package names): ${missing[*]}"
         return 1
     fi
     if ! find_root; then
-        note "missing packages, and neither root nor sudo to install them. Run as root:"
+        note "packages are missing, and neither root nor sudo is available. Run as root:"
         note "apt-get install --no-install-recommends ${missing[*]}"
         return 1
     fi
     mkdir -p build
-    # Another stage may be at it.
+    # Another stage may be installing packages.
     (flock 9 && update_package_lists && step "${AS_ROOT}apt-get install ${missing[*]}" &&
         apt_get_install "${missing[@]}") 9>build/.packages.lock
 }
 
-# apt_get_install ARGUMENT...: silent, unless it fails.
+# apt_get_install ARGUMENT...: silent unless it fails.
 apt_get_install() {
     mkdir -p build
     "${ROOT[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 \
@@ -67,7 +67,7 @@ apt_get_install() {
     return 1
 }
 
-# try_commands COMMAND:PACKAGE...: installs the packages of those commands that are not there.
+# try_commands COMMAND:PACKAGE...: installs the packages of missing commands.
 try_commands() {
     local pair packages=()
     for pair in "$@"; do
@@ -77,8 +77,8 @@ try_commands() {
 }
 require_commands() { try_commands "$@" || exit 1; }
 
-# need_clang WHAT OPTION...: where clang++ with WHAT, so these options, cannot be had, this script is skipped; in CI
-# that is an error.
+# need_clang WHAT OPTION...: skips this script if clang++ with WHAT (these options) is not available; in CI that is an
+# error.
 need_clang() {
     local what=$1
     shift
@@ -87,8 +87,8 @@ need_clang() {
     note "SKIPPED: clang++ with $what is missing"
     exit "$SKIP_STATUS"
 }
-# Whether clang++ links a program with these options. Debian has the libraries of sanitizers and of libFuzzer in a
-# package of its own, which the compiler only recommends.
+# Whether clang++ links a program with these options. In Debian, the libraries of sanitizers and libFuzzer are in a separate
+# package that the compiler only recommends.
 have_clang() {
     local version
     try_commands clang++:clang || return 1
@@ -98,14 +98,14 @@ have_clang() {
 }
 clang_links() {
     local program='int main() {}'
-    # libFuzzer has a main() of its own.
+    # libFuzzer has its own main().
     [[ "$*" != *fuzzer* ]] ||
         program='extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }'
     mkdir -p build
     echo "$program" | clang++ "$@" -x c++ - -o build/clang-links 2>/dev/null
 }
 
-# The version that the system's packages offer, empty where they have none.
+# The version in the system's package lists; empty if none.
 package_candidate() {
     command -v apt-cache >/dev/null || return 0
     LC_ALL=C apt-cache policy "$1" 2>/dev/null |
@@ -116,7 +116,7 @@ have_meson() {
     command -v meson >/dev/null && version_at_least "$(meson --version)" "$MESON_WANTED"
 }
 
-# Meson comes from the distribution, or, where that is too old, from a virtual environment.
+# Meson comes from the distribution or, if that is too old, from a virtual environment.
 ensure_meson() {
     PATH=$PWD/build/bin:$PATH
     ! have_meson || return 0
@@ -129,14 +129,14 @@ ensure_meson() {
         fi
     fi
     install_wheel "$MESON_WHEEL" ||
-        die "Meson $MESON_WANTED or newer is needed: the distribution has none, and pip failed"
-    # Alone: the python3 beside it lacks the system's packages.
+        die "Meson $MESON_WANTED or newer is required: the distribution has none, and pip failed"
+    # Only Meson: the python3 next to it lacks the system's packages.
     mkdir -p build/bin
     ln -sf ../venv/bin/meson build/bin/meson
     hash -r
 }
 
-# install_wheel NAME==VERSION: into the virtual environment build/venv, the very file that is listed.
+# install_wheel NAME==VERSION: installs the listed file into the virtual environment build/venv.
 install_wheel() {
     python3 -c 'import ensurepip, venv' 2>/dev/null || try_install python3-venv || return 1
     step "$1 into build/venv"
@@ -162,8 +162,8 @@ ensure_build_tools() {
     ensure_meson
 }
 
-# ensure_catch2 native|cross: an installed package serves native builds; else, and for cross builds
-# always, Meson builds the source that subprojects/catch2.wrap names.
+# ensure_catch2 native|cross: native builds use an installed package. Otherwise, and for cross builds always, Meson builds
+# the source that subprojects/catch2.wrap names.
 ensure_catch2() {
     if [[ $1 == native ]]; then
         ! pkg-config --atleast-version=$CATCH2_WANTED catch2 2>/dev/null || return 0

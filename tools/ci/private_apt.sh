@@ -1,9 +1,8 @@
-# Uses package suites that this machine is not set up with, without changing its set-up: a source
-# list, package lists and a cache of their own, on the archive that the machine already uses.
-# Sourced after common.sh.
+# Uses package suites that this machine is not configured for, without changing its configuration: with a separate source
+# list, package lists and cache, on the archive that the machine already uses. Sourced after common.sh.
 # shellcheck shell=bash
 
-# Prints "ARCHIVE CODENAME LABEL" of the distribution's main archive, as apt itself is configured.
+# Prints "ARCHIVE CODENAME LABEL" of the distribution's main archive, from the configuration of apt.
 main_archive() {
     local codename
     # shellcheck source=/dev/null
@@ -21,10 +20,9 @@ distribution() {
     ! read -r archive codename label < <(main_archive) || echo "$label"
 }
 
-# private_apt_setup DIR TYPE SUITE...: reads the lists of those suites into DIR and sets PRIVATE_APT
-# to the options that make apt-get and apt-cache use them alone. TYPE: deb or deb-src. A SUITE that
-# is `release` or `backports` means this machine's own. COMPONENTS (default: main) may be set.
-# Fails where none of the suites can be read.
+# private_apt_setup DIR TYPE SUITE...: reads the lists of those suites into DIR and sets PRIVATE_APT to the options that
+# make apt-get and apt-cache use only them. TYPE: deb or deb-src. The SUITE `release` or `backports` is that of this
+# machine. COMPONENTS (default: main) may be set. Fails if none of the suites can be read.
 PRIVATE_APT=()
 private_apt_setup() {
     local dir=$1 type=$2 suite archive codename label keyring options=""
@@ -47,7 +45,7 @@ private_apt_setup() {
         -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null
         -o "Dir::State::Lists=$dir/lists" -o "Dir::Cache=$dir/cache"
         -o Acquire::Languages=none)
-    # One suite that has left the archive must not cost the others.
+    # A suite that was removed from the archive must not prevent the use of others.
     apt-get "${PRIVATE_APT[@]}" update || note "not every suite could be read"
     compgen -G "$dir/lists/*_InRelease" >/dev/null
 }

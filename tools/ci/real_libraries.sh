@@ -1,8 +1,7 @@
 #!/bin/bash
-# Brings real NVIDIA driver libraries of several branches for tests that need no device:
+# Downloads real NVIDIA driver libraries of several branches for tests that need no device:
 #   real_libraries.sh DIR      ->  DIR/drivers/<version>/libcuda.so.1, about 10 MB each
-# They come from the non-free section of the archive that this Debian machine uses. Fails where that
-# is not possible. Never commit them.
+# They come from the non-free section of this Debian machine's archive. Fails if that is impossible. Never commit them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
@@ -11,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tools/ci/private_apt.sh
 
 dir=${1:?folder}
-# Which Debian release carries which branch: bullseye 470, bookworm 535, trixie 550.
+# The Debian releases of the branches: bullseye 470, bookworm 535, trixie 550.
 readonly BRANCHES=(470 535 550)
 
 have_branch() { compgen -G "$dir/drivers/$1.*/libcuda.so.1" >/dev/null; }
@@ -23,7 +22,7 @@ done
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 
 [[ $(uname -m) == x86_64 ]] || { note "these libraries are for x86-64"; exit 1; }
-[[ $(distribution) == Debian ]] || { note "this machine uses no Debian archive"; exit 1; }
+[[ $(distribution) == Debian ]] || { note "this machine does not use a Debian archive"; exit 1; }
 COMPONENTS="main contrib non-free" private_apt_setup build/apt/real deb bullseye bookworm trixie ||
     { note "the archive cannot be read"; exit 1; }
 
@@ -41,5 +40,5 @@ for branch in "${missing[@]}"; do
     mkdir -p "$target"
     find "$work/root" -name 'libcuda.so.*' -exec cp -P {} "$target/" \;
     rm -rf "$work"
-    have_branch "$branch" || die "package libcuda1 $version holds no libcuda.so.1"
+    have_branch "$branch" || die "package libcuda1 $version contains no libcuda.so.1"
 done

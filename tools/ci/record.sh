@@ -1,6 +1,5 @@
 #!/bin/bash
-# Asks the driver of this machine what it answers and keeps that, for the simulator to be held against:
-# tools/dev record [SECTION...]
+# Records the results of this machine's driver, for comparison with the simulator: tools/dev record [SECTION...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
@@ -12,8 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly BUILD=build/record FOLDER=tools/simulator/conformance/recordings
 
-# The questions are those of one release's headers, and the runtime is that release's: the toolkit of the machine
-# only serves where they cannot be downloaded.
+# The questions use the headers and the runtime of one release. The machine's toolkit is used only if these cannot be
+# downloaded.
 ensure_headers_and_runtime() {
     if bring_wheels build/cuda-headers "$RUNTIME_WHEEL"; then
         # shellcheck disable=SC2034 # configure reads it
@@ -28,10 +27,10 @@ build_conformance() {
     configure "$BUILD" --buildtype=debugoptimized --default-library=static -Dtests=disabled \
         -Dtools=disabled -Dexamples=disabled -Dsimulator=enabled
     meson compile -C "$BUILD" cushim-conformance ||
-        die "cushim-conformance was not built: it takes Linux and CUDA headers of 13.0 or newer"
+        die "cushim-conformance was not built: it requires Linux and CUDA headers of 13.0 or newer"
 }
 
-# The version of the kernel's driver, which cuDriverGetVersion does not tell; some containers hide the file.
+# The driver release, which cuDriverGetVersion does not return; some containers hide the file.
 driver_version() {
     if [[ -e /proc/driver/nvidia/version ]]; then
         sed -nE 's/^NVRM version:.* ([0-9]+\.[0-9]+(\.[0-9]+)?) .*/\1/p' /proc/driver/nvidia/version
@@ -48,24 +47,24 @@ recording_name() {
 }
 
 [[ ${1:-} != --help ]] || exec bash tools/dev help
-[[ -z ${CUSHIM_DRIVER:-} ]] || die "CUSHIM_DRIVER is set, and what is recorded is the machine's own driver"
-driver=$(driver_version) || die "there is no NVIDIA driver on this machine"
+[[ -z ${CUSHIM_DRIVER:-} ]] || die "CUSHIM_DRIVER is set, but only the machine's own driver can be recorded; unset it"
+driver=$(driver_version) || die "this machine has no NVIDIA driver"
 ensure_build_tools
 ensure_headers_and_runtime
 step "build cushim-conformance"
 build_conformance
 step "record"
-answers=$BUILD/recording.txt
-run_built "$BUILD" cushim-conformance record "$@" >"$answers"
-device=$(sed -nE '1s/^# (.*), cuDriverGetVersion .*/\1/p' "$answers")
+results=$BUILD/recording.txt
+run_built "$BUILD" cushim-conformance record "$@" >"$results"
+device=$(sed -nE '1s/^# (.*), cuDriverGetVersion .*/\1/p' "$results")
 [[ $device != "no device" ]] || die "the driver finds no GPU: see cushim-info"
-count=$(sed -nE '1s/.*, ([0-9]+) devices$/\1/p' "$answers")
+count=$(sed -nE '1s/.*, ([0-9]+) devices$/\1/p' "$results")
 file=$(recording_name "$device${count:+x$count}" "$driver")
-grep -H '^-- the section ended' "$answers" || true
-python3 tools/simulator/conformance/merge.py "$file" "$answers" "$driver"
+grep -H '^-- the section ended' "$results" || true
+python3 tools/simulator/conformance/merge.py "$file" "$results" "$driver"
 python3 tools/simulator/conformance/coverage.py "$BUILD/include/cushim/detail/rows.json" \
     tools/simulator/not_simulated.txt tools/simulator/conformance/impossible_outcomes.txt \
     tools/simulator/conformance/unrecorded_outcomes.txt "$file" | tail -n 1 || true
 echo "recorded: $file"
-note "To compare the simulator with it, add it to conformance_recordings in" \
+note "To compare the simulator with this recording, add it to conformance_recordings in" \
     "tools/simulator/conformance/meson.build, and sections about two devices to conformance_recordings_of_two."

@@ -1,6 +1,5 @@
 #!/bin/bash
-# `tools/dev test` and `tools/dev ci`: installs what every stage needs, runs the stages, adds up their
-# counts.
+# `tools/dev test` and `tools/dev ci`: installs the packages of all stages, runs the stages, adds up their counts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers stages; do
@@ -21,7 +20,7 @@ while [[ $# -gt 0 ]]; do
         exit 0
         ;;
     ci,--only | ci,--done)
-        [[ $# -ge 2 ]] || die "$1 needs names of stages; see tools/dev ci --list"
+        [[ $# -ge 2 ]] || die "$1 requires names of stages; see tools/dev ci --list"
         if [[ $1 == --only ]]; then IFS=, read -r -a chosen <<<"$2"; else IFS=, read -r -a before <<<"$2"; fi
         shift
         ;;
@@ -31,9 +30,9 @@ while [[ $# -gt 0 ]]; do
     shift
 done
 for stage in "${chosen[@]}" "${before[@]}"; do
-    [[ -n $(describe_stage "$stage") ]] || die "there is no stage '$stage'; see tools/dev ci --list"
+    [[ -n $(describe_stage "$stage") ]] || die "unknown stage '$stage'; see tools/dev ci --list"
 done
-[[ ${#chosen[@]} -gt 0 ]] || die "no stage is named; see tools/dev ci --list"
+[[ ${#chosen[@]} -gt 0 ]] || die "no stage was given; see tools/dev ci --list"
 for stage in "${before[@]}"; do
     [[ $(cut -d' ' -f1 "build/ci/$stage.result" 2>/dev/null) == ok ]] ||
         die "stage $stage has not passed in this tree"
@@ -42,7 +41,7 @@ done
 ensure_build_tools
 ensure_catch2 native
 ensure_cuda_headers native
-# What several stages compile alike is then compiled once.
+# Files that several stages compile alike are compiled once.
 if [[ $command == ci ]] || in_ci; then
     export WITHOUT_TOOLKIT=1 # stage test, too
     try_commands ccache:ccache || true
@@ -66,7 +65,7 @@ run_stage() { # STAGE
     step "stage $stage: $result after $((SECONDS - begin)) s"
 }
 
-# The chosen stages of a lane, one after the other. Beside another lane each prints what it said when it ends.
+# Runs the chosen stages of a lane one after the other. With two lanes, each stage prints its output when it ends.
 run_lane() { # STAGE...
     local stage
     for stage in "$@"; do
@@ -81,7 +80,7 @@ run_lane() { # STAGE...
     done
 }
 
-# Stages that wait for the network or for one long step leave a processor idle: two lanes use it.
+# Stages that wait for the network or for one long step leave a processor idle, so two lanes run at once.
 lane_stages=() lanes=0
 for stage in "${chosen[@]}"; do
     if [[ " ${before[*]} " == *" $stage "* ]]; then
@@ -108,7 +107,7 @@ if [[ $lanes -eq 1 ]]; then
         run_lane $lane
     done
 else
-    # Each lane is a process group, so that nothing of it goes on when this ends.
+    # Each lane is a process group, so that all its processes end with this script.
     trap 'kill -- $(jobs -p | sed "s/^/-/") 2>/dev/null || true; exit 130' INT TERM
     set -m
     for lane in "${LANES[@]}"; do
@@ -128,7 +127,7 @@ for stage in "${chosen[@]}"; do
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
         counts="$p passed, $f failed, $s skipped"
     fi
-    # A stage that broke elsewhere than in a test counts as one failure.
+    # A stage that fails outside a test counts as one failure.
     [[ $result != FAILED || $f -gt 0 ]] || failed=$((failed + 1))
     [[ $seconds == before ]] || seconds+=" s"
     results+=("$(printf '%-8s %-8s %8s   %s' "$stage" "$result" "$seconds" "$counts")")

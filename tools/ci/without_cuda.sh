@@ -1,7 +1,7 @@
 #!/bin/bash
-# without_cuda.sh [--headers FOLDER] COMMAND...: runs a command where no CUDA is installed, or, where a toolkit was,
-# only the headers in FOLDER. Toolkits and CUDA's libraries are hidden in a mount namespace, which takes root, or a
-# system that lets users make namespaces. Sets CUDA_IS_HIDDEN.
+# without_cuda.sh [--headers FOLDER] COMMAND...: runs a command as if no CUDA were installed or, where a toolkit was, only
+# the headers in FOLDER. Hides toolkits and CUDA libraries in a mount namespace, which requires root or a system that
+# permits user namespaces. Sets CUDA_IS_HIDDEN.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
@@ -13,7 +13,7 @@ if [[ $1 == --headers ]]; then
     shift 2
 fi
 
-# Folders of toolkits, and beside these the compiler and the libraries that would be found.
+# Folders of toolkits, and the compilers and libraries outside them that would be found.
 cuda_paths() {
     local path
     for path in "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda* /opt/cuda*; do

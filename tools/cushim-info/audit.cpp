@@ -18,18 +18,18 @@ namespace fs = std::filesystem;
 
 using Dependencies = std::vector<Dependency>;
 
-// Whose links are the user's to change: the audited file, and its libraries that are not CUDA's.
+// Files whose links the user can change: the audited file, and its libraries that are not CUDA's.
 bool is_own(const Dependencies &all, std::size_t index) {
     return index == 0 || all[index].kind == LibraryKind::other;
 }
 
-// Of what a CUDA library needs in turn, only what cushim stands in for is of interest.
+// A CUDA library that another CUDA library needs is reported only if cushim replaces it.
 bool is_told(const Dependencies &all, std::size_t linked_by, LibraryKind kind) {
     return is_own(all, linked_by) ? kind != LibraryKind::other
                                   : kind == LibraryKind::driver || kind == LibraryKind::runtime;
 }
 
-// A DLL is never linked without use; of the toolkit's functions nothing is known here.
+// A DLL is only linked if it is used; function names of toolkit libraries are unknown here.
 bool uses_kind(const Binary &binary, LibraryKind kind) {
     if (binary.architecture.format == Format::pe || kind == LibraryKind::toolkit) {
         return true;
@@ -70,9 +70,8 @@ const Dependency *missing_library(const Dependencies &all, Condition condition) 
     return found != all.end() ? &*found : nullptr;
 }
 
-// A library that is not here may well be the one: the one that had the version, if the import asks
-// for one; else by their names only CUDA's own are known, of which one that the file links itself
-// goes before one that only another file does.
+// The missing library that an import expects: the one that had the requested version; without a
+// version, a CUDA library by its name, preferably one that the file links itself.
 std::string expected_in(const Dependencies &all, const Dependency &file, const Import &import) {
     const Dependency *library = missing_library(
         all, [&](const Dependency &missing) { return missing.name == import.version_of; });
@@ -116,7 +115,7 @@ void add_uses(Audit &audit, const Dependencies &all) {
         }
         for (auto &[library, use] : by_library) {
             std::vector<std::string> &names = use.functions;
-            std::sort(names.begin(), names.end()); // one may be there in several versions
+            std::sort(names.begin(), names.end()); // a name may occur in several versions
             names.erase(std::unique(names.begin(), names.end()), names.end());
             audit.uses.push_back(std::move(use));
         }
@@ -158,7 +157,7 @@ void add_not_found(Audit &audit, const Dependencies &all) {
     }
 }
 
-// What the file has of CUDA in itself.
+// CUDA code inside the file.
 void add_contents(Audit &audit, const Dependency &file) {
     if (file.kind != LibraryKind::other) {
         return;
@@ -173,8 +172,8 @@ void add_contents(Audit &audit, const Dependency &file) {
     }
 }
 
-// A program ends at start-up where a function that must be there then is defined nowhere. What the
-// program that loads a library has is not known.
+// A program ends at start-up if a function that is required then is defined nowhere. For a library,
+// the functions of the program that loads it are unknown.
 bool lacks_functions(const Audit &audit) {
     return audit.is_program && audit.not_found.empty() &&
            std::any_of(audit.uses.begin(), audit.uses.end(),
@@ -202,7 +201,7 @@ Audit audit_file(const fs::path &file, const LibrarySearch &search) {
     audit.path = file.string();
     try {
         audit_into(audit, file, search);
-    } catch (const std::exception &error) { // out of memory, or a folder that cannot be read, too
+    } catch (const std::exception &error) { // also out of memory, or a folder that cannot be read
         audit = {};
         audit.path = file.string();
         audit.problem = error.what();

@@ -27,7 +27,7 @@ void add_once(std::vector<std::string> &words, const std::string &word) {
     }
 }
 
-// Who links CUDA libraries of some kind, in the order of the chains.
+// The files that link CUDA libraries of a kind, in the order of the chains.
 template <typename Condition>
 std::vector<std::string> linkers(const std::vector<Chain> &chains, Condition condition) {
     std::vector<std::string> files;
@@ -59,14 +59,14 @@ bool is_pe(const Audit &audit) {
     return audit.architecture.format == Format::pe;
 }
 
-// How a linker is told of the driver or the runtime.
+// The linker option for the driver or the runtime.
 std::string link_option(const Audit &audit, LibraryKind kind) {
     return kind == LibraryKind::driver ? is_pe(audit) ? "cuda.lib" : "-lcuda"
            : is_pe(audit)              ? "cudart.lib"
                                        : "-lcudart";
 }
 
-// Those that the drop-in does not have.
+// Functions that the drop-in lacks.
 std::vector<std::string> interop_functions(const Use &use) {
     std::vector<std::string> functions;
     std::copy_if(use.functions.begin(), use.functions.end(), std::back_inserter(functions),
@@ -86,10 +86,10 @@ std::vector<std::string> interop_functions(const Audit &audit, Condition conditi
     return all;
 }
 
-// What one file links of the driver and the runtime, as a linker is told.
+// The linker options of one file for the driver and the runtime.
 struct Links {
-    std::vector<std::string> replaced; // by the drop-in
-    std::vector<std::string> kept;     // for these functions
+    std::vector<std::string> replaced; // replaced by the drop-in
+    std::vector<std::string> kept;     // needed for `interop`
     std::vector<std::string> interop;
     bool replaces_runtime = false;
 };
@@ -113,7 +113,7 @@ Links links_of(const Audit &audit, const std::string &file) {
     return links;
 }
 
-// Whether all that a file uses of the driver and the runtime is missing in the drop-in.
+// Whether the drop-in lacks all driver and runtime functions that a file uses.
 bool uses_interop_only(const Audit &audit, const std::string &file) {
     return std::all_of(audit.uses.begin(), audit.uses.end(), [&file](const Use &use) {
         return use.file != file || !is_replaced(library_kind(use.library)) ||
@@ -130,7 +130,7 @@ std::string code_to_move(const Audit &audit, const std::string &what) {
 constexpr const char *instead_of_linking =
     "load it when the program has found CUDA, instead of linking it.";
 
-// Of a file that goes on needing these libraries.
+// For a file that still needs these libraries.
 std::string how_to_do_without(const Audit &audit, const Links &links, bool is_audited) {
     const std::string start = " To start without CUDA, ";
     return start + (is_audited
@@ -138,7 +138,7 @@ std::string how_to_do_without(const Audit &audit, const Links &links, bool is_au
                         : instead_of_linking);
 }
 
-// What to do about the links of a file that does not contain the drop-in.
+// For the links of a file that does not contain the drop-in.
 std::string how_to_replace(const Links &links, bool is_audited) {
     std::string text = ": link cushim's drop-in (cushim-dropin)";
     text += is_audited ? "" : " into it";
@@ -152,19 +152,19 @@ std::string how_to_replace(const Links &links, bool is_audited) {
     }
     return text + "; the code stays as it is." +
            (links.replaces_runtime
-                ? " nvcc and CMake link a shared libcudart only where they are told to: leave out "
-                  "-cudart shared, or CUDA_RUNTIME_LIBRARY Shared, and put nothing in its place."
+                ? " nvcc and CMake link a shared libcudart only on request: remove "
+                  "-cudart shared, or CUDA_RUNTIME_LIBRARY Shared, without replacing it."
                 : "");
 }
 
-// About a file with functions of CUDA's interop headers.
+// For a file with functions of CUDA's interop headers.
 std::string advice_on_interop(const Audit &audit, const std::string &file, const Links &links,
                               bool is_audited) {
     if (has_dropin(audit, file)) {
-        return " and contains cushim's drop-in as well: " +
+        return " but also contains cushim's drop-in: " +
                (links.replaced.empty()
                     ? ""
-                    : "take " + joined(links.replaced) + " out of its link, and ") +
+                    : "remove " + joined(links.replaced) + " from its link, and ") +
                "keep " + joined(links.kept) + " after the drop-in for " +
                functions_text(links.interop) + ", which it lacks.";
     }
@@ -181,8 +181,8 @@ bool links_itself(const Audit &audit, const std::string &file, const std::string
     });
 }
 
-// Whether it finds the functions of a CUDA library, which it cannot do without, only because
-// another file links that. On Windows whoever imports a function names its DLL.
+// Whether the file finds the functions of a CUDA library that it needs only because another file
+// links the library. On Windows, an import names its DLL.
 bool is_borrowed(const Audit &audit, const Use &use) {
     return !is_pe(audit) && !use.is_optional && is_replaced(library_kind(use.library)) &&
            !links_itself(audit, use.file, use.library);
@@ -199,22 +199,23 @@ std::vector<std::string> borrowers(const Audit &audit, const std::vector<std::st
     return files;
 }
 
-// About libraries that a file links and names no function of, as only ELF files may. It may look
-// functions up by name, as may whatever is loaded with it: no file tells of that.
+// For libraries that a file links without using their functions, which only ELF permits. The file
+// may look functions up by name, and so may the files loaded with it; no file shows that.
 std::string advice_on_idle_links(const Audit &audit, const std::vector<std::string> &names) {
     const std::string them = names.size() == 1 ? "it" : "them";
     const std::vector<std::string> files = borrowers(audit, names);
-    return " and names no function of " + them + ". " +
+    return std::string(" but uses none of ") + (names.size() == 1 ? "its" : "their") +
+           " functions. " +
            (files.empty() ? "Leave "
-                          : joined(files) + (files.size() == 1 ? " does" : " do") +
-                                " without linking " + them + ": when that is mended, leave ") +
+                          : joined(files) + (files.size() == 1 ? " uses " : " use ") + them +
+                                " without linking " + them + "; once that is fixed, leave ") +
            them +
-           " out of the link, or link with -Wl,--as-needed. What looks functions up by name "
+           " out of the link, or link with -Wl,--as-needed. Code that looks functions up by name "
            "(dlsym) must then load " +
            them + " itself.";
 }
 
-// About the driver and the runtime that one file links.
+// For the driver and the runtime that one file links.
 std::string advice_on_links(const Audit &audit, const std::string &file, bool is_audited) {
     const auto of_file = [&file](const Chain &chain) {
         return chain.linked_by() == file && is_replaced(chain.kind);
@@ -232,11 +233,11 @@ std::string advice_on_links(const Audit &audit, const std::string &file, bool is
                how_to_do_without(audit, links, is_audited);
     }
     if (has_dropin(audit, file)) {
-        return start + " and contains cushim's drop-in as well: take " + joined(links.replaced) +
-               " out of its link.";
+        return start + " but also contains cushim's drop-in: remove " + joined(links.replaced) +
+               " from its link.";
     }
     return start + how_to_replace(links, is_audited) +
-           (is_audited ? "" : std::string(" If it is not yours to build, ") + instead_of_linking);
+           (is_audited ? "" : std::string(" If you do not build it, ") + instead_of_linking);
 }
 
 void add_on_links(std::vector<std::string> &advice, const Audit &audit) {
@@ -257,7 +258,7 @@ void add_on_toolkit(std::vector<std::string> &advice, const Audit &audit) {
         return;
     }
     std::string text = joined(names) + ", linked by " + joined(linkers(audit.needed, is_toolkit)) +
-                       ": cushim does not stand in for " + (names.size() == 1 ? "it" : "them") +
+                       ": cushim does not replace " + (names.size() == 1 ? "it" : "them") +
                        ". Move" + code_to_move(audit, names.size() == 1 ? "it" : "them");
     advice.push_back(std::move(text));
 }
@@ -275,11 +276,12 @@ void add_on_delayed(std::vector<std::string> &advice, const Audit &audit) {
     const std::vector<std::string> interop = interop_functions(audit, [&names](const Use &use) {
         return std::find(names.begin(), names.end(), use.library) != names.end();
     });
-    advice.push_back(joined(names) +
-                     ": loaded by the first call. Where it is missing, that call ends the program: "
-                     "ask first whether there is CUDA (cushim::try_driver()), or link cushim's "
-                     "drop-in" +
-                     which_it_lacks(interop) + ".");
+    advice.push_back(
+        joined(names) +
+        ": loaded by the first call. If it is missing, that call terminates the program: "
+        "check for CUDA first (cushim::try_driver()), or link cushim's "
+        "drop-in" +
+        which_it_lacks(interop) + ".");
 }
 
 // "-lcuda and -lcudart"
@@ -291,7 +293,7 @@ std::string options_for(const Audit &audit, const std::vector<std::string> &func
     return joined(options);
 }
 
-// How a file that links no CUDA library comes to the functions that it uses.
+// How a file that links no CUDA library can get the functions that it uses.
 std::string how_to_serve(const Audit &audit, const Use &use) {
     const std::vector<std::string> interop = interop_functions(use);
     std::string text;
@@ -303,8 +305,8 @@ std::string how_to_serve(const Audit &audit, const Use &use) {
                       "loads it defines them (cushim-dropin-exported).";
     }
     if (!interop.empty()) {
-        text += " The drop-in lacks " + functions_text(interop) + ": that takes " +
-                options_for(audit, interop) + ", after the drop-in if it is linked, too.";
+        text += " The drop-in lacks " + functions_text(interop) + ": link " +
+                options_for(audit, interop) + " for that, after the drop-in if it is linked too.";
     }
     return text;
 }
@@ -313,7 +315,7 @@ void add_on_undefined(std::vector<std::string> &advice, const Audit &audit) {
     for (const Use &use : audit.uses) {
         if (use.library.empty() && !use.is_optional && audit.not_found.empty()) {
             advice.push_back(use.file +
-                             " uses functions of CUDA that nothing loaded with it defines." +
+                             " uses CUDA functions that no file loaded with it defines." +
                              how_to_serve(audit, use));
         }
     }
@@ -323,7 +325,7 @@ void add_on_borrowed(std::vector<std::string> &advice, const Audit &audit) {
     for (const Use &use : audit.uses) {
         if (is_borrowed(audit, use)) {
             advice.push_back(use.file + " uses functions of " + use.library +
-                             ", and finds them only because another file links that." +
+                             ", but finds them only because another file links it." +
                              how_to_serve(audit, use));
         }
     }
@@ -339,10 +341,9 @@ std::vector<std::string> advice_for(const Audit &audit) {
     add_on_delayed(advice, audit);
     add_on_undefined(advice, audit);
     if (!audit.static_runtime.empty()) {
-        advice.emplace_back(
-            "A static libcudart loads the driver when it is first called, so that it "
-            "does not keep a program from starting. With cushim's drop-in "
-            "(cushim-dropin) in its place the file is smaller.");
+        advice.emplace_back("A static libcudart loads the driver on its first call, so it "
+                            "does not prevent the program from starting. With cushim's drop-in "
+                            "(cushim-dropin) instead, the file is smaller.");
     }
     return advice;
 }

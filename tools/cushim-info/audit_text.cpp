@@ -8,7 +8,7 @@
 namespace cushim_info {
 namespace {
 
-constexpr std::size_t most_functions = 4; // of a longer list
+constexpr std::size_t most_functions = 4; // shown of a longer list
 
 std::string verdict(const Audit &audit) {
     if (audit.needs_cuda) {
@@ -30,7 +30,7 @@ std::string arrows(const std::vector<std::string> &names) {
 void add_chains(std::string &out, std::string_view label, const std::vector<Chain> &chains) {
     for (const Chain &chain : chains) {
         add_line(out, label,
-                 arrows(chain.names) + (chain.is_used ? "" : " (no function of it is named)"));
+                 arrows(chain.names) + (chain.is_used ? "" : " (none of its functions is used)"));
         label = "";
     }
 }
@@ -93,7 +93,7 @@ void add_of_windows(std::string &out, const Audit &audit) {
         names += (names.empty() ? "" : ", ") + name;
     }
     if (!names.empty()) {
-        add_line(out, "of Windows", names + ": not looked into");
+        add_line(out, "of Windows", names + ": not examined");
     }
 }
 

@@ -30,7 +30,7 @@ constexpr Machine machines[] = {
 constexpr const char *is_archive = "a static library: audit the programs that it is linked into";
 constexpr const char *is_object = "an object file: audit the programs that it is linked into";
 
-// What people take for a program or a library, by how it starts.
+// Files that are easily mistaken for programs or libraries, by their first bytes.
 struct Other {
     std::string_view start;
     const char *what;
@@ -39,11 +39,11 @@ using namespace std::string_view_literals;
 constexpr Other others[] = {
     {"!<arch>\n", is_archive},
     {"!<thin>\n", is_archive},
-    {"\x64\x86"sv, is_object}, // of Windows, by the number of its machine
+    {"\x64\x86"sv, is_object}, // Windows, by its machine number
     {"\x64\xAA"sv, is_object},
     {"\x4C\x01"sv, is_object},
-    {"\0\0\xFF\xFF"sv, is_object}, // of Windows, with a longer header
-    {"BC\xC0\xDE"sv, is_object},   // of LLVM, to be optimised when it is linked
+    {"\0\0\xFF\xFF"sv, is_object}, // Windows, with a longer header
+    {"BC\xC0\xDE"sv, is_object},   // LLVM bitcode for link-time optimization
     {"#!", "a script: audit the programs that it starts"},
     {"/* GNU ld script", "a script for the linker: audit the libraries that it names"},
 };
@@ -111,7 +111,7 @@ std::vector<Mark> marks_of(const Bytes &notes) {
         const std::uint64_t text_at = at + header + padded(name_size);
         const std::uint64_t end = text_at + padded(text_size);
         if (end > notes.size()) {
-            break; // notes of others are not ours to judge
+            break; // other notes may have any format
         }
         if (name_size == owner.size() && notes.starts_with(at + header, owner)) {
             const std::string text = notes.part(text_at, text_size);

@@ -35,7 +35,7 @@ std::string Bytes::text(std::uint64_t at, std::size_t most) const {
     const std::string_view rest = std::string_view(bytes_).substr(static_cast<std::size_t>(at));
     const std::size_t length = rest.substr(0, most + 1).find('\0');
     if (length == std::string_view::npos) {
-        throw Unreadable("the file is damaged: a name in it has no end");
+        throw Unreadable("the file is damaged: a name in it is not terminated");
     }
     return std::string(rest.substr(0, length));
 }
@@ -52,7 +52,7 @@ bool Bytes::starts_with(std::uint64_t at, std::string_view text) const {
 
 void Bytes::check(std::uint64_t at, std::uint64_t length) const {
     if (at > size() || length > size() - at) {
-        throw Unreadable("the file is damaged: its tables point outside of themselves");
+        throw Unreadable("the file is damaged: its tables point outside themselves");
     }
 }
 

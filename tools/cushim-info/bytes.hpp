@@ -1,4 +1,4 @@
-// Numbers and texts out of bytes that nobody vouches for, in the byte order of the file.
+// Numbers and texts from untrusted bytes, in the byte order of the file.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@ namespace cushim_info {
 
 enum class ByteOrder { little, big };
 
-// Whatever is asked for beyond the end is refused with Unreadable.
+// Access beyond the end throws Unreadable.
 class Bytes {
   public:
     Bytes(std::string bytes, ByteOrder order);
 
     std::uint64_t size() const { return bytes_.size(); }
 
-    // Unsigned; its width is 1, 2, 4 or 8 bytes.
+    // An unsigned number of 1, 2, 4 or 8 bytes.
     std::uint64_t number(std::uint64_t at, unsigned int width) const;
     std::uint16_t u16(std::uint64_t at) const;
     std::uint32_t u32(std::uint64_t at) const;
     std::uint64_t u64(std::uint64_t at) const;
 
-    // What comes before the next NUL; more than that many characters are refused.
+    // The characters before the next NUL; throws if there are more than `most`.
     std::string text(std::uint64_t at, std::size_t most = 4096) const;
 
     // Exactly that many bytes.

@@ -9,7 +9,7 @@
 namespace cushim_info {
 namespace {
 
-// File names in lower case, without "lib" and without what follows: ".so.13", "64_13.dll".
+// File names in lower case, without "lib" and the suffix: ".so.13", "64_13.dll".
 constexpr std::string_view toolkit_names[] = {"accinj",
                                               "cublas",
                                               "cublaslt",
@@ -76,14 +76,14 @@ constexpr std::string_view toolkit_names[] = {"accinj",
                                               "nvtx3interop",
                                               "nvvm"};
 
-// Families, of which every member belongs to CUDA: "cudnn_ops", "nvrtc-builtins".
+// Prefixes of CUDA libraries: "cudnn_ops", "nvrtc-builtins".
 constexpr std::string_view toolkit_prefixes[] = {"cudnn_", "nvrtc-", "nvshmem_"};
 
-// What their names start with behind "cu" or "cuda", and "Graphics" if that comes next.
+// Beginnings of interop function names after "cu" or "cuda" and an optional "Graphics".
 constexpr std::string_view interop_prefixes[] = {
     "D3D", "EGL", "EventCreateFromEGL", "GL", "ResourceGetMappedEgl", "VDPAU", "WGL"};
 
-// What nvcc puts into a file of its own, beside the runtime's functions of such names.
+// Functions that nvcc defines in each file, next to runtime functions of similar names.
 constexpr std::string_view nvcc_prefixes[] = {"__cudaRegisterLinkedBinary",
                                               "__cudaUnregisterBinaryUtil"};
 
@@ -95,7 +95,8 @@ bool is_hexadecimal(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
-// "libcublasLt.so.13" is "cublaslt", "cublasLt64_13.dll" is "cublaslt64_13"; no library is "".
+// "libcublasLt.so.13" is "cublaslt", "cublasLt64_13.dll" is "cublaslt64_13"; "" if it is not a
+// library.
 std::string stem_of(std::string_view file_name) {
     std::string name =
         lower_case(file_name.substr(file_name.find_last_of("/\\") + 1)); // npos + 1 is 0
@@ -112,13 +113,13 @@ bool is_version(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || c == '_'; });
 }
 
-// "-d0da41ae": what packers of Python wheels put into the names of the copies that they make.
+// "-d0da41ae": a suffix that tools for Python wheels add to copied libraries.
 bool is_hash(std::string_view text) {
     return text.size() == 9 && text.front() == '-' &&
            std::all_of(text.begin() + 1, text.end(), is_hexadecimal);
 }
 
-// People call libraries of their own libcuda_helpers.so.
+// Users may have libraries such as libcuda_helpers.so.
 bool is_named(std::string_view stem, std::string_view name) {
     if (!stem.starts_with(name)) {
         return false;
@@ -176,7 +177,7 @@ const char *kind_word(LibraryKind kind) {
 }
 
 LibraryKind function_kind(std::string_view name) {
-    // cuFile* are libcufile's.
+    // libcufile defines cuFile*.
     if (upper_follows(name, "cu") && !name.starts_with("cuFile") &&
         name.size() <= longest_function_name) {
         return LibraryKind::driver;

@@ -1,4 +1,4 @@
-// Which file names and function names belong to CUDA.
+// Recognizes CUDA libraries and functions by name.
 #pragma once
 
 #include <string_view>
@@ -7,30 +7,30 @@ namespace cushim_info {
 
 enum class LibraryKind {
     other,
-    driver,  // libcuda.so.1, nvcuda.dll: cushim stands in for it
+    driver,  // libcuda.so.1, nvcuda.dll: replaced by cushim
     runtime, // libcudart.so.13, cudart64_13.dll: likewise
-    toolkit  // libcublas, libnvrtc, libnvidia-ml, ...: nothing of cushim's
+    toolkit  // libcublas, libnvrtc, libnvidia-ml, ...: not replaced
 };
 
-// By the file name alone, whatever folder it is in.
+// By file name, in any folder.
 LibraryKind library_kind(std::string_view file_name);
 
-// One word for a program: "driver".
+// For JSON: "driver".
 const char *kind_word(LibraryKind kind);
 
-// Whether a function of that name is expected in the driver (cuInit) or in the runtime (cudaMalloc,
-// __cudaRegisterFunction); else other, as what nvcc defines in each file that it links.
+// Whether the driver (cuInit) or the runtime (cudaMalloc, __cudaRegisterFunction) should define a
+// function of that name; other for functions that nvcc defines in each file.
 LibraryKind function_kind(std::string_view name);
 
-// Whether it is one that a file with device code calls in its constructors: it must be there at
-// start-up even where functions are looked up when they are first called.
+// Whether constructors of files with device code call the function, so that it is required at
+// start-up even with lazy binding.
 bool is_called_before_main(std::string_view name);
 
-// Whether it is one of the interop headers' functions (cudaGL.h, cuda_egl_interop.h, ...: those for
-// OpenGL, EGL, VDPAU and Direct3D), of which cushim's drop-in has none.
+// Whether it is a function of the interop headers (cudaGL.h, cuda_egl_interop.h, ...: OpenGL, EGL,
+// VDPAU and Direct3D), which cushim's drop-in lacks.
 bool is_interop_function(std::string_view name);
 
-// The longest name that function_kind says something about.
+// The longest name that function_kind() can recognize.
 constexpr std::size_t longest_function_name = 200;
 
 } // namespace cushim_info

@@ -23,7 +23,7 @@ Definers::Definers(const std::vector<Dependency> &all) {
     }
 }
 
-// Whoever was there before keeps its place.
+// Earlier definitions take precedence.
 void Definers::add(const Export &function, std::size_t index) {
     if (function.is_default) {
         default_.emplace(function.name, index);

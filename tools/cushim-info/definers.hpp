@@ -1,4 +1,4 @@
-// Which of the files that are loaded together defines what one of them imports.
+// Determines which of the files that are loaded together defines an import.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace cushim_info {
 
-// As the dynamic linker of glibc chooses: the first one in the order of `all` whose function fits.
-// One without version fits every import, one with a version those that ask for it; those that ask
-// for none get the default one.
+// Follows the dynamic linker of glibc: the first match in the order of `all`. A function without a
+// version matches every import; a function with a version matches imports that request it; imports
+// without a version get the default one.
 class Definers {
   public:
     explicit Definers(const std::vector<Dependency> &all);
 
-    // Its index in `all`; nothing: none of them defines it.
+    // Its index in `all`; no value if no file defines it.
     std::optional<std::size_t> of(const Import &import) const;
 
   private:

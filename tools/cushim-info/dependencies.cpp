@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More than any program has: made-up ones must not keep the audit busy.
+// More than any program has; limits the time for malicious files.
 constexpr std::size_t most_libraries = 4096;
 
 bool is_replaced(LibraryKind kind) {
@@ -31,7 +31,7 @@ class Walk {
     std::size_t load(const std::string &name, std::size_t needed_by);
     std::vector<const Loaded *> loaders_of(std::size_t index) const;
 
-    // A library is loaded once, under the name by which it is needed first or that it gives itself.
+    // A library is loaded once, under the name that is needed first or its own name.
     std::string key(const std::string &name) const {
         const bool is_pe = all_.front().loaded->binary.architecture.format == Format::pe;
         return is_pe ? lower_case(name) : name;
@@ -48,7 +48,7 @@ std::vector<Dependency> Walk::from(const fs::path &file) {
     const fs::path found = search_.root().resolved(file);
     Source source(found);
     std::error_code error;
-    const fs::path path = fs::canonical(found, error); // what $ORIGIN of a program means
+    const fs::path path = fs::canonical(found, error); // $ORIGIN of a program refers to this
     Dependency root;
     root.name = file.filename().string();
     root.loaded = Loaded{error ? found : path, read_binary(source)};
@@ -73,7 +73,7 @@ std::vector<Dependency> Walk::from(const fs::path &file) {
     return std::move(all_);
 }
 
-// What is not found is done without, and so is CUDA.
+// An auxiliary library may be missing, and so may the CUDA libraries that it needs.
 void Walk::add_auxiliary(const std::string &name, std::size_t wanted_by) {
     if (library_kind(name) == LibraryKind::other &&
         search_.find(name, loaders_of(wanted_by), budget_).library) {

@@ -1,4 +1,4 @@
-// The libraries that are loaded with a program, and who needs whom.
+// The libraries that are loaded with a program, and their dependencies.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@
 namespace cushim_info {
 
 struct Dependency {
-    std::string name;          // as it is needed; of the audited file: its file name
-    std::size_t needed_by = 0; // who needs it, the nearest to the audited file
+    std::string name;          // as needed; for the audited file: its file name
+    std::size_t needed_by = 0; // the file that needs it, nearest to the audited file
     LibraryKind kind = LibraryKind::other;
-    std::optional<Loaded> loaded; // nothing: it was not found
-    std::string problem;          // why it could not be read, "" if there is no such file
+    std::optional<Loaded> loaded; // no value: not found
+    std::string problem;          // why it could not be read; "" if it does not exist
     std::vector<std::size_t> needs;
 };
 
-// The audited file first, then what it needs, then what that needs. What the driver and the runtime
-// need is not looked for: nobody could do anything about it. Throws Unreadable if the file itself
-// cannot be read.
+// The audited file first, then its dependencies in breadth-first order. Dependencies of the driver
+// and the runtime are left out, since the user cannot change them. Throws Unreadable if the file
+// itself cannot be read.
 std::vector<Dependency> find_dependencies(const std::filesystem::path &file,
                                           const LibrarySearch &search);
 
-// The names on the shortest way from the audited file.
+// The names on the shortest path from the audited file.
 std::vector<std::string> chain_to(const std::vector<Dependency> &all, std::size_t index);
 
 } // namespace cushim_info

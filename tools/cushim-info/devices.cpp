@@ -20,10 +20,10 @@ Answer answer_of(CUresult status) {
     return answer;
 }
 
-// Keeps the first failure, which explains the later ones.
+// Keeps the first failure, which explains later ones.
 bool worked(Device &device, const char *call, CUresult status) {
     if (status != CUDA_SUCCESS && device.problem.empty()) {
-        device.problem = std::string(call) + " answered " + answer_text(answer_of(status));
+        device.problem = std::string(call) + " returned " + answer_text(answer_of(status));
     }
     return status == CUDA_SUCCESS;
 }

@@ -25,7 +25,7 @@ constexpr std::uint64_t tag_needed = 1, tag_plt_size = 2, tag_hash = 4, tag_stri
                         tag_filter = 0x7FFFFFFF;
 constexpr std::uint64_t flag_bind_now = 8, flag_1_now = 1, flag_1_pie = 0x08000000;
 
-// More than any program has: a damaged file must not keep the audit busy.
+// More than any program has; limits the time for damaged files.
 constexpr std::size_t most_needed = 4096, most_dynamic = 16384;
 
 struct Symbol {
@@ -82,7 +82,7 @@ class ElfReader {
     Binary binary_;
     NoteAllowance notes_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> dynamic_; // tags and values
-    std::optional<Bytes> strings_;                                 // of the dynamic section
+    std::optional<Bytes> strings_;                                 // strings of the dynamic section
     std::map<std::uint64_t, std::size_t> import_of_symbol_;        // index of each in the imports
 };
 
@@ -97,7 +97,7 @@ Binary ElfReader::read() {
 }
 
 void ElfReader::read_segments() {
-    const ElfImage::Segment *dynamic = nullptr; // the last one is that which counts
+    const ElfImage::Segment *dynamic = nullptr; // the last one applies
     for (const ElfImage::Segment &segment : image_.segments()) {
         switch (segment.type) {
         case ElfImage::segment_interpreter:
@@ -118,7 +118,7 @@ void ElfReader::read_segments() {
     }
 }
 
-// Those that are not loaded may be anywhere, even outside of the file.
+// Notes that are not loaded may be anywhere, even outside the file.
 void ElfReader::read_notes(const ElfImage::Segment &segment) {
     if (!image_.has(segment.offset, segment.size)) {
         return;
@@ -154,7 +154,7 @@ void ElfReader::read_names() {
     const auto size = value_of(tag_strings_size);
     if (!address || !size) {
         if (value_of(tag_needed)) {
-            throw Unreadable("the file is damaged: it needs libraries and does not name them");
+            throw Unreadable("the file is damaged: it needs libraries without naming them");
         }
         return;
     }
@@ -185,9 +185,9 @@ bool ElfReader::binds_at_start() const {
            (value_of(tag_flags_1).value_or(0) & flag_1_now) != 0;
 }
 
-// The dynamic section does not say how many there are. A hash table of the old kind does, and so
-// does the list of sections, if there is one. GNU's hash table may know only of those that are
-// defined here: the others are there because relocations name them.
+// The dynamic section does not contain the number of symbols. An old-style hash table does, and so
+// does the section list, if present. GNU's hash table may contain only symbols that are defined
+// here; the other ones are found through relocations.
 std::uint64_t ElfReader::symbol_count(std::uint64_t symbols) {
     if (const auto hash = value_of(tag_hash)) {
         return count_by_hash(*hash);
@@ -221,14 +221,14 @@ std::uint64_t ElfReader::count_by_relocations() {
 }
 
 std::uint64_t ElfReader::count_by_hash(std::uint64_t address) {
-    constexpr unsigned int alpha = 0x9026, s390 = 22; // their 64 bit files have wider entries
+    constexpr unsigned int alpha = 0x9026, s390 = 22; // their 64-bit files have wider entries
     const unsigned int machine = binary_.architecture.machine;
     const unsigned int width =
         image_.word_size() == 8 && (machine == alpha || machine == s390) ? 8 : 4;
     return image_.mapped(address, 2 * width).number(width, width);
 }
 
-// The last symbol is the end of the longest-reaching chain.
+// The last symbol is the end of the chain that reaches furthest.
 std::uint64_t ElfReader::count_by_gnu_hash(std::uint64_t address) {
     const Bytes header = image_.mapped(address, 16);
     const std::uint64_t bucket_count = header.u32(0);
@@ -240,7 +240,7 @@ std::uint64_t ElfReader::count_by_gnu_hash(std::uint64_t address) {
         last = std::max<std::uint64_t>(last, buckets.u32(at));
     }
     if (last < first_symbol) {
-        return first_symbol; // none of them is defined here
+        return first_symbol; // no symbol is defined here
     }
     address += buckets.size() + (last - first_symbol) * 4;
     for (;;) {
@@ -305,14 +305,14 @@ std::uint64_t ElfReader::symbol_of_relocation(std::uint64_t info) const {
     if (image_.word_size() == 4) {
         return info >> 8;
     }
-    constexpr unsigned int mips = 8; // there the symbol comes first, whatever the byte order
+    constexpr unsigned int mips = 8; // the symbol comes first, in either byte order
     const Architecture &architecture = image_.architecture();
     return architecture.machine == mips && architecture.order == ByteOrder::little
                ? info & 0xFFFFFFFF
                : info >> 32;
 }
 
-// Calls visit(address of the relocation's entry, index of the symbol that it is about).
+// Calls visit(address of the relocation's entry, index of its symbol).
 template <typename Visit>
 void ElfReader::each_relocation(std::uint64_t tag, std::uint64_t size_tag, unsigned int words,
                                 Visit visit) {
@@ -329,13 +329,13 @@ void ElfReader::each_relocation(std::uint64_t tag, std::uint64_t size_tag, unsig
     }
 }
 
-// A function whose address is stored somewhere must be there at start-up, called or not.
+// A function whose address is stored is required at start-up, whether it is called or not.
 void ElfReader::note_relocations(std::uint64_t tag, std::uint64_t size_tag, unsigned int words) {
     const std::uint64_t lazy = value_of(tag_plt).value_or(0);
     const std::uint64_t lazy_size = lazy != 0 ? value_of(tag_plt_size).value_or(0) : 0;
     each_relocation(tag, size_tag, words, [&](std::uint64_t address, std::uint64_t symbol) {
         if (address - lazy < lazy_size) {
-            return; // those of functions that are only called are part of it on some machines
+            return; // on some machines, this table includes functions that are only called
         }
         if (const auto import = import_of_symbol_.find(symbol); import != import_of_symbol_.end()) {
             binary_.imports[import->second].at_start = true;
@@ -343,17 +343,17 @@ void ElfReader::note_relocations(std::uint64_t tag, std::uint64_t size_tag, unsi
     });
 }
 
-// All that is defined here, hidden functions included, where it was not stripped.
+// All functions defined here, including hidden ones unless the file is stripped.
 void ElfReader::read_all_symbols() {
     try {
         for (const ElfImage::Section &section : image_.sections()) {
             if (section.type == section_symbols && section.link < image_.sections().size()) {
                 add_contained(section, image_.sections()[section.link]);
-                break; // there is one
+                break; // at most one exists
             }
         }
     } catch (const Unreadable &) {
-        binary_.contained.clear(); // nobody needs them: as if it were stripped
+        binary_.contained.clear(); // optional: treat the file as stripped
     }
     std::vector<std::string> &names = binary_.contained;
     if (names.empty()) {
@@ -361,7 +361,7 @@ void ElfReader::read_all_symbols() {
             names.push_back(function.name);
         }
     }
-    std::sort(names.begin(), names.end()); // one may be there in several versions
+    std::sort(names.begin(), names.end()); // a name may occur in several versions
     names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
@@ -372,7 +372,7 @@ void ElfReader::add_contained(const ElfImage::Section &section, const ElfImage::
         const Symbol symbol = symbol_at(symbols, names, i);
         if (symbol.is_defined && symbol.is_function &&
             function_kind(symbol.name) != LibraryKind::other) {
-            // The version is part of the name here: "cudaMalloc@@CUSHIM".
+            // Names contain the version here: "cudaMalloc@@CUSHIM".
             binary_.contained.push_back(symbol.name.substr(0, symbol.name.find('@')));
         }
     }

@@ -5,7 +5,7 @@
 namespace cushim_info {
 namespace {
 
-// Each address is looked up among them: a made-up file must not keep the audit busy.
+// Every address is looked up among them; limits the time for malicious files.
 constexpr unsigned int most_segments = 4096;
 
 } // namespace
@@ -34,7 +34,7 @@ ElfImage::ElfImage(Source &source) : source_(source) {
     const std::uint16_t section_size = header.u16(after + 10);
     const std::uint16_t section_count = header.u16(after + 12);
     if (segment_count == 0 || segment_size != (word_ == 8 ? 56 : 32)) {
-        throw Unreadable("the file is damaged: its list of segments makes no sense");
+        throw Unreadable("the file is damaged: its list of segments is invalid");
     }
     if (segment_count > most_segments) {
         throw Unreadable("the file is damaged: it has more segments than any program does");
@@ -55,7 +55,7 @@ void ElfImage::read_segments(std::uint64_t offset, std::uint64_t count) {
     const std::uint64_t size = word_ == 8 ? 56 : 32;
     const Bytes list = table(offset, count, size);
     for (std::uint64_t at = 0; at < list.size(); at += size) {
-        // The flags come second where words have 8 bytes, and far behind where they have 4.
+        // The flags are the second member with 8-byte words, and a later one with 4-byte words.
         const std::uint64_t first = at + word_;
         segments_.push_back({list.u32(at), word(list, first), word(list, first + word_),
                              word(list, first + 3 * word_), word(list, first + 4 * word_)});
@@ -67,7 +67,7 @@ void ElfImage::read_sections(std::uint64_t offset, std::uint64_t count, std::uin
     if (offset == 0 || entry_size != size) {
         return;
     }
-    if (count == 0) { // too many for the header: the first entry tells
+    if (count == 0) { // too many for the header: stored in the first entry
         count = section_at(bytes(offset, size), 0).size;
     }
     const Bytes list = table(offset, count, size);
@@ -77,14 +77,14 @@ void ElfImage::read_sections(std::uint64_t offset, std::uint64_t count, std::uin
 }
 
 ElfImage::Section ElfImage::section_at(const Bytes &list, std::uint64_t at) const {
-    const std::uint64_t first = at + 8; // behind name and type
+    const std::uint64_t first = at + 8; // after name and type
     return {
         list.u32(at + 4),          list.u32(first + 4 * word_),   word(list, first),
         word(list, first + word_), word(list, first + 2 * word_), word(list, first + 3 * word_)};
 }
 
-// What splits debug information off leaves the lists as they were, and takes the contents of all
-// that is loaded.
+// Tools that split off debug information keep the tables but remove the contents of all loaded
+// segments.
 bool ElfImage::has_debug_information_only() const {
     constexpr std::uint32_t no_contents = 8;
     constexpr std::uint64_t loaded_code = 2 | 4;
@@ -106,9 +106,9 @@ bool ElfImage::has_debug_information_only() const {
 void ElfImage::check_segments() const {
     for (const Segment &segment : segments_) {
         if (segment.type == segment_load && !has(segment.offset, segment.size)) {
-            throw Unreadable("the file is cut off or damaged: its " +
+            throw Unreadable("the file is truncated or damaged: its size, " +
                              std::to_string(source_.size()) +
-                             " bytes lack what its headers promise");
+                             ", is smaller than its headers describe");
         }
     }
 }
@@ -131,10 +131,10 @@ Bytes ElfImage::mapped_table(std::uint64_t address, std::uint64_t count, std::ui
     return mapped(address, count * entry_size);
 }
 
-// Before the product of both can overflow.
+// Checked before the product can overflow.
 void ElfImage::check_count(std::uint64_t count, std::uint64_t entry_size) const {
     if (count > source_.size() / entry_size) {
-        throw Unreadable("the file is cut off or damaged: its headers promise a table of " +
+        throw Unreadable("the file is truncated or damaged: its headers describe a table of " +
                          std::to_string(count) + " entries");
     }
 }
@@ -151,7 +151,7 @@ const ElfImage::Segment &ElfImage::segment_of(std::uint64_t address) const {
 
 Bytes ElfImage::mapped(std::uint64_t address, std::uint64_t length) {
     if (length > mapped_size(address)) {
-        throw Unreadable("the file is damaged: a table in it ends outside of its segment");
+        throw Unreadable("the file is damaged: a table in it ends outside its segment");
     }
     const Segment &segment = segment_of(address);
     return bytes(segment.offset + (address - segment.address), length);

@@ -1,4 +1,4 @@
-// The frame of an ELF file: its header, its segments and sections, and the bytes behind an address.
+// The structure of an ELF file: header, segments and sections, and access to bytes by address.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class ElfImage {
   public:
     struct Segment {
         std::uint32_t type;
-        std::uint64_t offset, address, size, memory_size; // the first size is that in the file
+        std::uint64_t offset, address, size, memory_size; // `size` is the size in the file
     };
 
     struct Section {
@@ -23,31 +23,31 @@ class ElfImage {
     static constexpr std::uint32_t segment_load = 1, segment_dynamic = 2, segment_interpreter = 3,
                                    segment_note = 4;
 
-    // Throws Unreadable, as every function here does.
+    // Throws Unreadable, like every function here.
     explicit ElfImage(Source &source);
 
     const Architecture &architecture() const { return architecture_; }
-    bool is_fixed() const { return is_fixed_; } // at one address: a program and no library
+    bool is_fixed() const { return is_fixed_; } // has a fixed address, so it is a program
     const std::vector<Segment> &segments() const { return segments_; }
 
-    // None where the file has no list of them, or one that cannot be read: no system looks at it.
+    // Empty if the file has no valid list of sections, which systems ignore.
     const std::vector<Section> &sections() const { return sections_; }
 
-    // How many bytes an address has in this file.
+    // The number of bytes of an address in this file.
     unsigned int word_size() const { return word_; }
     std::uint64_t word(const Bytes &from, std::uint64_t at) const { return from.number(at, word_); }
 
-    // By their place in the file.
+    // By offset in the file.
     bool has(std::uint64_t offset, std::uint64_t length) const;
     Bytes bytes(std::uint64_t offset, std::uint64_t length);
     Bytes table(std::uint64_t offset, std::uint64_t count, std::uint64_t entry_size);
 
-    // By their address when the file is loaded; the last as many as the segment has.
+    // By address in the loaded file; mapped_some() returns fewer bytes at the end of the segment.
     Bytes mapped(std::uint64_t address, std::uint64_t length);
     Bytes mapped_table(std::uint64_t address, std::uint64_t count, std::uint64_t entry_size);
     Bytes mapped_some(std::uint64_t address, std::uint64_t most);
 
-    // How many bytes are mapped from there on, at most to the end of the segment.
+    // The number of bytes mapped at that address, up to the end of the segment.
     std::uint64_t mapped_size(std::uint64_t address) const;
 
   private:

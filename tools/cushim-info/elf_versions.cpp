@@ -3,12 +3,13 @@
 namespace cushim_info {
 namespace {
 
-// A symbol's entry is the number of its version, and this bit: only who asks for it gets it.
+// A symbol's entry is the number of its version and this bit, which hides it from imports without a
+// version.
 constexpr std::uint16_t hidden = 0x8000;
-constexpr unsigned int oldest = 2; // 0 and 1 are none: a local symbol, and one of the file itself
+constexpr unsigned int oldest = 2; // 0 and 1 are special: a local symbol, and the file itself
 constexpr std::uint16_t is_file_itself = 1;
 
-// As many as there are numbers: a damaged file must not keep the audit busy.
+// The number of possible versions; limits the time for damaged files.
 constexpr std::size_t most_entries = 0x8000;
 
 } // namespace
@@ -28,13 +29,13 @@ ElfVersions::ElfVersions(ElfImage &image, const Bytes &strings, const Places &pl
     }
 }
 
-// Calls visit(bytes of the entry, its address) for a list of which each entry ends with the
-// distance to the next one.
+// Calls visit(bytes of the entry, its address) for a list in which each entry ends with the
+// distance to the next.
 template <typename Visit>
 void ElfVersions::each(std::uint64_t address, std::uint64_t size, Visit visit) {
     for (std::uint64_t distance = 1; distance != 0; address += distance) {
         if (++entries_ > most_entries) {
-            throw Unreadable("the file is damaged: it has more versions than there are numbers");
+            throw Unreadable("the file is damaged: it has more versions than version numbers");
         }
         const Bytes entry = image_.mapped(address, size);
         visit(entry, address);
@@ -42,7 +43,7 @@ void ElfVersions::each(std::uint64_t address, std::uint64_t size, Visit visit) {
     }
 }
 
-// A list of libraries, each with a list of the versions that it must have.
+// A list of libraries, each with the versions that it must define.
 void ElfVersions::read_needed(std::uint64_t address) {
     each(address, 16, [this](const Bytes &needed, std::uint64_t at) {
         const std::string library = strings_.text(needed.u32(4));
@@ -53,7 +54,7 @@ void ElfVersions::read_needed(std::uint64_t address) {
     });
 }
 
-// Each has a list of names: its own, and those of the versions that it goes on from.
+// Each version has a list of names: its own, and those of its predecessors.
 void ElfVersions::read_defined(std::uint64_t address) {
     each(address, 20, [this](const Bytes &version, std::uint64_t at) {
         if ((version.u16(2) & is_file_itself) == 0) {
@@ -73,7 +74,8 @@ ElfVersion ElfVersions::of(std::uint64_t symbol) const {
     return found != by_index_.end() ? found->second : ElfVersion();
 }
 
-// The oldest one does, too, where it is hidden: programs from before there were versions want it.
+// The oldest version also serves them if it is hidden: programs from before versions existed use
+// it.
 bool ElfVersions::is_default(std::uint64_t symbol) const {
     const std::uint16_t entry = entry_of(symbol);
     return (entry & hidden) == 0 || (entry & ~unsigned{hidden}) <= oldest;

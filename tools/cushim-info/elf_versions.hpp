@@ -1,5 +1,5 @@
-// The versions of an ELF file's dynamic symbols: which one an import asks for, which one a function
-// that others may use has.
+// Versions of dynamic symbols in an ELF file: those that imports request and those that exported
+// functions have.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace cushim_info {
 
 struct ElfVersion {
     std::string name;    // "libcudart.so.13"
-    std::string library; // that must have it; "" where it is the file's own
+    std::string library; // library that must define it; "" for the file's own
 };
 
 class ElfVersions {
   public:
-    // The addresses that the dynamic section tells.
+    // The addresses in the dynamic section.
     struct Places {
         std::optional<std::uint64_t> of_symbols, needed, defined;
     };
@@ -27,11 +27,11 @@ class ElfVersions {
     ElfVersions(ElfImage &image, const Bytes &strings, const Places &places,
                 std::uint64_t symbol_count);
 
-    // Without a name: the symbol has none, or the one that is the file itself, which nobody asks
-    // for.
+    // Without a name if the symbol has no version, or that of the file itself, which imports never
+    // request.
     ElfVersion of(std::uint64_t symbol) const;
 
-    // Whether this symbol serves those who ask for no version.
+    // Whether imports without a version use this symbol.
     bool is_default(std::uint64_t symbol) const;
 
   private:

@@ -1,14 +1,14 @@
-// Asks the loader, the driver and the machine for everything that cushim-info prints.
+// Collects all information that cushim-info prints, from the loader, the driver and the machine.
 #pragma once
 
 #include "model.hpp"
 
 namespace cushim_info {
 
-// Loads both libraries. Calls nothing that needs a device to be there.
+// Loads both libraries. Makes no call that requires a device.
 Info gather();
 
-// Fills init, count and devices of an info whose driver is loaded.
+// Sets init, count and devices of an info whose driver is loaded.
 void ask_devices(Info &info);
 
 } // namespace cushim_info

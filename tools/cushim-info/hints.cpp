@@ -5,7 +5,7 @@
 namespace cushim_info {
 namespace {
 
-// Of CUresult; spelled here so that what is said about them needs no CUDA header.
+// Numbers of CUresult, defined here so that this file needs no CUDA header.
 constexpr int out_of_memory = 2;
 constexpr int device_unavailable = 46;
 constexpr int no_device = 100;
@@ -39,7 +39,7 @@ std::string start_container(const Surroundings &machine) {
         return hint + "Start it with its GPUs: podman run --device nvidia.com/gpu=all (the host "
                       "needs the driver and the NVIDIA Container Toolkit).";
     }
-    return hint + "Start it with its GPUs: docker run --gpus all, or what its engine has for that "
+    return hint + "Start it with its GPUs: docker run --gpus all, or the equivalent of its engine "
                   "(the host needs the driver and the NVIDIA Container Toolkit).";
 }
 
@@ -48,11 +48,11 @@ std::string no_devices_in_wsl(const Surroundings &machine) {
         return "This is WSL without a GPU (/dev/dxg is missing): use WSL 2 (wsl --set-version) "
                "with a current kernel (wsl --update).";
     }
-    return "This is WSL: install the NVIDIA driver in Windows, and none inside WSL; it brings "
-           "/usr/lib/wsl/lib/libcuda.so.1. If that file is there, restart with wsl --shutdown.";
+    return "This is WSL: install the NVIDIA driver in Windows, not inside WSL; it provides "
+           "/usr/lib/wsl/lib/libcuda.so.1. If that file exists, restart with wsl --shutdown.";
 }
 
-// The loader gives phrases without a capital and a full stop.
+// The loader's phrases have no capital letter and no full stop.
 std::string sentence(std::string phrase) {
     if (!phrase.empty()) {
         if (phrase.front() >= 'a' && phrase.front() <= 'z') {
@@ -77,11 +77,12 @@ std::string first_with(const Library &library, cushim_outcome outcome) {
 std::string link_stub(const Library &driver) {
     const std::string path = first_with(driver, CUSHIM_OUTCOME_LINK_STUB);
     return "The CUDA toolkit's link stub" + (path.empty() ? "" : " (" + path + ")") +
-           " is on the library search path, and it is not a driver: take its folder (lib64/stubs) "
-           "out of LD_LIBRARY_PATH.";
+           " is on the library search path, but it is not a driver: remove its folder "
+           "(lib64/stubs) "
+           "from LD_LIBRARY_PATH.";
 }
 
-// Where the kernel's side is there and only the library is missing.
+// The kernel driver is present, and only the library is missing.
 std::string library_only(const Surroundings &machine) {
     if (!machine.container.empty()) {
         return "The container has NVIDIA devices but not the driver's library: start it through "
@@ -89,7 +90,8 @@ std::string library_only(const Surroundings &machine) {
     }
     const std::string of_version =
         machine.kernel_module.empty() ? "" : " of exactly version " + machine.kernel_module;
-    return "The NVIDIA kernel driver is there, but not its CUDA library libcuda.so.1: install the "
+    return "The NVIDIA kernel driver is installed, but not its CUDA library libcuda.so.1: install "
+           "the "
            "driver's compute package" +
            of_version + " (Debian: libcuda1; Ubuntu: libnvidia-compute-<branch>).";
 }
@@ -97,7 +99,7 @@ std::string library_only(const Surroundings &machine) {
 std::string install_driver(const Info &info) {
     const Surroundings &machine = info.surroundings;
     if (!machine.windows && !machine.wsl && machine.on_pci && !*machine.on_pci) {
-        return "No NVIDIA GPU is seen on the PCI bus. On a machine that has one, install the "
+        return "No NVIDIA GPU is visible on the PCI bus. On a machine that has one, install the "
                "NVIDIA driver.";
     }
     if (!machine.windows && !machine.wsl && machine.on_pci) {
@@ -139,14 +141,14 @@ void driver_absent(const Info &info, std::vector<std::string> &hints) {
             sentence(info.driver.hint.empty() ? "unset CUSHIM_DISABLE" : info.driver.hint));
         return;
     default:
-        // Files that are there and cannot be used: the loader knows more about them.
+        // Files that exist but cannot be used: the loader has a more precise hint.
         if (!info.driver.hint.empty()) {
             hints.push_back(sentence(info.driver.hint));
         }
     }
 }
 
-// Also said when cuInit succeeds and counts no device.
+// Also used if cuInit succeeds but the device count is 0.
 std::string no_device_hint(const Surroundings &machine) {
     const bool can_be_there = machine.windows || machine.device_nodes;
     if (machine.visible_devices && can_be_there) {
@@ -157,24 +159,25 @@ std::string no_device_hint(const Surroundings &machine) {
         return no_devices_in_wsl(machine);
     }
     if (machine.windows) {
-        return "Check in the device manager that an NVIDIA GPU is there and enabled, and "
+        return "Check in the device manager that an NVIDIA GPU is present and enabled, and "
                "reinstall its driver.";
     }
     if (!machine.container.empty() && !machine.device_nodes) {
         return start_container(machine);
     }
     if (machine.on_pci && !*machine.on_pci) {
-        return "The driver's library is there, but no NVIDIA GPU is seen on the PCI bus.";
+        return "The driver's library is installed, but no NVIDIA GPU is visible on the PCI bus.";
     }
     if (machine.kernel_module.empty() && !machine.device_nodes) {
-        return "The driver's library is there, but its kernel module is not loaded: sudo modprobe "
+        return "The driver's library is installed, but its kernel module is not loaded: sudo "
+               "modprobe "
                "nvidia; if that fails, reinstall the driver and read dmesg.";
     }
     if (!machine.device_nodes) {
         return "The NVIDIA kernel module is loaded, but there are no device nodes /dev/nvidia*: "
                "sudo nvidia-modprobe -c 0 -u, or run nvidia-smi as root.";
     }
-    return "There are NVIDIA devices, but the driver cannot use them: check the permissions of "
+    return "NVIDIA devices exist, but the driver cannot use them: check the permissions of "
            "/dev/nvidia*, that nvidia-smi lists the GPUs, and dmesg.";
 }
 
@@ -185,31 +188,31 @@ bool from_compat_package(const std::string &path) {
 std::string driver_mismatch(const Info &info) {
     const std::string &module = info.surroundings.kernel_module;
     std::string hint = "The library " + info.driver.path + " and the kernel module" +
-                       (module.empty() ? "" : " " + module) + " are of different drivers: ";
+                       (module.empty() ? "" : " " + module) + " belong to different drivers: ";
     if (!info.surroundings.container.empty()) {
-        return hint + "remove the driver that is installed inside the container; the container's "
-                      "engine brings the host's.";
+        return hint + "remove the driver that is installed inside the container; the container "
+                      "engine provides the host's.";
     }
-    return hint + "after an update of the driver, restart the machine; otherwise remove the "
-                  "library that does not belong.";
+    return hint + "after a driver update, restart the machine; otherwise remove the "
+                  "library that does not match.";
 }
 
 std::string compat_package(const Info &info) {
     const std::string what =
         from_compat_package(info.driver.path) ? " (" + info.driver.path + ")" : "";
     return "The forward-compatibility library" + what +
-           " does not support this GPU: take its folder (cuda/compat) out of LD_LIBRARY_PATH, and "
+           " does not support this GPU: remove its folder (cuda/compat) from LD_LIBRARY_PATH, and "
            "update the driver instead.";
 }
 
 std::string unknown_failure(const Surroundings &machine) {
     if (!machine.windows && !machine.wsl && machine.device_nodes && !machine.uvm_node) {
-        return "/dev/nvidia-uvm is missing, which CUDA needs: sudo nvidia-modprobe -c 0 -u; in a "
+        return "/dev/nvidia-uvm, which CUDA needs, is missing: sudo nvidia-modprobe -c 0 -u; in a "
                "container, start it through the NVIDIA Container Toolkit.";
     }
-    return "The driver failed without saying why; often it is in a bad state after suspend or an "
+    return "The driver failed with an unknown error; it may be in a bad state after suspend or an "
            "update: reload the kernel module nvidia_uvm or restart the machine, and read the "
-           "system's log (dmesg).";
+           "system log (dmesg).";
 }
 
 std::string init_hint(const Info &info) {
@@ -223,22 +226,23 @@ std::string init_hint(const Info &info) {
     case unknown:
         return unknown_failure(info.surroundings);
     case operating_system:
-        return "The system refused what the driver asked of it: check the permissions of "
+        return "The system denied a request of the driver: check the permissions of "
                "/dev/nvidia* and, in a container, which devices it was given.";
     case system_not_ready:
-        return "The machine's GPUs are not ready: on one with NVSwitch start the service "
-               "nvidia-fabricmanager, of the driver's own version.";
+        return "The GPUs are not ready: on a machine with NVSwitch, start the service "
+               "nvidia-fabricmanager, in the driver's version.";
     case mps_connection_failed:
-        return "The multi-process service (MPS) does not answer: restart its daemon, or unset "
+        return "The multi-process service (MPS) does not respond: restart its daemon, or unset "
                "CUDA_MPS_PIPE_DIRECTORY.";
     case device_unavailable:
         return "The GPU is in exclusive use by another process: see nvidia-smi.";
     case out_of_memory:
-        return "The driver ran out of memory while it started: check the limits of this process "
+        return "The driver ran out of memory during start-up: check the limits of this process "
                "(ulimit -v) and other users of the GPU.";
     default:
-        return "The driver is there but does not start: check that nvidia-smi works, and read the "
-               "system's log.";
+        return "The driver is installed but does not start: check that nvidia-smi works, and read "
+               "the "
+               "system log.";
     }
 }
 
@@ -262,14 +266,15 @@ void old_driver(const Info &info, std::vector<std::string> &hints) {
     }
     hints.push_back("The driver supports CUDA " + version_text(info.driver.version) +
                     " and is older than the headers (CUDA " + version_text(info.headers) +
-                    "): " + std::to_string(count) + " entry points need " + needs +
-                    ". Everything else works; " + driver_for(last) + " has them all.");
+                    "): " + std::to_string(count) +
+                    (count == 1 ? " entry point needs " : " entry points need ") + needs +
+                    ". Everything else works; " + driver_for(last) + " has all of them.");
 }
 
 void runtime_hints(const Info &info, std::vector<std::string> &hints) {
     const Library &runtime = info.runtime;
     if (!runtime.loaded) {
-        // Without a driver the runtime is of no use, so do not send anybody after it.
+        // Without a driver, the runtime would not help, so it is not recommended.
         if (info.driver.loaded && !runtime.hint.empty()) {
             hints.push_back(sentence(runtime.hint));
         }
@@ -277,9 +282,9 @@ void runtime_hints(const Info &info, std::vector<std::string> &hints) {
     }
     if (info.driver.loaded && info.driver.version != 0 &&
         runtime.version / 1000 > info.driver.version / 1000) {
-        hints.push_back("The runtime is of CUDA " + version_text(runtime.version) +
+        hints.push_back("The runtime is for CUDA " + version_text(runtime.version) +
                         ", the driver supports CUDA " + version_text(info.driver.version) +
-                        ": cuda* calls answer 35. They need " +
+                        ": cuda* calls return 35. They need " +
                         driver_for(runtime.version / 1000 * 1000) + ".");
     }
 }

@@ -1,4 +1,4 @@
-// What a person can do about what cushim-info found.
+// Advice on the findings of cushim-info.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace cushim_info {
 
-// Depends on nothing but its argument, whose own hints it ignores. The most urgent one first; empty
-// where there is nothing to do.
+// Depends only on its argument, whose own hints it ignores. Sorted by urgency; empty if nothing is
+// wrong.
 std::vector<std::string> hints_for(const Info &info);
 
-// The NVIDIA driver branch that brought a CUDA version, as "driver 580 or newer", or the version
-// itself where that is not known: "a driver that supports CUDA 99.0".
+// The first NVIDIA driver branch for a CUDA version, as "driver 580 or newer", or the version
+// itself if that is unknown: "a driver that supports CUDA 99.0".
 std::string driver_for(int version);
 
 } // namespace cushim_info

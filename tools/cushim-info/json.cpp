@@ -13,8 +13,8 @@ bool is_continuation(unsigned byte) {
     return (byte & 0xC0) == 0x80;
 }
 
-// The length of the well-formed UTF-8 sequence at the beginning, 0 if there is none. The range of
-// the second byte rules out overlong forms, surrogates and what is beyond U+10FFFF.
+// The length of the valid UTF-8 sequence at the beginning; 0 if it is invalid. The range of the
+// second byte excludes overlong forms, surrogates and code points above U+10FFFF.
 std::size_t utf8_length(std::string_view text) {
     const unsigned first = byte_at(text, 0);
     const unsigned second = byte_at(text, 1);

@@ -1,4 +1,4 @@
-// Writes one JSON document, indented, as a string.
+// Writes an indented JSON document as a string.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace cushim_info {
 
-// The text as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, one for each.
+// The text as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view text);
 
-// The caller keeps begin and end in pairs, and gives a key before each value of an object.
+// The caller pairs begin and end, and writes a key before each value of an object.
 class JsonWriter {
   public:
     void begin_object();
@@ -27,7 +27,7 @@ class JsonWriter {
     void string_or_null(std::string_view value); // null for ""
     void strings(const std::vector<std::string> &values);
 
-    // The document, ended by a newline.
+    // The document with a final newline.
     std::string take();
 
   private:

@@ -14,13 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More than any system has: a made-up one must not keep the audit busy.
+// More than any system has; limits the time for malicious ones.
 constexpr std::size_t most_configuration_files = 1000, most_configuration_bytes = 1 << 20,
                       most_folders = 4096, most_entries = 1 << 17;
 
-// With '*' and '?', as far as files of configuration use them. The last '*' takes as little as it
-// can, and a character more each time that the rest does not fit: earlier ones need not be tried
-// again.
+// Supports '*' and '?', as configuration files use them. The last '*' matches as little as
+// possible, and one character more each time the rest does not match; earlier ones need no
+// backtracking.
 bool matches(std::string_view name, std::string_view pattern) {
     constexpr std::size_t none = std::string_view::npos;
     std::size_t at = 0, in_pattern = 0, star = none, after_star = 0;
@@ -42,7 +42,7 @@ bool matches(std::string_view name, std::string_view pattern) {
     return pattern.find_first_not_of('*', in_pattern) == none;
 }
 
-// What the file has if it is a regular one; anything else could keep a reader waiting.
+// The contents of a regular file; reading others could block.
 std::string configuration_in(const fs::path &file) {
     try {
         Source source(file);
@@ -62,7 +62,7 @@ std::string trimmed(const std::string &line) {
     return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
 }
 
-// Replaces $name and ${name}; whether there was one.
+// Replaces $name and ${name}; returns whether any occurred.
 bool replace_token(std::string &text, const std::string &name, const std::string &value) {
     bool replaced = false;
     for (const std::string &token : {"${" + name + "}", "$" + name}) {
@@ -82,7 +82,7 @@ LibrarySearch::LibrarySearch(fs::path root) : root_(std::move(root)), lib_names_
     add_system_folders();
 }
 
-// Sorted.
+// Sorted by name.
 LibrarySearch::Folders LibrarySearch::entries(const fs::path &folder) const {
     Folders entries;
     std::error_code error;
@@ -97,7 +97,7 @@ LibrarySearch::Folders LibrarySearch::entries(const fs::path &folder) const {
     return entries;
 }
 
-// Whether it is a library of this architecture. Others are passed over, as the dynamic linker does.
+// Whether it is a library of this architecture. Others are skipped, as the dynamic linker does.
 bool LibrarySearch::try_candidate(SearchResult &result, const fs::path &path,
                                   const Architecture &architecture, SearchBudget &budget) const {
     budget.take_look();
@@ -162,8 +162,8 @@ SearchResult LibrarySearch::find(const std::string &name,
     return result;
 }
 
-// DT_RPATH counts for all that comes behind, but not where there is a DT_RUNPATH, which counts for
-// its own library alone.
+// DT_RPATH also applies to dependencies, but is ignored if there is a DT_RUNPATH, which applies to
+// its own library only.
 LibrarySearch::Folders
 LibrarySearch::elf_folders(const std::vector<const Loaded *> &loaders) const {
     Folders written;
@@ -184,7 +184,7 @@ LibrarySearch::elf_folders(const std::vector<const Loaded *> &loaders) const {
     return folders;
 }
 
-// Each where it comes first.
+// Keeps the first occurrence of each.
 LibrarySearch::Folders LibrarySearch::without_repetitions(const Folders &folders) {
     Folders kept;
     std::set<fs::path> seen;
@@ -200,7 +200,7 @@ LibrarySearch::Folders LibrarySearch::without_repetitions(const Folders &folders
     return kept;
 }
 
-// Which processor the program is for nobody here knows.
+// All variants, since the processor of the target machine is unknown.
 void LibrarySearch::add_with_variants(Folders &to, const fs::path &folder) const {
     const Folders variants = entries(folder / "glibc-hwcaps");
     to.insert(to.end(), variants.rbegin(), variants.rend());
@@ -214,7 +214,7 @@ void LibrarySearch::add_expanded(Folders &to, const std::vector<std::string> &fo
         for (const std::string &lib : lib_names_) {
             std::string expanded = folder;
             const bool has_lib = replace_token(expanded, "LIB", lib);
-            if (expanded.find('$') == std::string::npos) { // $PLATFORM: nobody here can know it
+            if (expanded.find('$') == std::string::npos) { // $PLATFORM is unknown here
                 to.push_back(is_beside ? fs::path(expanded) : root_.below(expanded));
             }
             if (!has_lib) {
@@ -224,13 +224,13 @@ void LibrarySearch::add_expanded(Folders &to, const std::vector<std::string> &fo
     }
 }
 
-// Each file once: those that include each other would never end. An include stands for the folders
-// of the file, which come before those of the lines behind it.
+// Each file once, since files may include each other. An include is replaced by the folders of the
+// included file, before those of the following lines.
 void LibrarySearch::add_configured(const fs::path &configuration) {
     std::set<fs::path> seen;
     std::size_t bytes = 0;
-    std::vector<std::istringstream> open; // the innermost last
-    std::vector<fs::path> folders;        // theirs
+    std::vector<std::istringstream> open; // innermost last
+    std::vector<fs::path> folders;        // folders of these files
     const auto begin = [&](const fs::path &file) {
         const fs::path found = root_.resolved(file);
         if (!seen.insert(found.lexically_normal()).second) {
@@ -268,7 +268,7 @@ void LibrarySearch::add_configured(const fs::path &configuration) {
     default_folders_ = without_repetitions(default_folders_);
 }
 
-// Those of a folder that a pattern of names fits.
+// The entries of a folder that match a pattern.
 LibrarySearch::Folders LibrarySearch::entries_like(const fs::path &pattern) const {
     Folders found = entries(pattern.parent_path());
     const std::string names = pattern.filename().string();
@@ -290,8 +290,8 @@ void SearchBudget::take_bytes(std::uint64_t count) {
     }
 }
 
-// Debian keeps the libraries of an architecture in a folder of that name, and those of a cross
-// compiler in /usr/aarch64-linux-gnu/lib.
+// Debian keeps libraries of an architecture in a folder of that name, and those of a cross compiler
+// in /usr/aarch64-linux-gnu/lib.
 void LibrarySearch::add_system_folders() {
     constexpr std::string_view triplet = "-linux-";
     for (const char *const place : {"lib64", "usr/lib64", "lib", "usr/lib", "lib32", "usr/lib32"}) {

@@ -1,9 +1,10 @@
-// Finds the libraries that a program needs where its system's dynamic linker would look.
+// Finds the libraries of a program in the folders that its system's dynamic linker searches.
 //
-// ELF: DT_RPATH, DT_RUNPATH, the folders of /etc/ld.so.conf, the system's own folders, those of
-// other architectures among them; in each, what is for newer processors first (glibc-hwcaps), as on
-// a machine that has the newest. Nothing of the environment: LD_LIBRARY_PATH is not the program's.
-// PE: the program's folder. Windows' own DLLs, which CUDA's are not part of, are not found there.
+// ELF: DT_RPATH, DT_RUNPATH, the folders of /etc/ld.so.conf, and the system's folders, including
+// those of other architectures; in each, variants for newer processors come first (glibc-hwcaps),
+// as on a machine with the newest processor. LD_LIBRARY_PATH is ignored, since it does not belong
+// to the program. PE: the program's folder. DLLs of Windows, which do not include CUDA's, are not
+// searched for.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +26,16 @@ struct Loaded {
 
 struct SearchResult {
     std::optional<Loaded> library;
-    std::string problem; // a file of that name that could not be read, and why; "" if there is none
+    std::string problem; // a file of that name that could not be read, with the reason; "" if none
 };
 
-// What is there is more than an audit looks at; one of a system that somebody made up.
+// The system exceeds the limits of an audit, which only an artificial one does.
 class TooMuch : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-// What one audit may look at. Each throws TooMuch when that is used up.
+// The limits of one audit. Each function throws TooMuch if its limit is exceeded.
 class SearchBudget {
   public:
     void take_look();
@@ -53,11 +54,11 @@ class LibrarySearch {
     // Throws TooMuch.
     explicit LibrarySearch(std::filesystem::path root);
 
-    // Of the file system that the programs are for.
+    // The file system of the programs.
     const Root &root() const { return root_; }
 
-    // A library by the name under which it is needed. Who needs it comes first among `loaders`,
-    // then who needs that one, up to the program.
+    // Finds a library by the name under which it is needed. `loaders` begins with the file that
+    // needs it, followed by the file that needs that one, up to the program.
     SearchResult find(const std::string &name, const std::vector<const Loaded *> &loaders,
                       SearchBudget &budget) const;
 
@@ -79,7 +80,7 @@ class LibrarySearch {
                           SearchBudget &budget) const;
 
     Root root_;
-    std::vector<std::string> lib_names_; // what $LIB may stand for
+    std::vector<std::string> lib_names_; // possible values of $LIB
     Folders default_folders_;
 };
 

@@ -1,4 +1,4 @@
-// Lines of text for a person.
+// Formats lines of text output.
 #pragma once
 
 #include <string>
@@ -6,13 +6,14 @@
 
 namespace cushim_info {
 
-// Paths and device names come from outside: nothing in them may move the terminal's cursor.
+// Replaces control characters: paths and device names are untrusted and must not control the
+// terminal.
 std::string printable(std::string_view text);
 
 // A label and a value in two columns.
 void add_line(std::string &out, std::string_view label, std::string_view value);
 
-// A paragraph, broken at spaces; its first line begins with "  - ".
+// A paragraph, wrapped at spaces; its first line begins with "  - ".
 void add_item(std::string &out, std::string_view item);
 
 } // namespace cushim_info

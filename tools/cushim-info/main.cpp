@@ -1,5 +1,5 @@
-// cushim-info: says which CUDA libraries and devices cushim finds, and why not; or, of programs,
-// whether they need them.
+// cushim-info: reports the CUDA libraries and devices that cushim finds, and problems with them; or
+// audits whether programs need CUDA libraries.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -46,7 +46,7 @@ int check(const cushim_info::Info &info) {
     return exit_failed;
 }
 
-// None of its answers may be mistaken for "needs CUDA".
+// Errors of the audit itself have another exit status than "needs CUDA".
 int audit(const cushim_info::Options &options) {
     const cushim_info::LibrarySearch search(options.root);
     std::vector<cushim_info::Audit> audits;

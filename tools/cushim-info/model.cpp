@@ -76,10 +76,10 @@ std::string why_no_usable_device(const Info &info) {
         return info.driver.explanation;
     }
     if (!info.init || info.init->status != 0) {
-        return "cuInit answered " + (info.init ? answer_text(*info.init) : "nothing");
+        return "cuInit returned " + (info.init ? answer_text(*info.init) : "nothing");
     }
     if (info.count && info.count->status != 0) {
-        return "cuDeviceGetCount answered " + answer_text(*info.count);
+        return "cuDeviceGetCount returned " + answer_text(*info.count);
     }
     if (info.devices.empty()) {
         return "the driver reports no device";

@@ -1,4 +1,4 @@
-// What cushim-info found out, as plain data: gathered once, then printed as text or JSON.
+// The findings of cushim-info as plain data: collected once, then printed as text or JSON.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ struct Candidate {
 
 struct EntryPoint {
     std::string name;
-    int introduced = 0; // packed as CUDA packs it, 0: unknown
-    int status = 0;     // 0: resolved, else what a call of it answers
+    int introduced = 0; // packed like CUDA_VERSION; 0: unknown
+    int status = 0;     // 0: resolved; otherwise the status that its calls return
 };
 
 struct Library {
     bool loaded = false;
-    bool used =
-        false; // false for a libcudart without a driver, too: its functions are not asked for
+    bool used = false; // also false for a libcudart without a driver, which is not queried
     cushim_reason reason = CUSHIM_REASON_NONE;
     std::string explanation; // the loader's sentence
-    std::string hint;        // the loader's, "" if it has none
+    std::string hint;        // the loader's hint; "" if none
     std::string path;
     int version = 0; // packed, 0: unknown
     std::vector<Candidate> candidates;
     std::vector<EntryPoint> entry_points;
     std::vector<std::string> left_out;        // declarations of the headers that the tables lack
-    std::vector<std::string> unknown_version; // names without a known version, the driver's only
+    std::vector<std::string> unknown_version; // names without a known version; driver only
 };
 
-// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, the status of an entry point that came after the driver.
+// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER: the status of an entry point that the driver is too old
+// for.
 inline constexpr int requires_newer_driver = 36;
 
-// What a cu* call answered.
+// The status of a cu* call.
 struct Answer {
     int status = 0;
     std::string name; // CUDA_ERROR_NO_DEVICE
@@ -49,21 +49,21 @@ struct Answer {
 
 struct Device {
     int ordinal = 0;
-    std::string name;                          // "" if the driver did not tell
-    std::string compute_capability;            // "9.0", "" if the driver did not tell
+    std::string name;                          // "" if unknown
+    std::string compute_capability;            // "9.0"; "" if unknown
     std::optional<std::uint64_t> total_memory; // bytes
-    std::string problem;                       // why it cannot be used, "" if it can
+    std::string problem;                       // why it cannot be used; "" if it can
 };
 
-// What can be seen of the machine without asking CUDA.
+// Properties of the machine that can be determined without CUDA.
 struct Surroundings {
     bool windows = false;
     bool wsl = false;
-    std::string container;      // "Docker", "Podman", "container", "" outside of one
+    std::string container;      // "Docker", "Podman", "container"; "" outside a container
     bool device_nodes = false;  // of a GPU: /dev/nvidia0, on WSL /dev/dxg, on Jetson /dev/nvmap
-    bool uvm_node = false;      // /dev/nvidia-uvm, which CUDA needs besides
-    std::optional<bool> on_pci; // an NVIDIA GPU on the PCI bus; nothing: the bus cannot be seen
-    std::string kernel_module;  // the version of the loaded NVIDIA kernel module, "" if none
+    bool uvm_node = false;      // /dev/nvidia-uvm, which CUDA also needs
+    std::optional<bool> on_pci; // an NVIDIA GPU on the PCI bus; no value: the bus is not visible
+    std::string kernel_module;  // version of the loaded NVIDIA kernel module; "" if none
     std::optional<std::string> visible_devices; // CUDA_VISIBLE_DEVICES
     bool driver_chosen = false;                 // by CUSHIM_DRIVER
 };
@@ -73,8 +73,8 @@ struct Info {
     int headers = 0; // CUDA_VERSION of the headers
     Library driver;
     Library runtime;
-    std::optional<Answer> init;  // of cuInit(0); nothing where there is no driver to ask
-    std::optional<Answer> count; // of cuDeviceGetCount; nothing where cuInit failed
+    std::optional<Answer> init;  // of cuInit(0); no value without a driver
+    std::optional<Answer> count; // of cuDeviceGetCount; no value if cuInit failed
     std::vector<Device> devices;
     Surroundings surroundings;
     std::vector<std::string> hints;
@@ -83,19 +83,19 @@ struct Info {
 // 12060 is "12.6".
 std::string version_text(int version);
 
-// One word for a program.
+// For JSON.
 const char *outcome_word(cushim_outcome outcome);
 const char *reason_word(cushim_reason reason);
 
 std::size_t resolved_count(const Library &library);
 
-// A libcudart that is loaded and not used, since there is no driver: it may have every entry point.
+// A libcudart that is loaded but not used for lack of a driver; its entry points are unknown.
 bool is_unasked(const Library &library);
 
 // "100 (CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected)"
 std::string answer_text(const Answer &answer);
 
-// One line that says why no device can be used; "" if one can.
+// One line with the reason why no device can be used; "" if one can.
 std::string why_no_usable_device(const Info &info);
 
 } // namespace cushim_info

@@ -8,7 +8,7 @@ std::string refusal(std::string_view why, std::string_view argument) {
     return std::string(why).append(" '").append(argument).append("'");
 }
 
-// One that stands alone; whether there is such an option.
+// An option without a value; returns whether it exists.
 bool set_option(Options &options, std::string_view argument) {
     if (argument == "--symbols") {
         options.symbols = true;
@@ -28,15 +28,15 @@ bool set_option(Options &options, std::string_view argument) {
     return true;
 }
 
-// What no single argument shows.
+// Errors that depend on several arguments.
 std::string contradiction(const Options &options, bool has_root) {
     if (!options.audit) {
         return !options.binaries.empty() ? refusal("unexpected argument", options.binaries.front())
-               : has_root                ? "--root goes with --audit"
+               : has_root                ? "--root requires --audit"
                                          : "";
     }
     if (options.symbols || options.check) {
-        return "--audit goes with neither --symbols nor --check";
+        return "--audit cannot be combined with --symbols or --check";
     }
     return options.binaries.empty() ? "--audit needs the files to audit" : "";
 }
@@ -69,18 +69,18 @@ std::string_view help_text() {
     return "usage: cushim-info [--symbols] [--check] [--json]\n"
            "       cushim-info --audit [--json] [--root FOLDER] BINARY...\n"
            "\n"
-           "Says which CUDA driver and runtime libraries cushim finds on this machine, what was\n"
-           "tried and why it was not taken, how many entry points resolve, which devices there\n"
-           "are, and what to do where something is missing.\n"
+           "Prints the CUDA driver and runtime libraries that cushim finds on this machine, why\n"
+           "other candidates were rejected, how many entry points resolve, the devices, and\n"
+           "advice if something is missing.\n"
            "\n"
            "  --symbols  list every entry point instead, one a line: library, name, the CUDA\n"
-           "             version that introduced it ('-': no header tells), state\n"
-           "  --check    print nothing and exit with 0 if there is a usable device; otherwise\n"
-           "             print the reason on standard error and exit with 1\n"
-           "  --audit    say of programs and libraries, ELF or PE, of any machine, whether they\n"
-           "             need a CUDA library when they start, through which of their libraries,\n"
-           "             and what to change. Nothing is loaded or run\n"
-           "  --root     the folder that is the root of the file system these programs are for\n"
+           "             version that introduced it ('-': unknown), state\n"
+           "  --check    print nothing and exit with 0 if a usable device exists; otherwise\n"
+           "             print the reason to standard error and exit with 1\n"
+           "  --audit    report whether programs and libraries, ELF or PE, for any machine, need\n"
+           "             a CUDA library at start-up, which of their libraries links it, and what\n"
+           "             to change. Nothing is loaded or run\n"
+           "  --root     root folder of the file system of these programs; default /\n"
            "  --json     print one JSON object instead of text; with --symbols it holds every\n"
            "             entry point too\n"
            "  --version  print the version of cushim and of the CUDA headers it was built with\n"
@@ -88,25 +88,25 @@ std::string_view help_text() {
            "\n"
            "An audit looks for the libraries of an ELF file in its DT_RPATH or DT_RUNPATH "
            "($ORIGIN\n"
-           "and $LIB replaced), in the folders that /etc/ld.so.conf names, and in the system's,\n"
-           "those of other architectures among them; in each, what is for the newest processors\n"
-           "goes first (glibc-hwcaps). LD_LIBRARY_PATH is left out. Symbolic links below the root\n"
-           "lead where they lead there. It looks for the DLLs of a PE file beside the program;\n"
-           "those of Windows itself are left out. A library that is not found is told: what it\n"
-           "needs is not known.\n"
+           "and $LIB replaced), in the folders of /etc/ld.so.conf, and in the system's folders,\n"
+           "including those of other architectures; in each, variants for the newest processors\n"
+           "come first (glibc-hwcaps). LD_LIBRARY_PATH is ignored. Symbolic links are resolved\n"
+           "relative to the root. The DLLs of a PE file are searched for in the program's folder;\n"
+           "DLLs of Windows are ignored. A library that is not found is reported, since its own\n"
+           "dependencies are unknown.\n"
            "\n"
-           "environment, for all but --audit:\n"
+           "Environment, except with --audit:\n"
            "  CUSHIM_DRIVER=PATH   load exactly this file as the driver\n"
            "  CUSHIM_RUNTIME=PATH  load exactly this file as the runtime\n"
-           "  CUSHIM_DISABLE=1     behave as if there were no CUDA library\n"
+           "  CUSHIM_DISABLE=1     behave as if no CUDA library were installed\n"
            "\n"
-           "exit status:\n"
-           "  0  the report was printed, on a machine without CUDA too; with --check: there is a\n"
-           "     usable device; with --audit: all of the files start without CUDA\n"
-           "  1  with --check: there is no usable device; with --audit: a file needs CUDA at\n"
+           "Exit status:\n"
+           "  0  the report was printed, with or without CUDA; with --check: a usable device\n"
+           "     exists; with --audit: all files start without CUDA\n"
+           "  1  with --check: no usable device exists; with --audit: a file needs CUDA at\n"
            "     start-up; or the output could not be written\n"
            "  2  the command line was not understood; with --audit: a file could not be read, or\n"
-           "     is no program or library, or the output could not be written\n";
+           "     is not a program or library, or the output could not be written\n";
 }
 
 } // namespace cushim_info

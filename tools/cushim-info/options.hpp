@@ -13,13 +13,13 @@ struct Options {
     bool json = false;
     bool audit = false;
     std::vector<std::string> binaries; // to audit
-    std::string root = "/";            // of the file system that they are for
+    std::string root = "/";            // root of the file system of these files
     bool help = false;
     bool version = false;
-    std::string error; // of the command line, in words; "" if there is none
+    std::string error; // an error in the command line; "" if none
 };
 
-// The arguments without the program's name.
+// `arguments` excludes the program's name.
 Options parse_options(const std::vector<std::string_view> &arguments);
 
 std::string_view help_text();

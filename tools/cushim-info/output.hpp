@@ -1,4 +1,4 @@
-// What cushim-info prints.
+// The output of cushim-info.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace cushim_info {
 
-// For a person.
+// As text.
 std::string report_as_text(const Info &info);
 
 // Every entry point of both libraries, one a line, in aligned columns.
 std::string symbols_as_text(const Info &info);
 
-// One object; with_symbols adds an array of every entry point to each library.
+// One JSON object; with_symbols adds an array of all entry points to each library.
 std::string report_as_json(const Info &info, bool with_symbols);
 
 } // namespace cushim_info

@@ -129,7 +129,7 @@ void write_machine(JsonWriter &json, const Surroundings &machine) {
     json.string_or_null(machine.kernel_module);
     json.key("cuda_visible_devices");
     if (machine.visible_devices) {
-        json.string(*machine.visible_devices); // set but empty hides every device
+        json.string(*machine.visible_devices); // an empty value hides every device
     } else {
         json.null();
     }

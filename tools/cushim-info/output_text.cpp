@@ -16,7 +16,7 @@ std::string version_or_unknown(int version) {
 std::string entry_point_summary(const Library &library) {
     const std::size_t total = library.entry_points.size();
     if (is_unasked(library)) {
-        return std::to_string(total) + ", not asked for: without a driver the runtime is not used";
+        return std::to_string(total) + ", not queried: the runtime is not used without a driver";
     }
     const std::size_t resolved = resolved_count(library);
     std::string text = std::to_string(resolved) + " of " + std::to_string(total) + " resolve";
@@ -28,7 +28,8 @@ std::string entry_point_summary(const Library &library) {
         [](const EntryPoint &entry) { return entry.status == requires_newer_driver; });
     text += ", " + std::to_string(total - resolved) + " missing";
     if (newer > 0) {
-        text += " (" + std::to_string(newer) + " for want of a newer driver)";
+        text += " (" + std::to_string(newer) +
+                (newer == 1 ? " requires a newer driver)" : " require a newer driver)");
     }
     return text;
 }
@@ -60,7 +61,8 @@ void add_library(std::string &out, std::string_view name, const Library &library
     if (!library.left_out.empty()) {
         add_line(out, "left out",
                  std::to_string(library.left_out.size()) +
-                     " declarations of the headers that the tables lack:");
+                     (library.left_out.size() == 1 ? " declaration" : " declarations") +
+                     " of the headers that the tables lack:");
         for (const std::string &declaration : library.left_out) {
             add_line(out, "", declaration);
         }
@@ -68,7 +70,9 @@ void add_library(std::string &out, std::string_view name, const Library &library
     if (!library.unknown_version.empty()) {
         add_line(out, "no version",
                  "the headers are newer than the CUDA releases that cushim knows, " +
-                     std::to_string(library.unknown_version.size()) + " entry points in all:");
+                     std::to_string(library.unknown_version.size()) +
+                     (library.unknown_version.size() == 1 ? " entry point in all:"
+                                                          : " entry points in all:"));
         for (const std::string &name : library.unknown_version) {
             add_line(out, "", name);
         }
@@ -100,7 +104,7 @@ void add_device(std::string &out, const Device &device) {
 void add_devices(std::string &out, const Info &info) {
     if (info.devices.empty()) {
         const std::string reason =
-            info.driver.loaded ? why_no_usable_device(info) : "there is no driver to ask";
+            info.driver.loaded ? why_no_usable_device(info) : "no driver is loaded";
         out.append("devices: none, ").append(printable(reason)).append("\n");
         return;
     }
@@ -138,7 +142,7 @@ std::string state_text(const Library &library, const EntryPoint &entry) {
         return "no library";
     }
     if (is_unasked(library)) {
-        return "not asked for";
+        return "not queried";
     }
     if (entry.status == requires_newer_driver) {
         return "needs CUDA " + version_text(entry.introduced);

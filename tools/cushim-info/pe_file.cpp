@@ -12,7 +12,7 @@ constexpr unsigned int directory_exports = 0, directory_imports = 1, directory_d
 constexpr std::uint16_t is_dll = 0x2000;
 constexpr std::uint32_t is_executable = 0x20000000; // a section
 
-// More than any program has: a damaged file must not keep the audit busy.
+// More than any program has; limits the time for damaged files.
 constexpr std::size_t most_libraries = 4096, most_functions = 1 << 20, most_sections = 1024;
 
 struct Section {
@@ -21,7 +21,7 @@ struct Section {
     bool is_code;
 };
 
-// What splits debug information off leaves the list of sections as it was, and takes the contents.
+// Tools that split off debug information keep the list of sections but remove the contents.
 bool has_debug_information_only(const std::vector<Section> &sections) {
     const auto has_contents = [](const Section &section) {
         return section.is_code && section.size > 0 && section.offset > 0;
@@ -42,7 +42,7 @@ class PeReader {
     void read_header();
     void read_sections(std::uint64_t offset, unsigned int count);
 
-    // What is mapped at an address relative to the image, from there to the end of its section.
+    // The bytes at an address relative to the image, up to the end of its section.
     struct Place {
         const Bytes &bytes;
         std::uint64_t at;
@@ -62,10 +62,10 @@ class PeReader {
     Binary binary_;
     bool is_wide_ = false;
     std::uint64_t image_base_ = 0;
-    std::vector<std::uint64_t> directories_; // their addresses, 0 for one that is not there
+    std::vector<std::uint64_t> directories_; // addresses; 0 if missing
     std::vector<Section> sections_;
-    std::map<std::size_t, Bytes> contents_; // of the sections that were looked into
-    std::uint64_t looked_into_ = 0;         // their bytes
+    std::map<std::size_t, Bytes> contents_; // contents of the sections that were read
+    std::uint64_t looked_into_ = 0;         // total bytes of these sections
     std::size_t functions_ = 0;
     NoteAllowance notes_;
 };
@@ -124,9 +124,9 @@ void PeReader::read_sections(std::uint64_t offset, unsigned int count) {
     }
     for (const Section &section : sections_) {
         if (section.size > 0 && section.offset + section.size > source_.size()) {
-            throw Unreadable("the file is cut off or damaged: its " +
+            throw Unreadable("the file is truncated or damaged: its size, " +
                              std::to_string(source_.size()) +
-                             " bytes lack what its headers promise");
+                             ", is smaller than its headers describe");
         }
     }
 }
@@ -171,7 +171,7 @@ void PeReader::read_imports() {
         if (binary_.needed.size() > most_libraries) {
             throw Unreadable("the file is damaged: it needs more libraries than any program does");
         }
-        // The first list is left out by some linkers; then the second has the names.
+        // Some linkers leave out the first list; the second one then has the names.
         const std::uint32_t names = list.bytes.u32(at);
         read_functions(library, names != 0 ? names : list.bytes.u32(at + 16), 0, false);
     }
@@ -184,7 +184,7 @@ void PeReader::read_delayed_imports() {
     }
     const Place list = place(address);
     for (std::uint64_t at = list.at; list.bytes.u32(at + 4) != 0; at += 32) {
-        // Old linkers wrote addresses in memory instead of relative ones.
+        // Old linkers wrote absolute addresses instead of relative ones.
         const std::uint64_t bias = (list.bytes.u32(at) & 1) != 0 ? 0 : image_base_;
         const std::string library = text(list.bytes.u32(at + 4) - bias);
         binary_.delayed.push_back(library);
@@ -214,7 +214,7 @@ void PeReader::read_functions(const std::string &library, std::uint64_t names, s
         Import import;
         import.name = (entry & by_number) != 0
                           ? std::string("#").append(std::to_string(entry & 0xFFFF))
-                          : text(entry - bias + 2); // after a hint
+                          : text(entry - bias + 2); // a hint precedes the name
         import.library = library;
         import.at_start = !is_delayed;
         import.is_delayed = is_delayed;

@@ -11,10 +11,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As many as Linux follows; more than that is a circle.
+// The limit of Linux; a longer chain is a cycle.
 constexpr int most_links = 40;
 
-// The names behind those of the folder, however it is written; nothing: the path is not below it.
+// The path components after those of the folder, in any spelling; no value if the path is not below
+// it.
 std::optional<std::vector<fs::path>> names_below(const fs::path &folder, const fs::path &path) {
     const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
     if (end == folder.end()) {
@@ -56,7 +57,7 @@ fs::path Root::resolved(const fs::path &path) const {
 }
 
 fs::path Root::inside(std::vector<fs::path> names) const {
-    std::reverse(names.begin(), names.end()); // the next one last
+    std::reverse(names.begin(), names.end()); // the next component is last
     fs::path at;                              // below the folder
     for (int links = 0; !names.empty();) {
         const fs::path name = std::move(names.back());
@@ -71,7 +72,7 @@ fs::path Root::inside(std::vector<fs::path> names) const {
         std::error_code error;
         const fs::path target = fs::read_symlink(folder_ / at / name, error);
         if (error || ++links > most_links) {
-            at /= name; // no link
+            at /= name; // not a link
             continue;
         }
         at = target.has_root_directory() ? fs::path() : at;

@@ -1,5 +1,5 @@
-// The root of the file system that the audited programs are for: this machine's, or a folder that
-// holds another one, as of a container or of a device.
+// The root of the audited programs' file system: that of this machine, or a folder with another
+// one, such as that of a container or a device.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +11,11 @@ class Root {
   public:
     explicit Root(std::filesystem::path folder);
 
-    // Where a path that programs use is found here; a relative one stays as it is.
+    // The path on this machine for a path of the programs; a relative path is unchanged.
     std::filesystem::path below(const std::filesystem::path &path) const;
 
-    // The file that is meant by a path of this machine: below the root, symbolic links lead where
-    // they would lead if it was the root of the running system, and never out of it.
+    // The file that a path of this machine refers to. Below the root, symbolic links are resolved
+    // as if it were the root of the running system, and never lead out of it.
     std::filesystem::path resolved(const std::filesystem::path &path) const;
 
   private:

@@ -36,8 +36,8 @@ Source Source::of_bytes(std::string bytes) {
 
 std::string Source::read(std::uint64_t at, std::uint64_t length) {
     if (at > size_ || length > size_ - at) {
-        throw Unreadable("the file is cut off or damaged: its " + std::to_string(size_) +
-                         " bytes lack what its headers promise");
+        throw Unreadable("the file is truncated or damaged: its size, " + std::to_string(size_) +
+                         ", is smaller than its headers describe");
     }
     bytes_read_ += length;
     std::string bytes(static_cast<std::size_t>(length), '\0');

@@ -1,5 +1,5 @@
-// A file whose contents nobody vouches for, read piece by piece: libraries of CUDA have hundreds of
-// megabytes, of which an audit looks at a few thousand bytes.
+// An untrusted file, read piece by piece: CUDA libraries have hundreds of megabytes, of which an
+// audit needs a few thousand bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace cushim_info {
 
-// The file cannot be read, is none of ours, or contradicts itself: what() is for a person.
+// The file cannot be read, has another format, or is contradictory; what() is a message for the
+// user.
 class Unreadable : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -19,20 +20,20 @@ class Unreadable : public std::runtime_error {
 
 class Source {
   public:
-    // Only a regular file: opening anything else could wait for ever.
+    // Accepts only regular files: opening others could block.
     explicit Source(const std::filesystem::path &path);
 
-    // Its contents as if they were a file's.
+    // Presents bytes as a file.
     static Source of_bytes(std::string bytes);
 
     std::uint64_t size() const { return size_; }
     std::uint64_t bytes_read() const { return bytes_read_; }
 
-    // Exactly that many bytes. What does not lie inside the file is refused before anything is
-    // allocated for it.
+    // Reads exactly that many bytes. Checks that they are inside the file before it allocates
+    // memory.
     std::string read(std::uint64_t at, std::uint64_t length);
 
-    // As many of them as the file has.
+    // Reads up to `most` bytes, as many as the file has.
     std::string read_some(std::uint64_t at, std::uint64_t most);
 
   private:

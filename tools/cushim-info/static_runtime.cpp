@@ -7,7 +7,7 @@
 namespace cushim_info {
 namespace {
 
-// Texts as they stand in a file, between NULs. Put together at run time: this program must not
+// Texts that the file contains between NULs. Composed at run time, so that this program does not
 // contain them itself.
 std::string text_of(char first, std::string_view rest) {
     std::string text(1, '\0');
@@ -17,13 +17,13 @@ std::string text_of(char first, std::string_view rest) {
 }
 
 struct Signs {
-    // Every libcudart from 11 to 13 has the names of functions that were taken out of CUDA long
-    // ago, in its table for profilers. No header has them any more, so that nobody else does.
+    // The profiler table of every libcudart from 11 to 13 has names of functions that were removed
+    // from CUDA long ago. No header declares them, so other files do not contain them.
     std::string removed_function = text_of('c', std::string_view("udaD3D9UnmapVertexBuffer\0", 25));
-    // It asks for the driver by name.
+    // It opens the driver by name.
     std::string driver = text_of('l', std::string_view("ibcuda.so.1\0", 12));
     std::string windows_driver = text_of('n', std::string_view("vcuda.dll\0", 10));
-    // Its own functions are named like this where the file is not stripped.
+    // Its internal functions have this prefix if the file is not stripped.
     std::string symbol = text_of('l', "ibcudart_static_");
 };
 
@@ -43,10 +43,10 @@ std::string signs_of_static_runtime(Source &source) {
         driver = driver || has(signs.driver) || has(signs.windows_driver);
     }
     if (symbol) {
-        return "there are symbols of its name";
+        return "the file has symbols of that library";
     }
     return removed_function && driver
-               ? "its table of function names is there, and the driver's name"
+               ? "the file contains its table of function names and the driver's name"
                : "";
 }
 

@@ -1,4 +1,4 @@
-// Whether a file contains NVIDIA's static libcudart, which leaves no name in any table.
+// Detects NVIDIA's static libcudart in a file, which no symbol table names.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cushim_info {
 
-// What speaks for it, in words; "" if nothing does. An inference from texts in the file, no proof.
+// The signs that were found; "" if none. This is an inference from texts in the file, not a proof.
 std::string signs_of_static_runtime(Source &source);
 
 } // namespace cushim_info

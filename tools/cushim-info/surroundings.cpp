@@ -15,7 +15,7 @@ bool is_there(const fs::path &path) {
     return fs::exists(path, ignored);
 }
 
-// The first 4 KiB: all that is looked for stands at the beginning of such files.
+// The first 4 KiB, which contain everything that is searched for in such files.
 std::string read_start(const fs::path &path) {
     std::ifstream file(path, std::ios::binary);
     std::string text(4096, '\0');
@@ -58,7 +58,7 @@ std::string find_kernel_module(const fs::path &root) {
     const std::size_t line_end = text.find('\n', after);
     const std::string_view line =
         std::string_view(text).substr(0, line_end == std::string::npos ? text.size() : line_end);
-    // The version is set off by two spaces on either side.
+    // Two spaces on either side delimit the version.
     std::size_t begin = line.find("  ", after);
     begin = begin == std::string_view::npos ? begin : line.find_first_not_of(' ', begin);
     if (begin == std::string_view::npos) {
@@ -68,7 +68,7 @@ std::string find_kernel_module(const fs::path &root) {
 }
 
 bool has_numbered_node(const fs::path &root) {
-    // A container may be given any of the GPUs, not only the first.
+    // A container may have any of the GPUs, not necessarily the first.
     for (int i = 0; i < 64; ++i) {
         if (is_there(root / ("dev/nvidia" + std::to_string(i)))) {
             return true;

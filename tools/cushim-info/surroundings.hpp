@@ -1,4 +1,5 @@
-// Looks for what explains a missing GPU: a container, WSL, device nodes, the kernel module.
+// Determines properties of the machine that explain a missing GPU: container, WSL, device nodes,
+// kernel module.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +11,10 @@ namespace cushim_info {
 
 using GetEnvironment = std::function<const char *(const char *name)>;
 
-// This machine. What cannot be read counts as absent.
+// This machine. Properties that cannot be read count as absent.
 Surroundings probe_surroundings(const GetEnvironment &variable);
 
-// The part of it that is read from files of a Linux system, those below root.
+// The part that is read from files of a Linux system below `root`.
 Surroundings probe_files(const std::filesystem::path &root, const GetEnvironment &variable);
 
 } // namespace cushim_info

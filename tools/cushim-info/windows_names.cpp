@@ -6,7 +6,8 @@
 namespace cushim_info {
 namespace {
 
-// What programs link. A name that is missing here is told as not found, no more.
+// DLLs that programs commonly link. If a name is missing here, the DLL is only reported as not
+// found.
 constexpr std::string_view system_names[] = {
     "activeds", "advapi32", "authz",    "avicap32", "avifil32",  "avrt",        "bcrypt",
     "cabinet",  "cfgmgr32", "combase",  "comctl32", "comdlg32",  "credui",      "crypt32",
@@ -24,10 +25,10 @@ constexpr std::string_view system_names[] = {
     "winhttp",  "wininet",  "winmm",    "winscard", "winspool",  "wintrust",    "wlanapi",
     "wldap32",  "ws2_32",   "wsock32",  "wtsapi32", "xaudio2_9", "xinput1_4",   "xinput9_1_0"};
 
-// Sets of functions that Windows has in whatever DLL it likes.
+// API sets, which Windows maps to DLLs of its choice.
 constexpr std::string_view set_prefixes[] = {"api-ms-win-", "ext-ms-win-"};
 
-// Of Microsoft's compilers: a version follows.
+// DLLs of Microsoft's compilers; a version follows.
 constexpr std::string_view compiler_prefixes[] = {"atl",   "concrt", "d3dcompiler_", "mfc",
                                                   "msvcp", "msvcr",  "vcomp",        "vcruntime"};
 

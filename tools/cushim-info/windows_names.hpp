@@ -6,11 +6,11 @@
 
 namespace cushim_info {
 
-// Windows takes capital letters in file names for the small ones.
+// File names on Windows are case-insensitive.
 std::string lower_case(std::string_view text);
 
-// Whether a DLL comes with Windows or with Microsoft's compilers: none of these needs CUDA, and
-// none of them lies beside a program. By its file name alone.
+// Whether a DLL belongs to Windows or to Microsoft's compilers, by its file name. None of these
+// needs CUDA, and none is in a program's folder.
 bool is_of_windows(std::string_view file_name);
 
 } // namespace cushim_info

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the folders, one a line, where a CUDA toolkit's headers would be: those that exist of
-CUDA_PATH, CUDA_HOME and /usr/local/cuda. Meson cannot read the environment itself.
+"""Prints the header folders of CUDA toolkits, one a line: those that exist below CUDA_PATH, CUDA_HOME
+and /usr/local/cuda. Meson cannot read the environment itself.
 
 usage: list_header_folders.py CPU_FAMILY
 """

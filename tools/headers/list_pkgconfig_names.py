@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the names, one a line, under which pkg-config knows CUDA: cuda, then those of single
-versions, which is how distributions name them, the newest first.
+"""Prints pkg-config's names for CUDA, one a line: cuda, then the names of specific versions that
+distributions use, newest first.
 
 usage: list_pkgconfig_names.py PKG_CONFIG
 """

@@ -1,1 +1,1 @@
-"""Reads the CUDA headers and writes cushim's tables. Started by generate_tables.py."""
+"""Reads the CUDA headers and generates cushim's tables. Used by generate_tables.py."""

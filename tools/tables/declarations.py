@@ -1,8 +1,8 @@
 """Finds the function declarations of a header in preprocessed text.
 
-Not a C++ parser: it splits the text of the named headers into top-level declarations and takes apart
-those that declare a function with one of our prefixes. Whatever has such a name before a
-parenthesis and is not understood is reported, never dropped silently.
+Not a C++ parser: it splits the text of the named headers into top-level declarations and parses those
+that declare a function with one of our prefixes. Any other text with such a name before a parenthesis is
+reported, never dropped silently.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ TOKEN = re.compile(
     r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\.?\d(?:[\w.]|[eEpP][+-])*|\.\.\.|::|->|[^\s\w]'
 )
 LINE_MARKER = re.compile(r'^#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"')
-# Words that change nothing about the type of a function.
+# Words that do not affect the type of a function.
 DECORATION = {'extern', '"C"', 'static', 'inline', '__inline__', '__inline', '__forceinline',
               '__extension__', '__stdcall', '__cdecl', '__fastcall', '__vectorcall', '__restrict',
               '__restrict__', 'restrict'}
@@ -46,26 +46,26 @@ class NotUnderstood(Exception):
 
 
 class Damaged(Exception):
-    """The headers are not what a table can be made of: one line, which begins with file and line."""
+    """The headers are damaged; the message is one line that begins with file and line."""
 
 
 class Unclosed(Exception):
-    """A bracket without its partner: where nothing behind it can be understood. Its token's index."""
+    """An unmatched bracket, after which nothing can be parsed. Holds the index of its token."""
 
 
 class HeaderText(str):
-    """Lines of headers, and where each of them stands: (file, line)."""
+    """Lines of headers with their positions: (file, line)."""
 
     places = ()
 
     def __add__(self, more):
-        """What is appended stands nowhere."""
+        """Appended lines have no position."""
         text = HeaderText(str(self) + more)
         text.places = [*self.places, *[('(added)', 1)] * (text.count('\n') + 1 - len(self.places))]
         return text
 
     def place(self, offset):
-        """Of the character there: "/usr/local/cuda/include/cuda.h:12"."""
+        """The position of a character: "/usr/local/cuda/include/cuda.h:12"."""
         line = self.count('\n', 0, offset)
         return '{}:{}'.format(*self.places[line])
 
@@ -223,13 +223,13 @@ def parse_parameter(tokens, position):
 
 
 def has_type(tokens):
-    """Whether these tokens name a type already, so that one more identifier is the name."""
+    """Whether these tokens already name a type, so that one more identifier is the name."""
     words = [t for t in tokens if is_identifier(t) and t not in ('const', 'volatile')]
     return bool(words) and words[-1] not in ('struct', 'union', 'enum')
 
 
 def parse_function(tokens, prefix):
-    """A Function, or None where the tokens declare something else."""
+    """A Function, or None if the tokens declare something else."""
     tokens = without_attributes(tokens)
     if not tokens or tokens[0] in ('typedef', 'using', 'template'):
         return None
@@ -257,7 +257,7 @@ def parse_function(tokens, prefix):
 
 def declares_a_name(tokens, prefix):
     """Whether this may declare a function or an object with one of our names: such a name before a
-    parenthesis, or last in what defines no type."""
+    parenthesis, or last in a declaration that defines no type."""
     if tokens[0] in ('typedef', 'using', 'template'):
         return False
     called = any(prefix.fullmatch(t) and following in ('(', ')')
@@ -269,13 +269,13 @@ def declares_a_name(tokens, prefix):
 
 
 def functions_of(text, prefix):
-    """The functions that the text declares, by name; those that it defines itself, as names; and the
+    """The functions that the text declares, by name; the names of those that it defines; and the
     declarations that were not understood."""
     found, defined, left_out = {}, [], []
     for tokens in declarations_of(text):
         if not declares_a_name(tokens, prefix):
             continue
-        if tokens[0] == 'static':  # no export: the header's own adaptor
+        if tokens[0] == 'static':  # not exported: an adaptor of the header
             defined.append(next(t for t, following in zip(tokens, tokens[1:] + [''])
                                 if prefix.fullmatch(t) and following in ('(', ')', '')))
             continue
@@ -294,7 +294,7 @@ def functions_of(text, prefix):
 
 
 def typedef_of(tokens_by_name, name):
-    """What a typedef name stands for: ('struct', tag) or ('type', text); None if it is unknown."""
+    """The meaning of a typedef name: ('struct', tag) or ('type', text); None if unknown."""
     tokens = tokens_by_name.get(name)
     if tokens is None:
         return None
@@ -309,7 +309,7 @@ def typedef_of(tokens_by_name, name):
 
 
 def typedefs_in(text):
-    """The tokens of each typedef, by each name that it introduces last."""
+    """The tokens of each typedef, by each name that it declares."""
     found = {}
     for declaration in declarations_of(text):
         if declaration[0] == 'typedef' and is_identifier(declaration[-1]):

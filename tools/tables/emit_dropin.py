@@ -1,10 +1,10 @@
-"""Writes the drop-in: every entry point defined under its real exported name."""
+"""Generates the drop-in: a definition of every entry point under its exported name."""
 
 from .emit_headers import NOTICE, arguments, parameters, version_text
 
 
 def definition(api, row):
-    """The slot's type is the function's own, so that this can be one jump."""
+    """The slot has the function's own type, so that this can be a single jump."""
     function = row.function
     ret = '' if function.result == 'void' else 'return '
     version = f'CUSHIM_GIVE_VERSION({row.name});\n' if api.key == 'runtime' else ''
@@ -14,8 +14,8 @@ def definition(api, row):
 
 
 def dropin_source(table, packed):
-    """The headers are here in the plain view: what they declare is held against the definitions, and
-    what they rename or hide is defined under the name that the libraries export."""
+    """Includes the headers in the plain view: the compiler checks definitions against their declarations,
+    and names that they rename or hide are defined as the libraries export them."""
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
     text += f'#include <cushim/{api.key}_table.hpp>\n#include "forward.hpp"\n'

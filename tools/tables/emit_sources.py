@@ -1,18 +1,18 @@
-"""Writes what goes into cushim-core: slots with their first-call thunks, the registry, error names."""
+"""Generates the sources of cushim-core: slots with their first-call thunks, the registry, error names."""
 
 import re
 
 from .emit_headers import NOTICE, arguments, parameters, types, version_text
 
-# Rows that answer more than a status while they cannot be forwarded: src/loader/absent_driver.hpp
-# and absent_runtime.hpp.
+# Rows that do more than return a status if they cannot be forwarded: src/loader/absent_driver.hpp and
+# absent_runtime.hpp.
 ANSWERED = {
     'cuGetErrorName', 'cuGetErrorString',
     'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
     'cudaGetDeviceCount', 'cudaDriverGetVersion', 'cudaRuntimeGetVersion', 'cudaCreateChannelDesc',
 }
 NAMES_STATUSES = {'cuGetErrorName', 'cuGetErrorString'}
-# Of these, the ones that an absent library is no failure of, and that so leave cudaGetLastError alone.
+# Of these, the rows that succeed without the library and therefore leave cudaGetLastError unchanged.
 QUIET = {'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
          'cudaDriverGetVersion', 'cudaRuntimeGetVersion', 'cudaCreateChannelDesc'}
 
@@ -29,7 +29,7 @@ def thunk(api, row):
     if name in ANSWERED:
         more = ', ' + arguments(function) if function.parameters else ''
         absent = f'return cushim::absent::{name}(cushim_status{more});'
-        # The library is there, and lacks just this function. A status still has a name.
+        # The library is present but lacks this function. Statuses still have names.
         if function.result == api.status and name not in NAMES_STATUSES:
             absent = (f'if (cushim_is_missing(cushim_status)) '
                       f'return static_cast<{api.status}>(cushim_status); ') + absent
@@ -40,7 +40,7 @@ def thunk(api, row):
     else:
         absent = 'return {};'
     ret = '' if function.result == 'void' else 'return '
-    # alignas: compilers pad long texts to 16 or 32 bytes, which is 10 KB for all rows.
+    # alignas: compilers align long texts to 16 or 32 bytes, which costs 10 KB for all rows.
     return (f'alignas(1) extern const char cushim_row_{name}[] = {row_literal(row)};\n'
             f'{function.result} {api.convention} cushim_first_{name}({parameters(function)}) {{\n'
             f'    const int cushim_status = {call}(CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), cushim_row_{name});\n'
@@ -61,7 +61,7 @@ def rows_source(table, packed):
 
 
 def registry_source(table, packed):
-    """One call per row instead of an array of pointers: it needs no relocations."""
+    """One call per row instead of an array of pointers, which would need relocations."""
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
     text += f'#include <cushim/detail/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
@@ -100,7 +100,7 @@ def error_codes(text, prefix):
 
 
 def error_names_source(codes, packed):
-    """Lists {status, name, words}, without pointers so that they need no relocations."""
+    """Lists of {status, name, description}, without pointers so that they need no relocations."""
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
     for key, entries in codes.items():
         text += f'static constexpr Code {key}_codes[] = {{\n'

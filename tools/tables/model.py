@@ -1,4 +1,4 @@
-"""The rows of a table: what the three views of the headers declare, united."""
+"""The rows of a table: the union of the declarations in the three views of the headers."""
 
 import dataclasses
 import os
@@ -8,7 +8,7 @@ import tempfile
 
 from . import declarations, profiler, versions
 
-# The views of the headers. Later ones only add names: the older ABI versions show in the last.
+# The views of the headers. Later ones only add names: the last one shows the older ABI versions.
 VIEWS = {
     'plain': [],
     'per_thread': ['CUDA_API_PER_THREAD_DEFAULT_STREAM'],
@@ -16,17 +16,17 @@ VIEWS = {
 }
 
 
-# Names that a header does not declare but defines in the per-thread view, on top of a row: the only
-# thing that they do is to ask for per-thread variants where the caller's flags do not say.
+# Names that a header does not declare but defines in the per-thread view on top of a row, only to request
+# per-thread variants if the caller's flags do not choose.
 ADAPTORS = {'cuGetProcAddress_ptsz': 'cuGetProcAddress',
             'cuGetProcAddress_v2_ptsz': 'cuGetProcAddress_v2'}
 
 
-# Headers that cuda.h and cuda_runtime_api.h include and that declare functions for device code only.
+# Headers that cuda.h and cuda_runtime_api.h include, but that declare device functions only.
 NOT_READ = ('cuda_device_runtime_api.h',)
 
 
-# Headers that cuda_runtime_api.h includes and that are not in the same package.
+# Headers that cuda_runtime_api.h includes and that are in another package.
 PACKAGED_APART = ('crt/host_defines.h',)
 
 
@@ -34,12 +34,12 @@ PACKAGED_APART = ('crt/host_defines.h',)
 class Api:
     key: str            # "driver"
     table: str          # the class: "DriverTable"
-    header: str         # the header that has to be there
-    more_headers: list  # headers that may be there: profiler.py has their functions
-    prefix: re.Pattern  # of the names that it declares
+    header: str         # the required header
+    more_headers: list  # optional headers: profiler.py has their functions
+    prefix: re.Pattern  # matches the names that it declares
     status: str         # the type of a status
     convention: str     # the macro of the calling convention
-    version_macro: str  # what the header says of its version
+    version_macro: str  # the macro of the header's version
 
 
 DRIVER = Api('driver', 'DriverTable', 'cuda.h', ['cudaProfiler.h'], re.compile(r'cu[A-Z]\w*'),
@@ -59,7 +59,7 @@ class Row:
     def name(self):
         return self.function.name
 
-    alias_taken: bool = False  # there is an export <name>_v1
+    alias_taken: bool = False  # an export <name>_v1 exists
     adaptors: list = dataclasses.field(default_factory=list)  # see ADAPTORS
 
     @property
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def members(self):
-        """The C++ names under which a table offers it."""
+        """The C++ names of the row in a table."""
         alias = [self.name + '_v1'] if self.bare and not self.alias_taken else []
         return alias if self.is_macro else [self.name] + alias
 
@@ -80,9 +80,9 @@ class Table:
     rows: list
     left_out: list
     forward_declared: list  # tags of structs that only the internal view shows
-    headers: list           # those that it was read from, in the order to include them
-    macros: list            # names of members that are macros in some view, or may become one
-    beside: list            # headers that come in a package of their own and that these include
+    headers: list           # headers that were read, in the order of inclusion
+    macros: list            # member names that are macros in some view, or may become one
+    beside: list            # headers in another package that these include
 
 
 class Preprocessor:
@@ -108,7 +108,7 @@ class Preprocessor:
         return done.stdout.decode(errors='replace')
 
     def where(self, header):
-        """The folder that a header comes from, or None where the compiler has no such header."""
+        """The folder of a header, or None if the compiler does not find it."""
         if self.style == 'msvc':
             return next((f for f in self.folders if os.path.exists(os.path.join(f, header))), None)
         probe = f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n'
@@ -122,14 +122,14 @@ class Preprocessor:
         return None
 
     def path(self, header):
-        """The header itself, which must be there."""
+        """The path of a header, which must exist."""
         folder = self.where(header)
         if folder is None:
-            raise declarations.Damaged(f'{header}:1: the compiler does not say where this header is')
+            raise declarations.Damaged(f'{header}:1: the compiler does not report the path of this header')
         return os.path.join(folder, header)
 
     def end(self, header):
-        """The place where a header lacks something: its last line."""
+        """The position for errors about missing declarations: the last line of the header."""
         path = self.path(header)
         return f'{path}:{max(1, len(read(path).splitlines()))}'
 
@@ -140,17 +140,17 @@ def read(path):
 
 
 def first_error(done):
-    """One line of what a compiler said, which begins with file and line."""
+    """One line of a compiler's messages, which begins with file and line."""
     lines = [line for line in done.stderr.decode(errors='replace').splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r'\berror\b', line)]
-    return (errors + lines + [f'the compiler ends with status {done.returncode}'])[0]
+    return (errors + lines + [f'the compiler exited with status {done.returncode}'])[0]
 
 
 CUDA_VERSION = re.compile(r'^[ \t]*#[ \t]*define[ \t]+CUDA_VERSION\b[ \t]*(?P<value>[^\n]*)', re.M)
 
 
 def cuda_version(preprocessor):
-    """As the preprocessor has it, or else as the header spells it."""
+    """As the preprocessor defines it, or else as the header spells it."""
     text = preprocessor.run(['cuda.h'], [], show_macros=True)
     match = CUDA_VERSION.search(text)
     path = preprocessor.path('cuda.h')
@@ -170,7 +170,7 @@ def cuda_version(preprocessor):
 
 def read_table(api, preprocessor, packed):
     folder = preprocessor.where(api.header)
-    # In another folder there may be those of another CUDA version.
+    # Headers in another folder may be those of another CUDA version.
     headers = [api.header] + [h for h in api.more_headers if preprocessor.where(h) == folder]
     absent = ''.join(profiler.declarations_of(h, packed) for h in api.more_headers
                      if h not in headers)
@@ -184,13 +184,13 @@ def read_table(api, preprocessor, packed):
         row.alias_taken = row.name + '_v1' in rows
     macros = {view: macros_in(view, preprocessor, headers) for view in VIEWS}
     for row in rows.values():
-        # A macro that expands to its own name, as some do in the plain view, redirects nothing.
+        # A macro that expands to its own name, as some do in the plain view, does not redirect the function.
         row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
     tags = spell_hidden_types(api, rows, texts, left_out)
     introduced = versions.introduced_versions(rows, preprocessor.where('cuda.h'))
     for name, row in rows.items():
         row.introduced = introduced.get(name, 0) if api is DRIVER else 0
-    # Macros of these headers, and what newer headers may make one: that is a bare name.
+    # Macros of these headers, and names that newer headers may turn into macros: the bare names.
     members = {m for row in rows.values() for m in [row.name] + row.members + row.adaptors}
     may_be_macros = members & set().union(*macros.values())
     may_be_macros |= {row.name for row in rows.values() if row.bare}
@@ -199,7 +199,7 @@ def read_table(api, preprocessor, packed):
 
 
 def unite(rows, left_out, view, api, found):
-    """Adds what one view declares, and says what does not fit together."""
+    """Adds the declarations of one view; reports those that contradict earlier ones."""
     functions, defined, unknown = found
     for name, function in functions.items():
         row = rows.setdefault(name, Row(function, []))
@@ -216,13 +216,13 @@ def unite(rows, left_out, view, api, found):
 
 
 def abi(function):
-    """The types without the versions of their names: CUdeviceptr is CUdeviceptr_v2 to one view."""
+    """Types without version suffixes: one view calls CUdeviceptr CUdeviceptr_v2."""
     return [re.sub(r'_v\d+\b', '', kind).replace('const ', '')
             for kind in (function.result, *(p.type for p in function.parameters))]
 
 
 def declared_elsewhere(api, text, headers, rows):
-    """Functions of ours that a header declares which is not read: they would be missed silently."""
+    """Functions with our prefixes in headers that are not read, which would be missed silently."""
     ours = set(headers) | set(NOT_READ)
     other = declarations.text_of_headers(
         text, lambda name: name not in ours and name.startswith('cuda'))
@@ -240,7 +240,7 @@ def macros_in(view, preprocessor, headers):
 
 
 def macros_by_text(preprocessor, headers):
-    """Every macro that the headers define anywhere: for a compiler that cannot list them."""
+    """All macros that the headers define anywhere, for compilers that cannot list them."""
     found = set()
     for header in headers:
         text = read(preprocessor.path(header))
@@ -249,7 +249,7 @@ def macros_by_text(preprocessor, headers):
 
 
 def spell_hidden_types(api, rows, texts, left_out):
-    """Spells types that the plain view of the main header does not show as what they stand for."""
+    """Replaces types that the plain view of the main header lacks by their definitions."""
     visible = set(declarations.tokenize(declarations.text_of_headers(
         texts['plain'], lambda name: name not in api.more_headers)))
     hidden = declarations.typedefs_in(

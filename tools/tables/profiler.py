@@ -1,8 +1,8 @@
-"""The functions of the profiler headers, which not every package of CUDA headers has.
+"""The functions of the profiler headers, which some packages of CUDA headers lack.
 
-Where cudaProfiler.h or cuda_profiler_api.h is absent, its functions are rows all the same, declared as
-released CUDA declares them. A program compiled with a table needs neither header: the only type that
-they define, CUoutput_mode, is spelled as the integer that it is.
+If cudaProfiler.h or cuda_profiler_api.h is missing, its functions are rows nevertheless, with the
+declarations of released CUDA. A program compiled with a table needs neither header: the only type that
+they define, CUoutput_mode, is replaced by an integer.
 """
 
 DRIVER = '''
@@ -23,7 +23,7 @@ cudaError_t cudaProfilerInitialize(const char *configFile, const char *outputFil
 
 
 def declarations_of(header, packed):
-    """What a header declares, in the CUDA version `packed`."""
+    """The declarations of a header in the CUDA version `packed`."""
     if header == 'cudaProfiler.h':
         return DRIVER
     return (RUNTIME_11 if packed < 12000 else '') + RUNTIME

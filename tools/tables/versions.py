@@ -1,8 +1,8 @@
-"""Which CUDA version introduced an exported name of the driver.
+"""Determines which CUDA version introduced an exported name of the driver.
 
-cudaTypedefs.h has it, in the form PFN_<base>_v<version>[_ptsz|_ptds]: the sorted versions of a base
-name correspond in order to its sorted exports (bare, _v2, _v3, ...). Not every package of headers has
-cudaTypedefs.h. introduced.txt therefore holds the versions of released names.
+cudaTypedefs.h lists it in the form PFN_<base>_v<version>[_ptsz|_ptds]: the sorted versions of a base name
+correspond in order to its sorted exports (bare, _v2, _v3, ...). Some packages of headers lack
+cudaTypedefs.h, so introduced.txt lists the versions of released names.
 """
 
 import collections
@@ -28,12 +28,12 @@ def split_export(name):
 
 
 def introduced_versions(names, header_folder):
-    """The version by exported name; a name that neither the headers nor the table have is missing."""
+    """The version by exported name; names that neither the headers nor the table list are missing."""
     return released_versions()[1] | told_versions(names, header_folder)
 
 
 def released_versions():
-    """The CUDA version up to which the table in introduced.txt goes, and the version by name."""
+    """The latest CUDA version that introduced.txt covers, and the versions by name."""
     up_to, versions = 0, {}
     with open(RELEASED, encoding='utf-8') as file:
         for line in file:
@@ -46,7 +46,7 @@ def released_versions():
 
 
 def add_released(packed, told):
-    """Writes introduced.txt with more names. Returns those for which it has another version."""
+    """Adds names to introduced.txt. Returns those for which it had another version."""
     up_to, versions = released_versions()
     differing = [name for name in told if versions.get(name, told[name]) != told[name]]
     names = collections.defaultdict(list)
@@ -60,7 +60,7 @@ def add_released(packed, told):
 
 
 def told_versions(names, header_folder):
-    """The version by exported name; a name that the typedef headers do not tell is missing."""
+    """The version by exported name; names that the typedef headers do not list are missing."""
     versions = collections.defaultdict(set)
     for file in ('cudaTypedefs.h', 'cudaProfilerTypedefs.h'):
         path = os.path.join(header_folder, file)

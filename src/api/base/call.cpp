@@ -5,7 +5,7 @@
 namespace cushim::detail {
 namespace {
 
-// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, which older headers lack.
+// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, missing from older headers.
 constexpr int requires_newer_driver = 36;
 
 } // namespace
@@ -14,7 +14,7 @@ Error failure(CUresult status, const char *entry_point, int introduced) noexcept
     if (status == requires_newer_driver) {
         const Version installed = driver_version();
         const Version required(introduced);
-        // A driver that has the entry point may say the same of what it was asked for.
+        // A newer driver may return the same status for the arguments.
         if (required > installed) {
             return Error::requires_newer_driver(entry_point, required, installed);
         }

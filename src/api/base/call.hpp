@@ -1,9 +1,9 @@
-// How the wrappers call the driver: through the table, with the status as a Result.
+// Driver calls of the wrappers: through the table, with the status as a Result.
 //
 //     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAlloc, &address, size));
 //
-// Names are spelled as cuda.h spells them, so they mean the ABI that its macros choose; where an
-// older one does the job, it is written out: cuGraphAddDependencies_v1, cuEventElapsedTime_v1.
+// Names are spelled as in cuda.h, so they mean the ABI that its macros select. If an older ABI is
+// sufficient, it is named explicitly: cuGraphAddDependencies_v1, cuEventElapsedTime_v1.
 #pragma once
 
 #include <cushim/detail/driver_entries.hpp>
@@ -12,8 +12,8 @@
 
 namespace cushim::detail {
 
-// What a call that did not answer CUDA_SUCCESS means. `introduced` is the version that brought the
-// entry point: a driver that is older lacks it.
+// The Error for a status other than CUDA_SUCCESS. `introduced` is the version that introduced the
+// entry point; an older driver lacks it.
 Error failure(CUresult status, const char *entry_point, int introduced = 0) noexcept;
 
 inline Result<void> checked(CUresult status, const char *entry_point, int introduced = 0) noexcept {
@@ -29,7 +29,7 @@ inline Result<void> checked(CUresult status, const char *entry_point, int introd
     ::cushim::detail::checked(::cushim::driver().function(__VA_ARGS__),                            \
                               ::cushim::entry::function::name,                                     \
                               ::cushim::entry::function::introduced)
-// What a destroy() returns.
+// The result of a destroy() that makes one call.
 #define CUSHIM_DESTROY(function, handle, ...)                                                      \
     ::cushim::detail::Destroyed {                                                                  \
         ::cushim::driver().function(__VA_ARGS__), ::cushim::entry::function::name,                 \

@@ -4,7 +4,7 @@
 
 namespace cushim::detail {
 
-// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, which older headers do not have.
+// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, missing from older headers.
 constexpr int requires_newer_driver = 36;
 
 Error missing_entry(cushim_library library, const char *name, int introduced, int status) noexcept {

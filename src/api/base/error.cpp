@@ -1,8 +1,8 @@
-// The Error: which kind a status code is, and the sentence that a person gets to read.
+// Error: the kind of a status code, and its message.
 //
-// An Error is plain data until somebody asks for its message. Only then is a block of memory made,
-// with a count of the Errors that share it. A detail is the exception: it is the caller's text and
-// may be gone later, so the message is written at once.
+// An Error is plain data until message() is called. Only then is a block allocated, with a
+// reference count for the Errors that share it. An Error with a detail is the exception: the detail
+// belongs to the caller and may not outlive the call, so its message is written at once.
 #include <cushim/detail/error.hpp>
 #include <cushim/error.hpp>
 
@@ -28,8 +28,8 @@ struct ErrorText {
 
 namespace {
 
-// The few atomic operations of this file. The public header cannot afford <atomic>, and
-// std::atomic_ref, which would do without it there, is missing from libc++ before 19.
+// The few atomic operations of this file. <atomic> is too expensive for the public header, and
+// std::atomic_ref, which would avoid it there, is missing from libc++ before 19.
 #ifdef __GNUC__
 ErrorText *load_text(ErrorText *&text) {
     return __atomic_load_n(&text, __ATOMIC_ACQUIRE);
@@ -67,7 +67,7 @@ ErrorText *share_text(ErrorText *&text) {
     return shared;
 }
 
-// Appends to a buffer. Counts on where it is full or null: composing twice gives size, then text.
+// Appends to a buffer. Keeps counting if it is full or null: composing twice gives size, then text.
 class Writer {
   public:
     Writer(char *out, size_t size) : out_(out), size_(size) {}
@@ -105,7 +105,7 @@ class Writer {
 
 struct KindText {
     const char *name;
-    const char *sentence; // what there is to say when nothing more is known
+    const char *sentence; // the message without further information
 };
 
 constexpr KindText kind_texts[] = {
@@ -114,7 +114,7 @@ constexpr KindText kind_texts[] = {
     {"no_device", "there is no CUDA device"},
     {"symbol_not_found", "the CUDA library lacks an entry point"},
     {"requires_newer_driver", "a newer CUDA driver is needed"},
-    {"requires_newer_headers", "this program was built with CUDA headers that are too old"},
+    {"requires_newer_headers", "the program was built with CUDA headers that are too old"},
     {"not_supported_by_device", "the device does not support this"},
     {"unsupported_platform", "this platform does not support this"},
     {"invalid_argument", "invalid argument"},
@@ -122,13 +122,13 @@ constexpr KindText kind_texts[] = {
     {"capture_invalidated", "the stream capture was invalidated by an earlier error"},
     {"out_of_memory", "out of memory"},
     {"not_permitted", "the operation is not permitted"},
-    {"status", "a call of CUDA failed"},
+    {"status", "a CUDA call failed"},
 };
 
 static_assert(sizeof kind_texts / sizeof kind_texts[0] == static_cast<int>(ErrorKind::status) + 1);
 
 const KindText &text_of(ErrorKind kind) {
-    static constexpr KindText unknown = {"unknown", "an unknown error"};
+    static constexpr KindText unknown = {"unknown", "unknown error"};
     const unsigned index = static_cast<unsigned>(kind);
     return index <= static_cast<unsigned>(ErrorKind::status) ? kind_texts[index] : unknown;
 }
@@ -143,8 +143,8 @@ bool is_loaded(cushim_library library) {
     return cushim_load_report(library)->state == CUSHIM_STATE_LOADED;
 }
 
-// The codes of the loader depend on its state: a real driver also returns 303 when it cannot
-// initialise another library, and a real runtime 35 for an old driver.
+// The loader's codes depend on its state: a real driver also returns 303 if it cannot initialize
+// another library, and a real runtime returns 35 for an old driver.
 ErrorKind kind_of(Api api, int status) {
     switch (status) {
     case 2:
@@ -170,9 +170,9 @@ ErrorKind kind_of(Api api, int status) {
                    ? ErrorKind::status
                    : ErrorKind::library_not_found;
     case 800:
-    case 900: // in a capture
-    case 906: // in the legacy stream, beside a capture
-    case 907: // of an event that was captured
+    case 900: // in a capturing stream
+    case 906: // in the legacy stream during a capture
+    case 907: // for an event that was recorded in a capture
         return ErrorKind::not_permitted;
     case 801:
         return ErrorKind::not_supported_by_device;
@@ -205,8 +205,8 @@ struct StatusNames {
     const char *description = nullptr;
 };
 
-// CUDA's own words for a status; null where it has none. The bounds are those of the values that
-// the enumeration types of the headers can hold.
+// CUDA's texts for a status; null if it has none. The limits are those of the values that the
+// headers' enumeration types can hold.
 StatusNames names_of(Api api, int status) {
     StatusNames names;
     if (status < 0 || status > (api == Api::runtime ? 16383 : 1023)) {
@@ -215,7 +215,7 @@ StatusNames names_of(Api api, int status) {
     if (api == Api::runtime) {
         const auto code = static_cast<cudaError_t>(status);
         names = {runtime().cudaGetErrorName(code), runtime().cudaGetErrorString(code)};
-        // What it does not know it gives the same text for as name and as description.
+        // For an unknown status, CUDA returns the same text as name and as description.
         return std::strcmp(names.name, names.description) != 0 ? names : StatusNames{};
     }
     const auto code = static_cast<CUresult>(status);
@@ -232,7 +232,7 @@ void write_status(Writer &out, int status, const StatusNames &names) {
     if (names.name != nullptr) {
         out << names.name << " (" << status << ")";
     } else {
-        out << "CUDA's status " << status << ", which has no name";
+        out << "unknown CUDA status " << status;
     }
 }
 
@@ -241,29 +241,29 @@ void write_symbol(Writer &out, const Error &error, bool of_runtime) {
     if (error.installed()) {
         out << " (" << error.installed() << ")";
     }
-    out << " has no entry point " << error.entry_point();
+    out << " lacks the entry point " << error.entry_point();
 }
 
 void write_newer_driver(Writer &out, const Error &error) {
     out << error.entry_point();
     if (error.required()) {
-        out << " needs a driver for CUDA " << error.required() << " or newer";
+        out << " requires a driver for CUDA " << error.required() << " or newer";
     } else {
-        out << " needs a newer driver";
+        out << " requires a newer driver";
     }
     if (error.installed()) {
-        out << "; the installed one is for CUDA " << error.installed();
+        out << "; the installed driver is for CUDA " << error.installed();
     }
 }
 
 void write_newer_headers(Writer &out, const Error &error) {
-    out << error.entry_point() << " needs a build with the headers of ";
+    out << error.entry_point() << " requires a build with the headers of ";
     if (error.required()) {
         out << "CUDA " << error.required() << " or newer";
     } else {
         out << "a newer CUDA";
     }
-    out << "; this one was made with those of " << error.installed();
+    out << "; this build used those of " << error.installed();
 }
 
 void write_report(Writer &out, const cushim_report &report) {
@@ -279,7 +279,7 @@ void write_name(Writer &out, const Error &error) {
     }
 }
 
-// What the kind says, with the names and versions that this error has.
+// The message of the kind, with the names and versions in this error.
 void write_kind(Writer &out, const Error &error) {
     const bool named = *error.entry_point() != '\0';
     if (error.kind() == ErrorKind::symbol_not_found && named) {
@@ -294,7 +294,7 @@ void write_kind(Writer &out, const Error &error) {
     }
 }
 
-// Whether CUDA's own name of the status says it best.
+// Whether CUDA's own name of the status is the most precise message.
 bool is_about_status(const Error &error) {
     if (error.kind() == ErrorKind::status) {
         return error.api() != Api::loader || error.status() != 0;
@@ -323,7 +323,7 @@ void write_message(Writer &out, const Error &error, const cushim_report *report,
     }
 }
 
-// Null where there is no memory.
+// Null if out of memory.
 ErrorText *make_text(const Error &error, const cushim_report *report, const char *detail) {
     StatusNames names;
     if (is_about_status(error)) {
@@ -406,7 +406,7 @@ Error Error::invalid_argument(const char *detail) noexcept {
 Error Error::absent(cushim_library library) noexcept {
     ErrorParts parts;
     parts.status = cushim_absent_status(library);
-    // What a libcudart that is there lacks is a driver.
+    // A libcudart that is present lacks a driver.
     const cushim_report *report =
         cushim_load_report(is_loaded(library) ? CUSHIM_LIBRARY_DRIVER : library);
     parts.kind = report->reason == CUSHIM_REASON_LINK_STUB ? ErrorKind::stub_library
@@ -467,7 +467,7 @@ const char *Error::message() const noexcept {
     if (publish_text(text_, text, made)) {
         return made->characters();
     }
-    destroy_text(made); // another thread was faster
+    destroy_text(made); // another thread was first
     return text->characters();
 }
 
@@ -484,8 +484,8 @@ Error no_host_memory() noexcept {
 }
 
 void abort_with(const Error &error) noexcept {
-    // The only place where cushim prints, or ends a program: its author asked for a value that is
-    // not there, and there is no exception to say so.
+    // The only place where cushim prints or terminates the program: its author requested a value
+    // that does not exist, and exceptions are disabled.
     std::fprintf(stderr, "cushim: Result::value() of a failure: %s\n", error.message());
     std::fflush(stderr);
     std::abort();

@@ -1,4 +1,4 @@
-// Apart from error.cpp, so that only programs that can throw link what throwing needs.
+// Separate from error.cpp, so that only programs that can throw link the code for exceptions.
 #include <cushim/exception.hpp>
 
 namespace cushim {

@@ -1,4 +1,4 @@
-// How memory and pools leave the process, in CUDA's numbers.
+// Handle types for exporting memory and pools, by CUDA's numbers.
 #pragma once
 
 #include <cushim/driver_table.hpp>
@@ -6,7 +6,7 @@
 
 namespace cushim::detail {
 
-// A number that older headers do not name.
+// Missing from older headers.
 inline constexpr auto handle_type_fabric = static_cast<CUmemAllocationHandleType>(8);
 
 constexpr CUmemAllocationHandleType native(const ExportKinds &kinds) noexcept {

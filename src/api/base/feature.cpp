@@ -1,4 +1,4 @@
-// The version that each feature needs. One place for these numbers: everything else asks here.
+// The versions that features require. All other code queries them here.
 #include <cushim/feature.hpp>
 
 namespace cushim {

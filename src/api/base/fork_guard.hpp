@@ -1,4 +1,4 @@
-// Locks of the wrappers, which work in the child of a fork.
+// Locks for the wrappers that work in a child of fork.
 #pragma once
 
 #include <thread>

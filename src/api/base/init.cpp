@@ -12,11 +12,11 @@ namespace cushim {
 
 namespace {
 
-/* The driver's own words for the child of a fork are "initialization error". */
+/* The driver's own text for a child of fork is "initialization error". */
 const char *detail_for(CUresult status, unsigned int now) noexcept {
     return status == CUDA_ERROR_NOT_INITIALIZED && now > 1
-               ? "this process was forked from one that used CUDA, and CUDA does not work in it: "
-                 "fork before the first use of CUDA, or start a program (exec)"
+               ? "this process was forked from a process that used CUDA, where CUDA does not work: "
+                 "fork before the first use of CUDA, or start a program with exec"
                : "";
 }
 
@@ -27,16 +27,15 @@ Result<void> call_init(unsigned int now) noexcept {
     return {};
 }
 
-/* The call found no driver, and another thread has found one since. */
+/* The call found no driver, but another thread has found one since. */
 bool is_outdated(const Result<void> &called) noexcept {
     return !called && called.error().kind() == ErrorKind::status &&
            called.error().status() == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
 }
 
-/* The fork generation in which cuInit succeeded, plus one; 0: not yet. */
+/* The fork generation in which cuInit succeeded, plus one; 0: never. */
 std::atomic<unsigned int> initialised{0};
-/* The function that succeeded: an override of cuInit that begins or ends makes init() call
- * again. */
+/* The function that succeeded. When an override of cuInit begins or ends, init() calls it again. */
 std::atomic<entry::cuInit::pfn> initialised_by{nullptr};
 
 entry::cuInit::pfn current_function() noexcept {
@@ -50,14 +49,15 @@ Result<void> init() noexcept {
     if (initialised.load(std::memory_order_acquire) == now &&
         initialised_by.load(std::memory_order_relaxed) == current_function())
         return {};
-    // Should this function fail, the success of another one is over.
+    // If this function fails, the success of another one no longer counts.
     initialised.store(0, std::memory_order_release);
     Result<void> called = call_init(now);
     if (is_outdated(called))
         called = call_init(now);
     if (!called)
         return called;
-    // Right after cuInit, so that they run before the driver's own teardown, the second one first.
+    // Registered right after cuInit, so that both run before the driver's teardown, in reverse
+    // order.
     cushim_watch_exit();
     detail::release_before_exit();
     initialised_by.store(current_function(), std::memory_order_relaxed);

@@ -34,13 +34,14 @@ Result<void> configure(const Settings &settings) noexcept {
         return {};
     case CUSHIM_CONFIGURE_TOO_LATE:
         return Error::invalid_argument(
-            "settings come too late: the CUDA libraries were already searched for");
+            "configure: too late, the CUDA libraries were already searched for; call it first");
     case CUSHIM_CONFIGURE_NO_MEMORY:
         return Error::make({.kind = ErrorKind::out_of_memory});
     case CUSHIM_CONFIGURE_INVALID:
         break;
     }
-    return Error::invalid_argument("a path in the settings is longer than 4,000 bytes");
+    return Error::invalid_argument(
+        "configure: a path in the settings exceeds the limit of 4000 bytes");
 }
 
 } // namespace cushim

@@ -14,14 +14,14 @@
 namespace cushim::detail {
 namespace {
 
-// What a system call says about a descriptor.
+// The error of a system call on a descriptor.
 Error descriptor_error(int descriptor, int code) noexcept {
     if (code == EMFILE || code == ENFILE || code == ENOMEM) {
-        return Error::make(
-            {.kind = ErrorKind::out_of_memory, .detail = "no file descriptor is left"});
+        return Error::make({.kind = ErrorKind::out_of_memory,
+                            .detail = "the process has no free file descriptor"});
     }
     if (code == EBADF) {
-        return invalid_argument("%d is no open file descriptor", descriptor);
+        return invalid_argument("%d is not an open file descriptor", descriptor);
     }
     return invalid_argument("file descriptor %d: system error %d", descriptor, code);
 }
@@ -37,7 +37,7 @@ class KeepErrno {
     const int before_ = errno;
 };
 
-// What the kernel says to whether both are one open file: 1 or 0, or -1 where it does not tell.
+// Asks the kernel whether both are the same open file: 1, 0, or -1 if unknown.
 int ask_whether_same(int descriptor, int other) noexcept {
 #ifdef __linux__
     constexpr int dupfd_query = 1027; // F_DUPFD_QUERY, since Linux 6.10
@@ -45,7 +45,7 @@ int ask_whether_same(int descriptor, int other) noexcept {
     if (answer >= 0) {
         return answer;
     }
-    constexpr int kcmp_file = 0; // sandboxes often forbid the call
+    constexpr int kcmp_file = 0; // sandboxes often block this call
     const pid_t own = getpid();
     const long order = syscall(SYS_kcmp, own, own, kcmp_file, descriptor, other);
     return order < 0 ? -1 : order == 0;
@@ -56,8 +56,8 @@ int ask_whether_same(int descriptor, int other) noexcept {
 #endif
 }
 
-// The next best answer: it takes two openings of one file for the same. What is lent has a number
-// that others rarely get (duplicate_to_lend).
+// The fallback. It cannot distinguish two open files of one file. Descriptors from
+// duplicate_to_lend() have numbers that others rarely get.
 bool lead_to_one_file(int descriptor, int other) noexcept {
     struct stat one {};
     struct stat two {};
@@ -72,12 +72,12 @@ Result<void> require_descriptors() noexcept {
 }
 
 Result<void> require_nt_handles() noexcept {
-    return Error::unsupported_platform("only Windows has NT handles to share memory with");
+    return Error::unsupported_platform("NT handles for sharing memory exist on Windows only");
 }
 
 void close_descriptor(int descriptor) noexcept {
     const KeepErrno keep;
-    // Closed even where that is interrupted: trying again might close somebody else's.
+    // Not retried after EINTR: that could close a descriptor of another thread.
     (void)::close(descriptor);
 }
 
@@ -100,7 +100,7 @@ Result<void> check_descriptor(int descriptor) noexcept {
 
 Result<int> duplicate_to_lend(int descriptor) noexcept {
     const KeepErrno keep;
-    constexpr int rarely_used = 512; // new files get the lowest number that is free
+    constexpr int rarely_used = 512; // new files get the lowest free number
     const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, rarely_used);
     return copy >= 0 ? Result<int>(copy) : duplicate_descriptor(descriptor);
 }

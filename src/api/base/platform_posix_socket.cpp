@@ -19,11 +19,11 @@
 namespace cushim::detail {
 namespace {
 
-// What a call on a socket says.
+// The error of a socket call.
 Error socket_error(const char *call, int code) noexcept {
     const bool late = code == EAGAIN || code == EWOULDBLOCK;
     return Error::status(Api::loader, late ? CUDA_ERROR_TIMEOUT : CUDA_ERROR_OPERATING_SYSTEM, call,
-                         late ? "the socket's time is up" : std::strerror(code));
+                         late ? "the socket's timeout has expired" : std::strerror(code));
 }
 
 constexpr std::int64_t nanosecond = 1, microsecond = 1000 * nanosecond,
@@ -35,7 +35,7 @@ std::int64_t steady_now() noexcept {
         .count();
 }
 
-// SO_SNDTIMEO or SO_RCVTIMEO, of which 0 means none.
+// SO_SNDTIMEO or SO_RCVTIMEO; 0 means no timeout.
 Result<SocketDeadline> deadline_of(int socket, int option) noexcept {
     timeval limit{};
     socklen_t size = sizeof limit;
@@ -57,10 +57,10 @@ Result<SocketDeadline> deadline_of(int socket, int option) noexcept {
     return deadline;
 }
 
-// Waits until the socket is ready. Signals of the process do not end a wait, and do not prolong it.
+// Blocks until the socket is ready. Signals neither end nor prolong the wait.
 Result<void> wait_until(int socket, short events, const SocketDeadline &deadline,
                         const char *call) noexcept {
-    constexpr std::int64_t longest = 60 * second; // what poll takes is an int of milliseconds
+    constexpr std::int64_t longest = 60 * second; // poll takes an int of milliseconds
     for (;;) {
         const std::int64_t left = deadline.waits ? deadline.ends - steady_now() : 0;
         if (left <= 0) {
@@ -70,7 +70,7 @@ Result<void> wait_until(int socket, short events, const SocketDeadline &deadline
         pollfd entry = {socket, events, 0};
         const int ready = poll(&entry, 1, static_cast<int>((step + millisecond - 1) / millisecond));
         if (ready > 0) {
-            return {}; // or it is in an error, which the call will report
+            return {}; // also on an error, which the call will report
         }
         if (ready < 0 && errno != EINTR) {
             return socket_error("poll", errno);
@@ -78,7 +78,7 @@ Result<void> wait_until(int socket, short events, const SocketDeadline &deadline
     }
 }
 
-// `call` must not block.
+// `call` must be non-blocking.
 template <class Call>
 Result<std::size_t> repeat(const char *name, int socket, short events,
                            const SocketDeadline &deadline, Call call) noexcept {
@@ -107,7 +107,7 @@ struct Message {
 
     iovec parts[2];
     msghdr header{};
-    // Room for more than one descriptor, and for other control data: surplus ones are detected.
+    // Room for more than one descriptor and other control data, so that surplus ones are detected.
     alignas(cmsghdr) char control[256] = {};
 };
 
@@ -151,7 +151,7 @@ Result<bool> is_stream_socket(int socket) noexcept {
     socklen_t size = sizeof address;
     if (getsockname(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0 ||
         address.ss_family != AF_UNIX) {
-        return invalid_argument("%d is no Unix socket", socket);
+        return invalid_argument("%d is not a Unix socket", socket);
     }
     int type = 0;
     size = sizeof type;
@@ -197,7 +197,7 @@ Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors 
     take_all(message, arrived);
     if ((message.header.msg_flags & MSG_CTRUNC) != 0) {
         return Error::make({.kind = ErrorKind::out_of_memory,
-                            .detail = "file descriptors were lost: they were too many, for the "
+                            .detail = "file descriptors were lost: too many for the "
                                       "message or for the process"});
     }
     return Received{size, (message.header.msg_flags & MSG_TRUNC) != 0};

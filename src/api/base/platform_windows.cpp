@@ -14,7 +14,8 @@ namespace cushim::detail {
 namespace {
 
 Error no_descriptors() noexcept {
-    return Error::unsupported_platform("Windows has no file descriptors to share memory with");
+    return Error::unsupported_platform(
+        "file descriptors for sharing memory do not exist on Windows");
 }
 
 } // namespace
@@ -73,7 +74,7 @@ Result<std::string> make_temporary_file() {
     const DWORD length = GetTempPathA(sizeof(folder), folder);
     if (length == 0 || length >= sizeof(folder) || GetTempFileNameA(folder, "csh", 0, path) == 0) {
         return Error::make(
-            {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "no temporary file can be made"});
+            {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "cannot create a temporary file"});
     }
     return std::string(path);
 }

@@ -9,7 +9,7 @@
 
 namespace cushim::detail {
 
-// invalid_argument with a text as printf makes it; what is longer than a few hundred bytes is cut.
+// invalid_argument with a printf-style text, truncated after a few hundred bytes.
 #if defined(__MINGW32__)
 [[gnu::format(gnu_printf, 1, 2)]]
 #elif defined(__GNUC__)
@@ -22,7 +22,7 @@ constexpr bool sum_overflows(std::size_t a, std::size_t b) noexcept {
 }
 
 constexpr bool product_overflows(std::size_t a, std::size_t b) noexcept {
-    // Small ones, nearly all, without the division, which takes longer than everything around it.
+    // Avoids the division for small factors, since it costs more than the rest of the call.
     constexpr int half = std::numeric_limits<std::size_t>::digits / 2;
     if (((a | b) >> half) == 0) {
         return false;

@@ -1,17 +1,17 @@
-// What a destructor calls ruins no stream capture.
+// Prevents calls in destructors from invalidating stream captures.
 //
-// While any stream is captured in the global mode, and on the thread that captures in the
-// thread-local mode, CUDA forbids what it calls unsafe: cuMemFree, cuMemFreeHost, cuModuleUnload
-// and others. Such a call answers status 900 without doing anything, and the capture is invalid
-// from then on. Whoever lets an owner go cannot know what other threads capture.
+// While any stream captures in global mode, or the calling thread captures in thread-local mode,
+// CUDA does not permit unsafe calls: cuMemFree, cuMemFreeHost, cuModuleUnload and others. Such a
+// call returns status 900 without any effect and invalidates the capture. A destructor cannot know
+// what other threads capture.
 #pragma once
 
 #include <cushim/driver_table.hpp>
 
 namespace cushim::detail {
 
-// For as long as it lives, this thread may make such calls. Failures go to the teardown sink; a
-// driver without this mode (before CUDA 10.1) has nothing to be told.
+// During its lifetime, the calling thread may make such calls. Failures are reported to the
+// teardown sink. Does nothing with a driver without this mode (before CUDA 10.1).
 // cuThreadExchangeStreamCaptureMode.
 class RelaxedCapture {
   public:
@@ -23,8 +23,7 @@ class RelaxedCapture {
   private:
     bool exchange() noexcept;
 
-    CUstreamCaptureMode other_ =
-        CU_STREAM_CAPTURE_MODE_RELAXED; // what the thread's mode is not now
+    CUstreamCaptureMode other_ = CU_STREAM_CAPTURE_MODE_RELAXED; // exchanged for the thread's mode
     bool exchanged_;
 };
 

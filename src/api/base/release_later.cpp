@@ -1,7 +1,7 @@
-// One thread, started at the first need and running for the process's life. A child of a fork has
-// none of its parent's threads: it starts its own, and leaves what the parent had queued.
+// One thread, started on first use, that runs until the process ends. A child of fork lacks its
+// parent's threads: it starts its own and ignores what the parent had queued.
 //
-// Nothing here is ever destroyed: the thread may outlive main().
+// Nothing here is ever destroyed, since the thread may outlive main().
 #include "release_later.hpp"
 
 #include <cushim/detail/loader.h>
@@ -23,7 +23,7 @@
 namespace cushim::detail {
 namespace {
 
-// A singly linked list that one appends to.
+// A singly linked list with append.
 class List {
   public:
     List() noexcept = default;
@@ -65,13 +65,13 @@ class Queue {
         changed_.notify_all();
     }
 
-    // Until all that is there now was asked once, and deleted if it was ready.
+    // Blocks until every current entry was checked once, and deleted if it was ready.
     void wait() noexcept {
         std::unique_lock lock(mutex_);
         if (!runs_) {
             return;
         }
-        do { // what goes may hand over more
+        do { // deleting an entry may add more
             const unsigned long long pass = begun_ + 1;
             wanted_ = pass;
             changed_.notify_all();
@@ -79,8 +79,8 @@ class Queue {
         } while (!handed_over_.empty());
     }
 
-    // Until nothing is left, at most for so long; returns whether that is so. A closure that calls
-    // exit() is on the thread itself, which cannot wait for its own end.
+    // Blocks until nothing is left, at most for the given time; returns whether it is empty. A
+    // closure that calls exit() runs on this very thread, which cannot wait for itself.
     bool wait_until_empty(std::chrono::milliseconds longest_wait) noexcept {
         std::unique_lock lock(mutex_);
         if (!runs_) {
@@ -89,7 +89,7 @@ class Queue {
         if (thread_ == std::this_thread::get_id()) {
             return false;
         }
-        wanted_ = begun_ + 1; // what is not ready is asked at once
+        wanted_ = begun_ + 1; // entries that are not ready are checked immediately
         changed_.notify_all();
         return changed_.wait_for(lock, longest_wait, [this] { return is_empty(); });
     }
@@ -98,7 +98,7 @@ class Queue {
     using Milliseconds = std::chrono::milliseconds;
     static constexpr Milliseconds shortest{1}, longest{32};
 
-    // not_ready_ is the thread's alone while a pass is under way.
+    // During a pass, only the thread uses not_ready_.
     bool is_empty() const noexcept {
         return handed_over_.empty() && begun_ == done_ && not_ready_.empty();
     }
@@ -122,7 +122,7 @@ class Queue {
             if (not_ready_.empty()) {
                 changed_.wait(lock, is_wanted);
             }
-            // What is not ready gets ready unheard.
+            // Nothing signals that an entry becomes ready, so this polls.
             if (!not_ready_.empty() && !changed_.wait_for(lock, pause, is_wanted)) {
                 pause = std::min(2 * pause, longest);
             } else {
@@ -144,7 +144,7 @@ class Queue {
         changed_.notify_all();
     }
 
-    // On the thread alone, as not_ready_ is.
+    // Only on the thread, like not_ready_.
     void delete_ready(Released *each) {
         while (each != nullptr) {
             Released *const next = each->next;
@@ -185,15 +185,15 @@ Queue *queue() noexcept {
         return made;
     }
     delete made;
-    return before; // another thread of this process was faster
+    return before; // another thread of this process was first
 }
 
-// How long a process's exit waits for what is not released yet.
+// How long process exit waits for entries that are not released yet.
 constexpr std::chrono::seconds longest_exit{2};
 
 void release_at_exit() {
     Queue *const own = existing_queue();
-    // On Windows a DLL's handler runs when the thread is gone already.
+    // On Windows, a DLL's exit handler runs after the thread has ended.
     if (own == nullptr || cushim_exiting() != 0) {
         return;
     }
@@ -210,13 +210,13 @@ bool prepare_release() noexcept {
 }
 
 void release_later(Released *released) noexcept {
-    // None in the child of a fork that has no memory, and then the object is its parent's.
+    // Null only in a child of fork without memory, where the object belongs to the parent.
     if (Queue *const own = queue()) {
         own->add(released);
     }
 }
 
-// In a list that nobody reads, so that a leak checker finds it.
+// Adds it to a list that is never read, so that leak checkers find it.
 void release_never(Released *released) noexcept {
     static std::atomic<Released *> kept{nullptr};
     if (released != nullptr) {

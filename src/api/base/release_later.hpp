@@ -1,35 +1,35 @@
-// Destroys objects on a thread that may call CUDA. Callbacks of the driver may not.
+// Destroys objects on a thread that may call CUDA, unlike callbacks of the driver.
 #pragma once
 
 namespace cushim::detail {
 
-// Something to destroy later, linked into the queue: no memory is needed in the callback.
+// An object to destroy later. It is linked into the queue, so a callback needs no memory.
 struct Released {
     virtual ~Released() = default;
-    // Whether it may go by now. Asked on the thread that deletes it, again and again.
+    // Whether it may be destroyed now. Polled on the thread that deletes it.
     virtual bool is_ready() noexcept { return true; }
     Released *next = nullptr;
 };
 
-// Deletes `released` soon after it is ready, on a thread of cushim's own. From any thread,
-// callbacks included; never blocks for longer than others take to call it. Starts the thread if
-// need be: `prepare_release()` did that, so that nothing can fail here.
+// Deletes `released` on a cushim thread, soon after it is ready. May be called from any thread,
+// including callbacks, and blocks only while others call it. Starts the thread if necessary; cannot
+// fail once prepare_release() has started it.
 void release_later(Released *released) noexcept;
 
-// Keeps `released` until the process ends: its last use is unknown. May be null.
+// Keeps `released` until the process ends, because its last use is unknown. May be null.
 void release_never(Released *released) noexcept;
 
-// Starts the thread, if it does not run in this process; false where that fails.
+// Starts the thread unless it runs in this process; false on failure.
 bool prepare_release() noexcept;
 
-// Returns when everything that was handed over before is deleted, apart from what was not ready
-// when it was asked after this call.
+// Returns when all objects passed earlier are deleted, except those that were not ready when
+// checked after this call.
 void wait_for_released() noexcept;
 
-// From the first call on, the process's exit waits until everything that was handed over is
-// deleted, at most for two seconds; what is left then is reported to the teardown sink. To be
-// called right after cushim_watch_exit(), so that the wait comes before the driver's own teardown,
-// and before destructors stop calling the driver.
+// After the first call, process exit waits until all passed objects are deleted, at most two
+// seconds; the rest is reported to the teardown sink. Called right after cushim_watch_exit(), so
+// that the wait precedes the driver's teardown, and the point at which destructors stop calling the
+// driver.
 void release_before_exit() noexcept;
 
 } // namespace cushim::detail

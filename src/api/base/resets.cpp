@@ -3,7 +3,7 @@
 namespace cushim::detail {
 namespace {
 
-// Devices past the last share an entry, and so at worst what a reset of another one leaves behind.
+// Devices beyond the last entry share it, so a reset of one may also mark objects of another.
 struct Reset {
     std::atomic<CUcontext> context;
     std::atomic<unsigned int> count;

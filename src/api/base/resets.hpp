@@ -1,5 +1,5 @@
-// Which primary contexts were reset in this process: Context::reset_primary(). Their handles stay
-// the same, and what was made in them before that is gone.
+// Primary contexts that this process has reset: Context::reset_primary(). Their handles stay the
+// same, and all objects created in them before the reset are destroyed.
 #pragma once
 
 #include <cuda.h>
@@ -8,17 +8,17 @@
 
 namespace cushim::detail {
 
-// Until then nothing is gone with its context: asked first, as few programs ever do it.
+// Checked first, since few programs ever reset a context.
 inline constinit std::atomic<bool> any_reset = false;
 
 unsigned int count_resets(CUcontext context) noexcept;
 
-// How often this context was reset.
+// The number of resets of this context.
 inline unsigned int resets_of(CUcontext context) noexcept {
     return any_reset.load(std::memory_order_acquire) ? count_resets(context) : 0;
 }
 
-// The device's primary context, which had this handle, was reset.
+// The primary context of the device, which had this handle, was reset.
 void note_reset(CUdevice device, CUcontext context) noexcept;
 
 } // namespace cushim::detail

@@ -5,10 +5,11 @@
 namespace cushim::detail {
 namespace {
 
-// cudaErrorCallRequiresNewerDriver: the driver lacks what libcudart needs. Older headers lack it.
+// cudaErrorCallRequiresNewerDriver, missing from older headers: the driver lacks what libcudart
+// needs.
 constexpr int call_requires_newer_driver = 36;
 
-// Drivers of older major versions libcudart does not work with at all.
+// libcudart does not work with drivers of older major versions.
 constexpr Version oldest_driver = Version::of(CUDART_VERSION / 1000, 0);
 
 } // namespace
@@ -18,7 +19,7 @@ Error failure(cudaError_t status, const char *entry_point, Version required) noe
         required = oldest_driver;
     }
     if (status == cudaErrorInsufficientDriver || status == call_requires_newer_driver) {
-        // There may also be no driver at all; or it is new enough, and lacks something else.
+        // There may also be no driver, or a new enough driver that lacks something else.
         const Version installed = driver_version();
         if (installed && required > installed) {
             return Error::requires_newer_driver(entry_point, required, installed);

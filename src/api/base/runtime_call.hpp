@@ -1,10 +1,10 @@
-// Calls of the runtime library through the table, with the status as a Result; see call.hpp.
+// Runtime calls of the wrappers: through the table, with the status as a Result; see call.hpp.
 //
 //     CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphCreate, &graph, 0));
 //
-// libcudart is of the headers' major version, and names and signatures are those of the headers.
-// The driver may be older than both, within the major version: CUSHIM_RUNTIME_NEEDS says what is
-// wanted of it.
+// libcudart has the headers' major version, and names and signatures are those of the headers. The
+// driver may be older than both within that major version; CUSHIM_RUNTIME_NEEDS states the required
+// driver.
 #pragma once
 
 #include <cushim/detail/runtime_entries.hpp>
@@ -14,8 +14,8 @@
 
 namespace cushim::detail {
 
-// What a call that did not answer cudaSuccess means. `required` is the driver that the call needs;
-// unknown: every driver of libcudart's major version will do.
+// The Error for a status other than cudaSuccess. `required` is the driver that the call needs;
+// unknown: any driver of libcudart's major version.
 Error failure(cudaError_t status, const char *entry_point, Version required = Version()) noexcept;
 
 inline Result<void> checked(cudaError_t status, const char *entry_point,
@@ -36,7 +36,7 @@ inline Result<void> checked(cudaError_t status, const char *entry_point,
     ::cushim::detail::checked(::cushim::runtime().function(__VA_ARGS__),                           \
                               ::cushim::entry::function::name,                                     \
                               ::cushim::required_version(feature))
-// What a destroy() returns.
+// The result of a destroy() that makes one call.
 #define CUSHIM_RUNTIME_DESTROY(function, handle, ...)                                              \
     ::cushim::detail::Destroyed {                                                                  \
         ::cushim::runtime().function(__VA_ARGS__), ::cushim::entry::function::name,                \

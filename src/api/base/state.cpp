@@ -13,7 +13,7 @@
 namespace cushim {
 namespace {
 
-// The current one and the next: a fork during a change leaves the current one intact.
+// The current sink and the next: a fork during a change leaves the current one intact.
 constinit ForkLock sink_lock;
 constinit TeardownSinkSetting sinks[2];
 constinit std::atomic<unsigned int> sink_index{0};
@@ -23,8 +23,8 @@ TeardownSinkSetting current_sink() noexcept {
     return sinks[sink_index.load(std::memory_order_relaxed)];
 }
 
-// A driver call of a destructor may crash once the process exits; in the child of a fork it would
-// only answer an error, and the object is the parent's. After a reset, destroying a stream crashes.
+// During exit, a driver call in a destructor may crash; in a child of fork it would only return an
+// error, and the object belongs to the parent. After a reset, destroying a stream crashes.
 bool may_destroy(const detail::State &state) noexcept {
     if (!state.owned.load(std::memory_order_relaxed)) [[unlikely]] {
         return false;
@@ -44,7 +44,7 @@ Result<void> answer_of(const detail::Destroyed &destroyed) noexcept {
                : detail::checked(static_cast<CUresult>(destroyed.status), destroyed.entry_point);
 }
 
-// Whether this was the last owner. A sole owner needs no locked instruction: nobody can add one.
+// Whether this was the last owner. A sole owner needs no atomic operation: no other can copy it.
 bool leave(detail::State &state) noexcept {
     return state.owners.load(std::memory_order_acquire) == 1 ||
            state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1;

@@ -1,13 +1,13 @@
-// Shared by all owners of a CUDA object: the object, what it needs, and how it is destroyed.
+// The state that owners of a CUDA object share: the object, its dependencies, and its destruction.
 //
-// A factory makes the state first, so that nothing can fail once the CUDA object exists:
+// A factory creates the state first, so that nothing can fail once the CUDA object exists:
 //
 //     CUSHIM_TRY(auto state, make_state<EventState>(context));
 //     CUSHIM_TRY(const ContextScope scope, state->enter());
 //     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags));
 //     return Event(state->event, state.take());
 //
-// What an object needs is a KeepAlive member of its state, and is released after the object.
+// Dependencies are KeepAlive members of the state, released after the object is destroyed.
 #pragma once
 
 #include <cushim/detail/loader.h>
@@ -18,7 +18,7 @@
 
 namespace cushim::detail {
 
-// What destroying an object answered.
+// The result of destroying an object.
 struct Destroyed {
     int status = 0; // CUresult, or the runtime's cudaError_t
     const char *entry_point = "";
@@ -26,7 +26,7 @@ struct Destroyed {
     Api api = Api::driver;
 };
 
-// Whether the destroying call may be made during captures: relaxed_capture.hpp.
+// Whether the destroying call is safe during captures: relaxed_capture.hpp.
 enum class InCapture : bool { unsafe, safe };
 
 struct State {
@@ -35,21 +35,21 @@ struct State {
     State &operator=(const State &) = delete;
     virtual ~State() = default;
 
-    // Destroys the CUDA object. Called at most once, by the last owner, and not at all where the
-    // driver can no longer be called. Under a RelaxedCapture unless `in_capture` says that it is
-    // safe without.
+    // Destroys the CUDA object. Called at most once, by the last owner; not called if the driver
+    // can no longer be called. Runs under a RelaxedCapture unless `in_capture` is safe.
     virtual Destroyed destroy() noexcept = 0;
 
     // Whether Context::reset_primary() destroyed the object. Calls that use it may then crash the
-    // driver. Destructors ask only if any_reset is set.
+    // driver. Destructors check this only if any_reset is set.
     virtual bool is_gone() const noexcept { return false; }
 
     std::atomic<unsigned int> owners{1};
-    // Whether the last owner is to destroy the object: from take() on, until release().
+    // Whether the last owner destroys the object: set by take(), cleared by release().
     std::atomic<bool> owned{false};
     const InCapture in_capture;
     const unsigned int generation = cushim_fork_generation();
-    // The object's device, for to_text(); -1 if only CUDA knows it. Set before there is an owner.
+    // The device of the object, for to_text(); -1 if only CUDA knows it. Set before the first owner
+    // exists.
     int device_ordinal = -1;
 };
 
@@ -61,7 +61,7 @@ int ordinal_of(const Owner<Value> &owner) noexcept {
     return ordinal_of(Access::state(owner));
 }
 
-// One more owner of something that an object needs, as long as this lives.
+// An additional owner of a dependency, for the lifetime of this object.
 class KeepAlive {
   public:
     KeepAlive() noexcept = default;
@@ -88,12 +88,13 @@ class KeepAlive {
         }
     }
 
-    // Whether anything is needed.
+    // Whether there is a dependency.
     explicit operator bool() const noexcept { return state_ != nullptr; }
-    // Whether what is needed, and with it who needs it, is gone.
+    // Whether the dependency is destroyed, and the dependent object with it.
     bool is_gone() const noexcept { return state_ != nullptr && state_->is_gone(); }
 
-    // Makes an empty owner one more owner of it; one that borrows, where nothing is needed.
+    // Makes an empty owner an additional owner of the dependency; a borrowing one without a
+    // dependency.
     template <class Value>
     void share(Owner<Value> &owner, const Value &value) const noexcept {
         if (state_ != nullptr) {
@@ -106,7 +107,7 @@ class KeepAlive {
     State *state_ = nullptr;
 };
 
-// A state whose object does not exist yet: goes without destroying anything, unless it is taken.
+// A state whose object does not exist yet. Destroys nothing unless take() is called.
 template <class S>
 class NewState {
   public:
@@ -121,10 +122,10 @@ class NewState {
         }
     }
 
-    // Also after take(): the arguments of a constructor may be evaluated in any order.
+    // Also valid after take(), since arguments of a constructor are evaluated in any order.
     S *operator->() const noexcept { return state_; }
 
-    // The object exists: from here on the owner that gets the state destroys it.
+    // The object exists: the owner that receives the state destroys it.
     [[nodiscard]] S *take() noexcept {
         taken_ = true;
         state_->owned.store(true, std::memory_order_relaxed);
@@ -145,11 +146,11 @@ Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
     return NewState<S>(state);
 }
 
-// Whether the status says so: the driver or the runtime library is being torn down, or the context
-// is destroyed. Both have the same numbers for it.
+// Whether the status means that the driver or runtime library is shutting down, or that the context
+// is destroyed. Both APIs have the same numbers.
 bool nothing_left(int status) noexcept;
 
-// Tells the teardown sink, unless the status says that there was nothing left to destroy.
+// Reports to the teardown sink, unless the status says that nothing was left to destroy.
 void report_teardown(const Destroyed &destroyed) noexcept;
 
 } // namespace cushim::detail

@@ -1,4 +1,4 @@
-// What to_text() of enums and owners writes. Calls no CUDA.
+// to_text() of enums and owners. Makes no CUDA calls.
 #include <cushim/text.hpp>
 
 #include <cushim/access.hpp>

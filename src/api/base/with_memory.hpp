@@ -1,4 +1,4 @@
-// The standard library's containers in functions that do not throw.
+// Use of standard containers in functions that do not throw.
 #pragma once
 
 #include <cushim/result.hpp>
@@ -8,7 +8,7 @@
 
 namespace cushim::detail {
 
-// What f() answers; out_of_memory where it throws std::bad_alloc or std::length_error.
+// The result of f(); out_of_memory if it throws std::bad_alloc or std::length_error.
 template <class F>
 auto with_memory(F &&f) noexcept -> decltype(f()) {
     try {

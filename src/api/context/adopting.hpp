@@ -1,4 +1,4 @@
-// Checks of adopt(): a null handle would be the default stream or the current context.
+// Checks of adopt(): null would be the default stream or the current context.
 #pragma once
 
 #include <cushim/context.hpp>
@@ -15,14 +15,14 @@ Result<void> require_handle(Handle handle) noexcept {
     return {};
 }
 
-// The same of memory and addresses, which have a size.
+// The same for memory and addresses, which have a size.
 template <class Handle>
 Result<void> require_handle_of(Handle handle, std::size_t size) noexcept {
     CUSHIM_TRY_VOID(require_handle(handle));
-    return size != 0 ? Result<void>() : Error::invalid_argument("adopting 0 bytes");
+    return size != 0 ? Result<void>() : Error::invalid_argument("adopt: the size is 0 bytes");
 }
 
-// The same of what lives in a context.
+// The same for objects that belong to a context.
 template <class Handle>
 Result<void> require_handle_in(const Context &context, Handle handle) noexcept {
     CUSHIM_TRY_VOID(require(context, "the context is empty"));

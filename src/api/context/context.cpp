@@ -33,13 +33,13 @@ void pop_if_current(CUcontext context) noexcept {
     }
 }
 
-// After a creation that failed: CUDA may have made the context all the same, and current. Where it
-// did not, the handle has no meaning.
+// After a failed creation: CUDA may have created the context nevertheless and made it current.
+// Otherwise the handle has no meaning.
 void destroy_if_current(CUcontext context) noexcept {
     CUcontext current = nullptr;
     if (context != nullptr && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
         current == context) {
-        (void)driver().cuCtxDestroy(context); // which pops it
+        (void)driver().cuCtxDestroy(context); // also pops it
     }
 }
 
@@ -64,7 +64,7 @@ Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state
         return ContextScope(0, state);
     }
     if (const Result<void> pushed = CUSHIM_DRIVER(cuCtxPushCurrent, context); !pushed) {
-        pop_if_current(context); // a call that failed may have been done
+        pop_if_current(context); // a failed call may have taken effect
         return pushed.error();
     }
     return ContextScope(cushim_fork_generation() + 1, state);
@@ -80,7 +80,7 @@ void ContextScope::leave(unsigned int pushed) noexcept {
         {status, entry::cuCtxPopCurrent::name, reinterpret_cast<unsigned long long>(popped)});
 }
 
-// --- making
+// --- creation
 
 Result<Context> Context::primary(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
@@ -100,7 +100,7 @@ Result<Context> Context::create(Device device, unsigned int flags) noexcept {
         return made.error();
     }
     Context created(state->context, state.take());
-    // CUDA made it current.
+    // CUDA has made it current.
     CUcontext popped = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxPopCurrent, &popped));
     return created;
@@ -130,11 +130,11 @@ Result<void> Context::reset_primary(Device device) noexcept {
     int is_active = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxGetState, device.native(), &flags, &is_active));
     if (is_active == 0) {
-        return CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()); // nothing is in it
+        return CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()); // it contains no objects
     }
     CUcontext context = nullptr;
     {
-        CUSHIM_TRY(const Context active, primary(device)); // for its handle
+        CUSHIM_TRY(const Context active, primary(device)); // provides the handle
         context = active.native();
     }
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()));
@@ -142,7 +142,7 @@ Result<void> Context::reset_primary(Device device) noexcept {
     return {};
 }
 
-// --- asking
+// --- queries
 
 Result<void> Context::make_current() const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, "the context is empty"));

@@ -53,7 +53,7 @@ Result<DeviceName> Device::name() const noexcept {
 
 Result<DeviceUuid> Device::uuid() const noexcept {
     CUuuid uuid{};
-    // The second form, which tells MIG instances apart.
+    // The second version, which distinguishes MIG instances.
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetUuid_v2, &uuid, native_));
     DeviceUuid copy;
     std::memcpy(copy.bytes, &uuid, sizeof copy.bytes);

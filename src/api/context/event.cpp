@@ -32,14 +32,14 @@ Result<bool> on_one_device(CUcontext a, CUcontext b) noexcept {
     return first.native() == second.native();
 }
 
-// CUDA measures between contexts, but not between devices.
+// CUDA measures time between contexts, but not between devices.
 Error not_measured(CUresult status, const Event &earlier, const Event &later) noexcept {
     const auto call = CUSHIM_FAILED_CALL(cuEventElapsedTime_v1, status);
     const CUcontext from = context_of(earlier), to = context_of(later);
     if (status == CUDA_ERROR_INVALID_HANDLE && from != nullptr && to != nullptr && from != to) {
         const auto same = on_one_device(from, to);
         if (same && !*same) {
-            return detail::wrong_context(call, "the events are of different devices");
+            return detail::wrong_context(call, "the events belong to different devices");
         }
     }
     return detail::failure(call.status, call.entry_point, call.introduced);
@@ -49,7 +49,7 @@ Error not_measured(CUresult status, const Event &earlier, const Event &later) no
 
 Result<Event> Event::create(const Context &context, const EventOptions &options) noexcept {
     if (options.interprocess && options.timing) {
-        return Error::invalid_argument("an event for other processes cannot measure time");
+        return Error::invalid_argument("Event::create: an interprocess event cannot measure time");
     }
     CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
     state->is_interprocess = options.interprocess;
@@ -78,7 +78,7 @@ Result<void> Event::record(const Stream &stream) const noexcept {
     }
     return detail::failure_in(
         stream, CUSHIM_FAILED_CALL(cuEventRecord, status),
-        "the stream is of another context than the event",
+        "the stream belongs to another context than the event",
         [own = context_of(*this)](CUcontext its) { return own == nullptr || own == its; });
 }
 

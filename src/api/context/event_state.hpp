@@ -1,4 +1,4 @@
-// What an Event owns.
+// The state of an Event.
 #pragma once
 
 #include <cushim/event.hpp>
@@ -13,10 +13,10 @@ struct EventState final : InContext {
     Destroyed destroy() noexcept override { return CUSHIM_DESTROY(cuEventDestroy, event, event); }
 
     CUevent event = nullptr;
-    bool is_interprocess = false; // other processes have it, or may get it
+    bool is_interprocess = false; // exported or imported, or may be exported
 };
 
-// Null where it is borrowed: CUDA does not tell whose it is.
+// Null for a borrowed event: CUDA does not return its context.
 inline const EventState *state_of(const Event &event) noexcept {
     return static_cast<const EventState *>(Access::state(event));
 }

@@ -1,4 +1,4 @@
-// The state of an object that lives in a context: keeps it alive, enters it for calls.
+// The state of an object in a context: keeps the context alive and enters it for calls.
 #pragma once
 
 #include <cushim/context.hpp>
@@ -17,7 +17,7 @@ struct InContext : State {
 
     bool is_gone() const noexcept override { return resets_of(context) != resets_before; }
     Result<ContextScope> enter() const noexcept { return ContextScope::enter(context); }
-    // For what is made in the same one.
+    // For objects created in the same context.
     Context shared_context() const noexcept {
         Context shared;
         keep_context.share(shared, context);
@@ -33,8 +33,9 @@ inline Destroyed not_entered(const Error &error, CUcontext context) noexcept {
     return {error.status(), error.entry_point(), reinterpret_cast<unsigned long long>(context)};
 }
 
-// A destroy() that CUDA wants to be called in the object's context, and that drivers do without:
-// where the context cannot be entered it is called all the same, and the teardown sink is told.
+// A destroy() that should run in the object's context although drivers do not require it. If the
+// context cannot be entered, the call is made nevertheless, and the failure is reported to the
+// teardown sink.
 template <class Destroy>
 Destroyed destroy_in(CUcontext context, Destroy destroy) noexcept {
     const auto scope = ContextScope::enter(context);
@@ -49,14 +50,15 @@ Destroyed destroy_in(CUcontext context, Destroy destroy) noexcept {
     return destroy();
 }
 
-// The same for a call that needs the object's own context: fails if that cannot be entered.
+// The same for a call that requires the object's own context: fails if it cannot be entered.
 template <class Destroy>
 Destroyed destroy_only_in(CUcontext context, Destroy destroy) noexcept {
     const auto scope = ContextScope::enter(context);
     return scope ? destroy() : not_entered(scope.error(), context);
 }
 
-// Refuses an empty owner, which to CUDA would be the default stream, the current context or worse.
+// Rejects an empty owner, whose null handle CUDA would take for the default stream or current
+// context.
 template <class Value>
 Result<void> require(const Owner<Value> &owner, const char *empty) noexcept {
     if (!owner) {

@@ -7,7 +7,7 @@
 namespace cushim::detail {
 namespace {
 
-// Of a stream that is somebody else's: destroys nothing, and knows of a reset.
+// A stream that is borrowed: destroys nothing, and detects a reset.
 struct LentStreamState final : InContext {
     explicit LentStreamState(const Context &in) noexcept : InContext(in, InCapture::safe) {}
     Destroyed destroy() noexcept override { return {}; }
@@ -19,7 +19,7 @@ Result<Stream> keep_for_release(const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (is_default(stream.native())) {
         return Error::invalid_argument(
-            "a default stream is another one wherever another context is current");
+            "a default stream depends on the current context; use a created stream");
     }
     if (Access::state(stream) != nullptr) {
         return stream.share();

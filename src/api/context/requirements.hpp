@@ -1,4 +1,4 @@
-// What a feature needs besides its entry points: a driver version, a device attribute.
+// Requirements of features besides entry points: a driver version, a device attribute.
 #pragma once
 
 #include <cushim/device.hpp>
@@ -8,8 +8,8 @@
 
 namespace cushim::detail {
 
-// For what is an enumerator or a field, which an older driver refuses without saying why.
-// requires_newer_driver of `what`; where there is no driver, why there is none.
+// For enumerators and members that an older driver rejects without a reason. Fails with
+// requires_newer_driver for `what`, or with the reason why there is no driver.
 inline Result<void> require_feature(Feature feature, const char *what) noexcept {
     const Version installed = driver_version();
     if (supports(installed, feature)) {
@@ -24,7 +24,7 @@ inline Result<void> require_feature(Feature feature) noexcept {
     return require_feature(feature, name(feature));
 }
 
-// not_supported_by_device with this text where the device's attribute is 0.
+// Fails with not_supported_by_device and this text if the device attribute is 0.
 inline Result<void> require_attribute(Device device, CUdevice_attribute attribute,
                                       const char *otherwise) noexcept {
     CUSHIM_TRY(const int value, device.attribute(attribute));
@@ -36,7 +36,7 @@ inline Result<void> require_attribute(Device device, CUdevice_attribute attribut
 
 inline Result<void> require_virtual_memory(Device device) noexcept {
     return require_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED,
-                             "it has no virtual memory management");
+                             "virtual memory management");
 }
 
 } // namespace cushim::detail

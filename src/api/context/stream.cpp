@@ -18,7 +18,7 @@ struct StreamState final : detail::InContext {
 
 constexpr const char *empty = "the stream is empty";
 
-// Driver 580 ends the process if a stream of another context waits. Graph nodes may.
+// Driver 580 crashes the process if a stream of another context waits. Graph nodes may wait.
 Result<void> check_interprocess(const Event &event, const Stream &stream) noexcept {
     const detail::EventState *const state = detail::state_of(event);
     if (state == nullptr || !state->is_interprocess) {
@@ -29,9 +29,9 @@ Result<void> check_interprocess(const Event &event, const Stream &stream) noexce
         return {};
     }
     constexpr const char *why =
-        "an event for several processes is waited for in the context in which it was made or "
-        "opened: open another process's in the stream's context, too; give streams of this process "
-        "an event of their own";
+        "an interprocess event can only be waited for in the context that created or opened it: "
+        "open it in the stream's context too, or use a separate event for streams of this "
+        "process";
     return Error::make({.kind = ErrorKind::wrong_context, .detail = why});
 }
 

@@ -1,4 +1,4 @@
-// The context that a stream is of.
+// The context of a stream.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -7,12 +7,12 @@
 
 namespace cushim::detail {
 
-// Whether it is legacy() or per_thread(): another stream wherever another context is current.
+// Whether it is legacy() or per_thread(), which depend on the current context.
 inline bool is_default(CUstream stream) noexcept {
     return stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
-// Kept alive by whatever keeps the stream's; a borrowed one for a stream that was borrowed itself.
+// Owns the stream's context if the stream does; borrowed for a borrowed stream.
 inline Result<Context> context_of(const Stream &stream) noexcept {
     if (State *const state = Access::state(stream)) {
         return static_cast<InContext *>(state)->shared_context();
@@ -20,9 +20,8 @@ inline Result<Context> context_of(const Stream &stream) noexcept {
     return stream.context();
 }
 
-// Runs a call that queues something into the stream with the stream's context current: copies,
-// which CUDA otherwise checks for the device of whatever context is. Default streams are the
-// current context's.
+// Runs a call that enqueues into the stream, with the stream's context current. CUDA checks copies
+// against the device of the current context. Default streams use the current context.
 template <class Call>
 Result<void> in_context_of(const Stream &stream, Call call) noexcept {
     if (is_default(stream.native())) {

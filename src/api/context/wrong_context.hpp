@@ -21,7 +21,7 @@ inline Error wrong_context(const FailedCall &call, const char *why) noexcept {
                         .detail = why});
 }
 
-// wrong_context, `why`, unless are_of(context) says that all is of the stream's context.
+// wrong_context with the text `why`, unless are_of(context) confirms that all objects belong to it.
 template <class AreOf>
 Error failure_in(const Stream &stream, const FailedCall &call, const char *why,
                  AreOf are_of) noexcept {
@@ -35,7 +35,7 @@ Error failure_in(const Stream &stream, const FailedCall &call, const char *why,
 
 } // namespace cushim::detail
 
-// The call that answered `status_`.
+// The call that returned `status_`.
 #define CUSHIM_FAILED_CALL(function, status_)                                                      \
     ::cushim::detail::FailedCall {                                                                 \
         status_, ::cushim::entry::function::name, ::cushim::entry::function::introduced            \

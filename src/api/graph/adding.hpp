@@ -1,4 +1,4 @@
-// Names of nodes as CUDA takes them, and how every node is added.
+// Converts node names to CUDA handles; the common part of adding nodes.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace cushim::detail {
 
-// Handles of nodes that are there, in memory of its own where they are many.
+// Handles of existing nodes; many of them are stored on the heap.
 class NodeHandles {
   public:
     Result<void> fill(const GraphIdentity &identity,
@@ -32,14 +32,14 @@ class NodeHandles {
         }
         for (const GraphNode &node : nodes) {
             if (!node || !identity.has(node)) {
-                return check_node(identity, node); // which says why
+                return check_node(identity, node); // returns the reason
             }
             to[count_++] = node.native();
         }
         return {};
     }
 
-    // Null for none, as CUDA wants it.
+    // Null if there are none, as CUDA requires.
     const CUgraphNode *data() const noexcept {
         return count_ == 0 ? nullptr : many_ ? many_.get() : few_.data();
     }
@@ -51,7 +51,7 @@ class NodeHandles {
     std::size_t count_ = 0;
 };
 
-// Adds a node by `add(place)`, which keeps what it uses.
+// Adds a node by `add(place)` and keeps its resources alive.
 template <class Add>
 Result<GraphNode> add_keeping(GraphState &state, const GraphDependencies &dependencies,
                               NewUses &&uses, const Add &add) noexcept {

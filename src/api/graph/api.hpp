@@ -1,7 +1,6 @@
-// What graphs ask of an API: one table of functions for the driver, one for the runtime library.
-// Handles are of the same types in both; what differs are names, structs of parameters, and
-// signatures from one major version of the runtime's headers to the next. Nothing else in src/api
-// calls either for graphs.
+// The functions that graphs need from an API: one table for the driver, one for the runtime
+// library. Both use the same handle types; names, parameter structs, and signatures in different
+// runtime headers differ. All graph calls of src/api go through these tables.
 #pragma once
 
 #include <cushim/capture_mode.hpp>
@@ -16,13 +15,13 @@
 
 namespace cushim::detail {
 
-// Where a node is added.
+// The position of a new node.
 struct NodePlace {
-    CUgraphNode *node; // filled
+    CUgraphNode *node; // output
     CUgraph graph;
     const CUgraphNode *dependencies;
     std::size_t count;
-    CUcontext context; // what the node runs in, which is the current one
+    CUcontext context; // the node's context, which is current
 };
 
 struct MemAllocRequest {
@@ -36,7 +35,7 @@ struct ConditionalRequest {
     unsigned long long handle;
     unsigned int bodies;
 };
-// The bodies' handles are CUDA's, and there as long as the node.
+// CUDA owns the bodies' handles, which exist as long as the node.
 struct NativeConditional {
     GraphConditionalType type;
     unsigned long long handle;
@@ -46,10 +45,10 @@ struct NativeConditional {
 struct EdgeList {
     const CUgraphNode *from;
     const CUgraphNode *to;
-    const GraphEdgeData *data; // null where no edge has any
+    const GraphEdgeData *data; // null if no edge has data
     std::size_t count;
 };
-// Null pointers ask for the count alone, which is always filled.
+// Null pointers request only the count, which is always set.
 struct EdgeRoom {
     CUgraphNode *from;
     CUgraphNode *to;
@@ -61,7 +60,7 @@ struct NodeRoom {
     std::size_t *count;
 };
 
-// What read(room) fills.
+// The edges that read(room) returns.
 template <class Read>
 Result<std::vector<CUgraphNode>> read_natives(const Read &read) {
     std::size_t count = 0;
@@ -87,7 +86,8 @@ struct NativeUpdate {
 using SemaphoreParams = std::vector<SemaphoreNodeParams>;
 using BatchMemOpParams = std::vector<CUstreamBatchMemOpParams>;
 
-// In all of these the context is current. None is null: a missing function returns its error.
+// All of these require the graph's context to be current. None is null: a missing function returns
+// its error.
 
 struct GraphReading {
     Result<void> (*nodes)(CUgraph graph, const NodeRoom &room) noexcept;
@@ -118,7 +118,7 @@ struct GraphRunning {
     Destroyed (*destroy)(CUgraphExec exec) noexcept;
     Result<void> (*launch)(CUgraphExec exec, CUstream stream) noexcept;
     Result<void> (*upload)(CUgraphExec exec, CUstream stream) noexcept;
-    // A refusal is a success with a result that says so.
+    // A rejected update is a success with the reason in the result.
     Result<void> (*update)(CUgraphExec exec, CUgraph graph, NativeUpdate *update) noexcept;
     Result<void> (*set_enabled)(CUgraphExec exec, CUgraphNode node, bool enabled) noexcept;
     Result<void> (*is_enabled)(CUgraphExec exec, CUgraphNode node, bool *enabled) noexcept;
@@ -145,7 +145,7 @@ struct GraphApi {
     Result<void> (*destroy_node)(CUgraphNode node) noexcept;
 
     // --- nodes
-    // invalid_argument for what is known to be wrong before CUDA sees it, with the numbers.
+    // invalid_argument with the numbers for errors that can be detected before the CUDA call.
     Result<void> (*check)(const NodeParameters &parameters) noexcept;
     Result<void> (*add)(const NodePlace &place, const NodeParameters &parameters) noexcept;
     Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,
@@ -164,11 +164,11 @@ struct GraphApi {
     Result<void> (*add_dependencies)(CUgraph graph, const EdgeList &edges) noexcept;
     Result<void> (*remove_dependencies)(CUgraph graph, const EdgeList &edges) noexcept;
 
-    // --- what graphs keep
+    // --- resources that graphs keep alive
     Result<void> (*user_object_create)(CUuserObject *object, void *user,
                                        void (*destroy)(void *)) noexcept;
     Result<void> (*user_object_release)(CUuserObject object) noexcept;
-    // The graph takes a reference of its own.
+    // The graph takes its own reference.
     Result<void> (*user_object_retain)(CUgraph graph, CUuserObject object) noexcept;
 };
 

@@ -1,4 +1,4 @@
-// Adding nodes to graphs, ordering, changing and destroying them.
+// Adding, ordering, changing and destroying nodes.
 #include <cushim/graph.hpp>
 
 #include "adding.hpp"
@@ -24,7 +24,7 @@ Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
     if (detail::is_of_nothing(parameters)) {
         return add(dependencies, detail::EmptyNode(), uses);
     }
-    // First, as it takes over a closure.
+    // First, since it takes ownership of a closure.
     NewUses kept(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     const detail::GraphApi &api = state->api();
@@ -48,7 +48,8 @@ Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependenc
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(GraphState *const inner, state_of_graph(child));
     if (&state->api() != &inner->api()) {
-        return Error::unsupported_platform("the child graph is one of the other API");
+        return Error::unsupported_platform(
+            "Graph::add_child_graph_node: the child graph was created by the other API");
     }
     return add(dependencies, detail::ChildGraphNode{inner->graph}, {});
 }
@@ -90,10 +91,12 @@ Graph::add_allocation(const GraphDependencies &dependencies, Device device, std:
                       std::size_t element_size,
                       std::span<const AccessGrant> grants) const noexcept {
     if (count == 0) {
-        return Error::invalid_argument("a node that allocates nothing");
+        return Error::invalid_argument("Graph::add_allocation: the size is 0");
     }
     if (detail::product_overflows(count, element_size)) {
-        return detail::invalid_argument("%zu elements of %zu bytes", count, element_size);
+        return detail::invalid_argument(
+            "Graph::add_allocation: %zu elements of %zu bytes exceed the address space", count,
+            element_size);
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -110,7 +113,7 @@ Graph::add_allocation(const GraphDependencies &dependencies, Device device, std:
 Result<GraphNode> Graph::add_node_raw(const GraphDependencies &dependencies,
                                       void *parameters) const noexcept {
     if (parameters == nullptr) {
-        return Error::invalid_argument("the node's parameters are null");
+        return Error::invalid_argument("Graph::add_node_raw: the parameters are null");
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -128,7 +131,8 @@ using ChangeEdges = Result<void> (*)(CUgraph graph, const detail::EdgeList &edge
 Result<void> change_edges(GraphState &state, ChangeEdges change, std::span<const GraphNode> from,
                           std::span<const GraphNode> to, const GraphEdgeData *data) noexcept {
     if (from.size() != to.size()) {
-        return detail::invalid_argument("edges from %zu nodes to %zu", from.size(), to.size());
+        return detail::invalid_argument("edges: %zu start nodes, but %zu end nodes", from.size(),
+                                        to.size());
     }
     if (from.empty()) {
         return {};

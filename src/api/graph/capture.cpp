@@ -18,9 +18,8 @@ using detail::GraphState;
 
 constexpr const char *empty = "the stream is empty";
 
-// Whatever it answers, the stream is captured no more if that can be had: a capture that did not
-// end for a reason that passes is ended at the second try, and what it was may be in *graph then,
-// too.
+// Ends the capture if at all possible, whatever the status. If the first call fails for a temporary
+// reason, a second one ends it; *graph may then hold the captured graph too.
 Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) noexcept {
     Result<void> ended = api.capture.end(stream, graph);
     if (ended) {
@@ -29,7 +28,7 @@ Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) n
                    : Error::make({.kind = ErrorKind::capture_invalidated, .api = api.api});
     }
     *graph = nullptr;
-    // Where that cannot be asked either, the capture may go on.
+    // If even this query fails, the capture may still be active.
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const bool is_known = driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS;
     const bool may_go_on = !is_known || status != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -39,7 +38,8 @@ Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) n
     return ended;
 }
 
-// The driver needs no current context. It ends the capture if the runtime's cannot be entered.
+// The driver needs no current context. If the runtime's cannot be entered, the driver ends the
+// capture.
 Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
                  CUgraph *graph) noexcept {
     if (api.api == Api::driver) {
@@ -53,7 +53,7 @@ Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
     return scope.error();
 }
 
-// An ended capture: its graph, and whether that is new or existed before.
+// The graph of an ended capture, and whether it is new.
 struct Ended {
     Result<void> result;
     CUgraph graph = nullptr;
@@ -68,15 +68,15 @@ Ended end_whatever(const GraphApi &api, const Stream &stream, CUcontext context)
     return {std::move(result), graph, is_new};
 }
 
-// What nobody is going to have.
+// Destroys a graph that the caller does not receive.
 void drop(const Ended &ended) noexcept {
     if (ended.is_new) {
         detail::report_teardown(detail::driver_graphs.destroy(ended.graph));
     }
 }
 
-// A beginning that failed may have begun the capture all the same, unless the stream was captured
-// before: 401. Into `target`, unless that is null.
+// Ends a capture that a failed begin may have started nevertheless, unless the stream captured
+// before (401). Into `target`, unless that is null.
 void undo_begin(const GraphApi &api, const Stream &stream, CUcontext context, GraphState *target,
                 const Error &failure) noexcept {
     if (!detail::may_be_done(failure) || failure.status() == CUDA_ERROR_ILLEGAL_STATE) {
@@ -101,26 +101,26 @@ Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) 
         undo_begin(api, stream, context.native(), nullptr, begun.error());
         return begun;
     }
-    (void)detail::capture_ends(stream.native()); // which somebody else has ended
+    (void)detail::capture_ends(stream.native()); // which other code has ended
     return begun;
 }
 
 Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(detail::require(stream, empty));
-    // Whatever else fails, the capture ends.
+    // The capture ends whatever else fails.
     const auto context = context_of(stream);
     auto state = context ? detail::make_graph_state(*context, api)
                          : Result<detail::NewState<GraphState>>(context.error());
     const Ended ended = end_whatever(api, stream, context ? context->native() : nullptr);
     if (!ended.result || !state) {
         drop(ended);
-        // Without a context the runtime API cannot end it: why there is none is the reason.
+        // The runtime API needs a context to end it; report why there is none.
         const bool lacks_context = !context && api.api == Api::runtime;
         return ended.result || lacks_context ? state.error() : ended.result.error();
     }
     if (!ended.is_new) {
         return Error::invalid_argument(
-            "the capture was into a graph that is there: end_capture_to() ends it");
+            "the capture was begun into an existing graph; end it with end_capture_to()");
     }
     (*state)->graph = ended.graph;
     return detail::own_graph(*state);
@@ -137,7 +137,7 @@ Result<Graph> detail::end_capture(Api api, const Stream &stream) noexcept {
 }
 
 void detail::report_unheard(const Error &error) noexcept {
-    // That streams which had been taken in were not waited for is what comes of f() leaving early.
+    // An unjoined stream is a consequence of f() returning early.
     const bool is_aftermath = error.kind() == ErrorKind::capture_invalidated ||
                               error.status() == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (!is_aftermath) {
@@ -180,7 +180,7 @@ Result<void> Stream::begin_capture_to(const Graph &graph, const GraphDependencie
 
 Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    // Whatever is wrong with the graph, the capture ends.
+    // The capture ends whatever is wrong with the graph.
     const auto state = detail::state_of_graph(graph);
     const Ended ended = state ? end_whatever((*state)->api(), *this, (*state)->context)
                               : end_whatever(detail::driver_graphs, *this, nullptr);
@@ -188,7 +188,8 @@ Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
     CUSHIM_TRY_VOID(ended.result);
     CUSHIM_TRY_VOID(state);
     if (ended.graph != (*state)->graph) {
-        return Error::invalid_argument("the capture was into another graph");
+        return Error::invalid_argument(
+            "Stream::end_capture_to: the capture was begun into another graph");
     }
     return {};
 }

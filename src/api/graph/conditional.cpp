@@ -14,7 +14,7 @@ struct Conditional {
     std::vector<Graph> bodies;
 };
 
-// Bodies that older drivers do not know: an else, and the cases of a switch.
+// Bodies that older drivers do not support: an else branch, and switch cases.
 Result<void> require_bodies(GraphConditionalType type, std::size_t bodies) noexcept {
     if (type == GraphConditionalType::switch_ || bodies > 1) {
         return detail::require_feature(Feature::graph_conditional_switch);
@@ -26,17 +26,17 @@ Result<void> name_bodies(GraphState &state, const std::vector<CUgraph> &natives,
                          Conditional &added) noexcept {
     for (const CUgraph native : natives) {
         CUSHIM_TRY(Graph body, detail::graph_inside(state, added.node.native(), native));
-        added.bodies.push_back(std::move(body)); // there is room
+        added.bodies.push_back(std::move(body)); // room was reserved
     }
     return {};
 }
 
 Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &dependencies,
                                const detail::ConditionalRequest &request) {
-    // First all that needs memory.
+    // Everything that allocates comes first.
     GraphNode &user = state.condition_users[request.handle];
     if (state.identity->has(user)) {
-        return Error::invalid_argument("the condition has a node already");
+        return Error::invalid_argument("the condition already has a node");
     }
     std::vector<CUgraph> natives(request.bodies);
     Conditional added;
@@ -62,8 +62,8 @@ Result<Conditional> add_conditional(const Graph &graph, const GraphDependencies 
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
     if (detail::GraphAccess::graph_of(condition) != state->identity->id) {
         return Error::invalid_argument(condition.native() == 0
-                                           ? "the condition is none"
-                                           : "the condition is of another graph");
+                                           ? "the condition is empty"
+                                           : "the condition belongs to another graph");
     }
     CUSHIM_TRY_VOID(require_bodies(type, bodies));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -113,7 +113,8 @@ Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
                                           std::size_t cases) const noexcept {
     constexpr std::size_t most = 0xffffffff;
     if (cases == 0 || cases > most) {
-        return detail::invalid_argument("a switch of %zu cases", cases);
+        return detail::invalid_argument(
+            "Graph::add_switch_node: %zu cases; from 1 to %zu are possible", cases, most);
     }
     CUSHIM_TRY(Conditional added, add_conditional(*this, dependencies, condition,
                                                   GraphConditionalType::switch_, cases));

@@ -1,4 +1,4 @@
-// Graphs by the driver API: the oldest ABI that does the job.
+// Graphs through the driver API: the oldest ABI that is sufficient.
 #include "driver.hpp"
 
 #include "native_graph.hpp"

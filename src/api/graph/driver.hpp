@@ -1,5 +1,5 @@
-// What the driver API has of its own. driver.cpp compiles native_*.hpp with it, as runtime.cpp does
-// with runtime.hpp: each of the two headers has the same names.
+// Definitions for the driver API. driver.cpp compiles native_*.hpp with this header, and
+// runtime.cpp with runtime.hpp, which defines the same names.
 #pragma once
 
 #include <cushim/feature.hpp>
@@ -13,7 +13,7 @@
 #include "kernel/launch_config.hpp"
 #include "memory/pitched_copy.hpp"
 
-// A type or number by its name in the driver's headers, and in the runtime's.
+// A type or constant, by its name in the driver's and in the runtime's headers.
 #define CUSHIM_EITHER(driver, runtime) driver
 // The version of the headers.
 #define CUSHIM_GRAPH_HEADERS CUDA_VERSION
@@ -21,12 +21,12 @@
 // One call. CUSHIM_GRAPH(GraphLaunch, ...) calls cuGraphLaunch.
 #define CUSHIM_GRAPH(function, ...) CUSHIM_DRIVER(cu##function, __VA_ARGS__)
 #define CUSHIM_GRAPH_NAME(function) "cu" #function
-// A call that libcudart has in all of its major version, while the driver may lack it.
+// A call that every libcudart of the major version has, but that the driver may lack.
 #define CUSHIM_GRAPH_NEEDS(feature, function, ...) CUSHIM_DRIVER(cu##function, __VA_ARGS__)
 #define CUSHIM_GRAPH_DESTROY(function, handle) CUSHIM_DESTROY(cu##function, handle, handle)
-// The context is an argument of few functions, and of the driver's only.
+// An argument for the context, which only few driver functions have.
 #define CUSHIM_AND_CONTEXT(context) , context
-// Functions that have edges: without their data, and since CUDA 12.3 with it.
+// Functions with edges: without edge data and, since CUDA 12.3, with edge data.
 #define CUSHIM_PLAIN_EDGES(function, count, ...)                                                   \
     CUSHIM_DRIVER(cu##function##_v1, __VA_ARGS__, count)
 #define CUSHIM_DATA_EDGES(function, data, count, ...)                                              \
@@ -49,7 +49,7 @@ CUDA_MEMCPY3D native_copy(const PitchedCopy &copy) noexcept {
     return parameters_3d(copy);
 }
 
-// --- kernels: the older struct for a module's, the newer one for a library's
+// --- kernels: the older struct for kernels of modules, the newer one for kernels of libraries
 
 Result<void> require_kernel(const KernelNode &) noexcept {
     return {};
@@ -57,7 +57,7 @@ Result<void> require_kernel(const KernelNode &) noexcept {
 
 template <class Native>
 Native native_kernel(const KernelNode &node) noexcept {
-    const LaunchSizes sizes = native_sizes(node.config); // checked before
+    const LaunchSizes sizes = native_sizes(node.config); // already checked
     Native native{};
     native.gridDimX = sizes.grid.x;
     native.gridDimY = sizes.grid.y;
@@ -85,7 +85,7 @@ CUDA_KERNEL_NODE_PARAMS_v2 library_kernel(const KernelNode &node, CUcontext cont
 }
 #endif
 
-// The function of each struct, chosen by the kernel.
+// The kernel determines the function of each struct.
 #if CUDA_VERSION >= 12000
 #define CUSHIM_KERNEL_CALL(function, kernel, context, ...)                                         \
     if ((kernel).kernel.is_of_library()) {                                                         \
@@ -125,7 +125,7 @@ void read_kernel(const Native &from, KernelNodeParams *to) noexcept {
     to->shared_bytes = from.sharedMemBytes;
 }
 
-// The older call knows of modules' kernels only, and is all that older drivers have.
+// The older call supports only kernels of modules, and is the only one in older drivers.
 Result<void> kernel_params(CUgraphNode node, KernelNodeParams *params) noexcept {
 #if CUDA_VERSION >= 12000
     if (supports(driver_version(), Feature::graph_library_kernels)) {
@@ -222,7 +222,7 @@ Result<void> add_raw([[maybe_unused]] const NodePlace &place,
 
 // --- edges
 
-// The older call refuses graphs that have edges with data, and is all that older drivers have.
+// The older call fails for graphs with edge data, and is the only one in older drivers.
 [[maybe_unused]] bool reads_edge_data() noexcept {
     return supports(driver_version(), Feature::graph_edge_data);
 }
@@ -232,7 +232,7 @@ Result<void> add_raw([[maybe_unused]] const NodePlace &place,
 constexpr const char *device_launch_flag = "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH";
 constexpr const char *use_node_priority_flag = "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY";
 
-// What these headers lack. What the driver lacks is reported first.
+// For calls missing from these headers. A missing driver function is reported first.
 constexpr bool headers_first = false;
 Result<void> require_headers([[maybe_unused]] const InstantiateOptions &options) noexcept {
 #if CUDA_VERSION < 12000
@@ -243,13 +243,13 @@ Result<void> require_headers([[maybe_unused]] const InstantiateOptions &options)
     return {};
 }
 
-// The newer call reports why it fails, and is the only one that uploads.
+// The newer call reports why it fails and is the only one that uploads.
 [[maybe_unused]] bool instantiates_with_params(const InstantiateOptions &options) noexcept {
     return options.upload != nullptr ||
            supports(driver_version(), Feature::graph_instantiate_params);
 }
 
-// As CUDA 11 has it: one function has flags, the other reports the node.
+// In CUDA 11, one function has flags and the other reports the node.
 Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long long flags,
                                  NativeInstantiateFailure *failure) noexcept {
     if (flags != 0) {
@@ -258,7 +258,7 @@ Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long
     return CUSHIM_DRIVER(cuGraphInstantiate_v2, exec, graph, &failure->node, nullptr, 0);
 }
 
-// CUDA refuses with CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and the result.
+// CUDA rejects an update with CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and the result.
 Result<void> refused_or(CUresult status, const char *entry_point, int introduced,
                         GraphUpdateResult result) noexcept {
     if (status == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && result != GraphUpdateResult::success) {

@@ -21,15 +21,13 @@ Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
     return state;
 }
 
-/* One of the graph, or of a graph inside it. CUDA's documentation speaks of the nodes "in the
- * non-executable graph, from which the executable graph was instantiated"; the sections
- * child_graph_nodes, grandchild_graph_nodes and body_nodes of cushim-conformance ask drivers for
- * those inside: 580 takes them. Whether the node was there when the executable graph was made is
- * CUDA's to tell. */
+/* A node of the graph, or of a graph nested in it. CUDA's documentation refers to nodes "in the
+ * non-executable graph, from which the executable graph was instantiated". The sections
+ * child_graph_nodes, grandchild_graph_nodes and body_nodes of cushim-conformance record that driver
+ * 580 accepts nested nodes. CUDA checks whether the node existed at instantiation. */
 Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
     if (!state.identity) {
-        return Error::invalid_argument(
-            "the nodes of an executable graph that was adopted are not known");
+        return Error::invalid_argument("the nodes of an adopted executable graph are unknown");
     }
     const detail::GraphIdentity &identity = state.identity->identity_of(node);
     CUSHIM_TRY_VOID(detail::check_node(identity, node));
@@ -68,7 +66,7 @@ Result<GraphExec> borrow_exec(const Context &context, const detail::GraphApi &ap
     return borrowed;
 }
 
-// The name of a node that CUDA found fault with.
+// The node that CUDA reports as the cause of a failure.
 Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcept {
     return detail::with_memory(
         [&]() -> Result<GraphNode> { return graph.identity->find(graph.graph, native); });
@@ -129,7 +127,7 @@ Api GraphExec::api() const noexcept {
 Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
     CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
-    // The driver needs no current context to launch; the runtime would make one current.
+    // The driver launches without a current context; the runtime would initialize one.
     if (state->api.api == Api::driver) {
         return launch_now(*state, stream);
     }
@@ -148,13 +146,14 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
     CUSHIM_TRY(GraphState *const from, detail::state_of_graph(graph));
     if (&from->api() != &state->api) {
-        return Error::unsupported_platform("the graph is one of the other API");
+        return Error::unsupported_platform(
+            "GraphExec::update: the graph was created by the other API");
     }
     CUSHIM_TRY(const ContextScope scope, state->enter());
     detail::NativeUpdate update;
     CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
     if (update.result == GraphUpdateResult::success) {
-        state->uses.end(); // CUDA has dropped what was used before, and keeps what the graph uses
+        state->uses.end(); // CUDA has dropped the old resources and keeps the graph's
     }
     CUSHIM_TRY(const GraphNode node, find_node(*from, update.node));
     CUSHIM_TRY(const GraphNode source, find_node(*from, update.from));
@@ -204,10 +203,11 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
     CUSHIM_TRY(GraphState *const inner, detail::state_of_graph(child));
     if (&inner->api() != &state->api) {
-        return Error::unsupported_platform("the child graph is one of the other API");
+        return Error::unsupported_platform(
+            "GraphExec::set_child_graph_node: the child graph was created by the other API");
     }
     CUSHIM_TRY_VOID(exec_node(*state, node));
-    // Keeps what the nodes use, which the outer graph or its owner may release.
+    // The clone keeps the nodes' resources, which the outer graph or its owner may release.
     CUSHIM_TRY(const Graph clone, child.clone());
     detail::State *const uses[] = {detail::Access::state(clone)};
     return set(node, detail::ChildGraphNode{inner->graph}, {uses});

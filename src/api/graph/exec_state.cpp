@@ -79,7 +79,7 @@ void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
         return;
     }
     if (lost_a_launch_) {
-        release_never(kept.release()); // work that runs may use it
+        release_never(kept.release()); // running work may use it
         return;
     }
     if (was_launched_) {
@@ -89,15 +89,15 @@ void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
     release_later(kept.release());
 }
 
-// Launches of one executable graph follow each other: where the last one is through, all are.
+// Launches of one executable graph run one after the other, so the end of the last one ends all.
 void ExecUses::launched(const Stream &stream) noexcept {
     const Result<void> recorded = record(stream);
     if (recorded) {
         was_launched_ = true;
-        lost_a_launch_ = false; // it is through before this one
+        lost_a_launch_ = false; // it ends before this launch
         return;
     }
-    // Then it is waited for at once, if that can be had.
+    // Without an event, waits at once if possible.
     const Error &error = recorded.error();
     report_teardown({error.status(), error.entry_point(),
                      reinterpret_cast<unsigned long long>(last_launch_.native())});
@@ -105,7 +105,7 @@ void ExecUses::launched(const Stream &stream) noexcept {
     lost_a_launch_ = !stream.synchronize();
 }
 
-// An event is for streams of its own context.
+// An event can only be recorded in streams of its own context.
 Result<void> ExecUses::record(const Stream &stream) noexcept {
     CUSHIM_TRY(const Context context, context_of(stream));
     if (!last_launch_ || is_waited_for_ || context.native() != launched_in_) {

@@ -17,43 +17,44 @@
 
 namespace cushim::detail {
 
-// A node of the graph that an executable graph is from, or of one inside it.
+// A node of the instantiated graph, or of a graph nested in it.
 struct ExecNode {
     CUgraphNode native;
-    const GraphIdentity &identity; // of its own graph
-    const GraphIdentity &root;     // of the executable graph's
+    const GraphIdentity &identity; // identity of the node's graph
+    const GraphIdentity &root;     // identity of the instantiated graph
 };
 
-/* What nodes use that were set in the executable graph itself: CUDA has no place to keep that in.
- * What a node uses goes when something else is set there, or the executable graph is gone, and the
- * last launch is through. */
+/* Resources of nodes that were set in the executable graph itself, which CUDA cannot keep alive.
+ * They are released after the last launch, once the node is set again or the executable graph is
+ * destroyed. */
 class ExecUses {
   public:
     ExecUses() noexcept = default;
     ExecUses(const ExecUses &) = delete;
     ExecUses &operator=(const ExecUses &) = delete;
-    // What end() did not release is kept: the executable graph still exists and may use it.
+    // Resources that end() did not release stay alive: the executable graph still exists and may
+    // use them.
     ~ExecUses();
 
-    // Has room for it, so that nothing can fail once the node is set.
+    // Reserves room, so that nothing can fail once the node is set.
     Result<void> prepare(const Context &context, const ExecNode &node,
                          const KeptUses *kept) noexcept;
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
-    // CUDA refused to set the node.
+    // CUDA did not set the node.
     void unprepare(CUgraphNode node) noexcept;
     // Setting failed, and the node may use either the new or the old resources.
     void keep_also(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
 
-    // All nodes inside this one are what a graph's are.
+    // All nodes nested in this one are those of a graph again.
     void end_inside(CUgraphNode node) noexcept;
 
-    // Whether launches have to be told.
+    // Whether launches must be recorded.
     bool empty() const noexcept { return by_node_.empty(); }
 
     // After each launch.
     void launched(const Stream &stream) noexcept;
 
-    // All nodes are what a graph's are, or the executable graph is gone.
+    // All nodes are those of a graph again, or the executable graph is destroyed.
     void end() noexcept;
 
   private:
@@ -62,7 +63,7 @@ class ExecUses {
             return std::find(path.begin(), path.end(), node) != path.end();
         }
 
-        std::vector<CUgraphNode> path; // GraphIdentity::path_to(): those may be gone
+        std::vector<CUgraphNode> path; // GraphIdentity::path_to(): those nodes may be destroyed
         std::unique_ptr<KeptUses> kept;
     };
 
@@ -70,21 +71,22 @@ class ExecUses {
     Result<void> record(const Stream &stream) noexcept;
 
     std::unordered_map<CUgraphNode, Place> by_node_;
-    // By each node of the paths, those that once had it in theirs.
+    // For each node of the paths, the nodes that have had it in their path.
     std::unordered_map<CUgraphNode, std::unordered_set<CUgraphNode>> inside_;
     Event last_launch_;
-    CUcontext launched_in_ = nullptr; // whose event that is
+    CUcontext launched_in_ = nullptr; // context of the event
     bool was_launched_ = false;
-    bool is_waited_for_ = false; // by what was let go: its event stays that of the launch before
-    bool lost_a_launch_ = false; // the last one, and nobody knows when it ends
+    bool is_waited_for_ =
+        false; // by released resources, which keep the event of the previous launch
+    bool lost_a_launch_ = false; // the end of the last launch is unknown
 };
 
 struct GraphExecState final : InContext {
     GraphExecState(const Context &in, const GraphApi &of,
                    std::shared_ptr<GraphIdentity> from) noexcept
         : InContext(in), api(of), identity(std::move(from)) {}
-    // An executable graph whose context was reset never runs again, and is not destroyed either:
-    // driver 580 does not return from that call.
+    // An executable graph of a reset context never runs again and is not destroyed either: driver
+    // 580 does not return from that call.
     ~GraphExecState() override {
         if (is_gone()) {
             uses.end();
@@ -97,7 +99,7 @@ struct GraphExecState final : InContext {
         return destroyed;
     }
 
-    // As destroy_graph().
+    // Like destroy_graph().
     Destroyed destroy_exec() const noexcept {
         const auto scope = ContextScope::enter(context);
         if (scope) {
@@ -108,7 +110,7 @@ struct GraphExecState final : InContext {
     }
 
     const GraphApi &api;
-    const std::shared_ptr<GraphIdentity> identity; // of the graph that it is from; null: not known
+    const std::shared_ptr<GraphIdentity> identity; // of the instantiated graph; null: unknown
     CUgraphExec exec = nullptr;
     ExecUses uses;
 };

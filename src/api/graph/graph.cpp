@@ -16,7 +16,7 @@ Result<GraphState *> state_of_graph(const Graph &graph) noexcept {
         return Error::invalid_argument("the graph is empty");
     }
     if (!state->identity->is_alive()) {
-        return Error::invalid_argument("the node that this graph is inside of was destroyed");
+        return Error::invalid_argument("the node that contains this graph was destroyed");
     }
     return state;
 }
@@ -39,7 +39,7 @@ Graph own_graph(NewState<GraphState> &state) noexcept {
 
 namespace {
 
-// Its last owner goes without destroying anything.
+// Its last owner destroys nothing.
 Graph lend_graph(NewState<GraphState> &state) noexcept {
     GraphState *const lent = state.take();
     lent->owned.store(false, std::memory_order_relaxed);
@@ -88,12 +88,12 @@ Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) 
 
 Result<void> check_node(const GraphIdentity &identity, const GraphNode &node) noexcept {
     if (!node) {
-        return Error::invalid_argument("the node is none");
+        return Error::invalid_argument("the node is empty");
     }
     if (!identity.has(node)) {
         return Error::invalid_argument(GraphAccess::graph_of(node) == identity.id
                                            ? "the node was destroyed"
-                                           : "the node is of another graph");
+                                           : "the node belongs to another graph");
     }
     return {};
 }
@@ -146,7 +146,7 @@ Result<void> Graph::keep_alive(const Graph &other) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     const auto *const kept = static_cast<GraphState *>(detail::Access::state(other));
     if (kept != nullptr && &state->identity->outermost() == &kept->identity->outermost()) {
-        return Error::invalid_argument("a graph that keeps itself would never go");
+        return Error::invalid_argument("Graph::keep_alive: a graph cannot keep itself alive");
     }
     detail::State *const uses[] = {detail::state_of(&other)};
     return keep({uses});

@@ -1,9 +1,9 @@
-// Host functions in streams. Graphs own captured ones; others run once and are destroyed on
-// cushim's thread.
+// Host functions in streams. Graphs own captured ones; others run once and are destroyed on a
+// cushim thread.
 //
-// CUDA is passed a number in place of a pointer. A call that fails may have enqueued the callback
-// all the same: its number is then no longer known, and the callback does nothing. An address could
-// be that of a later function.
+// CUDA is passed a number instead of a pointer. A failed call may have enqueued the callback
+// nevertheless. Its number is then no longer known, and the callback does nothing. An address could
+// be reused for a later function.
 #include <cushim/stream.hpp>
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct EnqueuedFunction final : Released {
     EnqueuedFunction *next_known = nullptr;
 };
 
-// Chained through the functions, so that none needs memory.
+// Chained through the functions, so that no memory is needed.
 constexpr std::size_t chains = 256;
 constinit EnqueuedFunction *first[chains] = {};
 constinit std::uintptr_t last_number = 0;
@@ -43,7 +43,7 @@ std::uintptr_t know(EnqueuedFunction &function) noexcept {
     return function.number;
 }
 
-// Null where it was taken before.
+// Null if it was taken before.
 std::unique_ptr<EnqueuedFunction> take(std::uintptr_t number) noexcept {
     const LockGuard guard(known_lock);
     for (EnqueuedFunction **at = &first[number % chains]; *at != nullptr; at = &(*at)->next_known) {
@@ -56,7 +56,7 @@ std::unique_ptr<EnqueuedFunction> take(std::uintptr_t number) noexcept {
     return nullptr;
 }
 
-// The older kind of callback, since it comes on failures, too: the closure is not lost.
+// The older kind of callback also runs after failures, so the closure is not leaked.
 void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
     auto function = take(reinterpret_cast<std::uintptr_t>(user));
     if (!function) {
@@ -68,7 +68,7 @@ void CUDA_CB run_host_function(CUstream, CUresult status, void *user) {
     release_later(function.release());
 }
 
-// On failure the closure is destroyed and not called, even if CUDA enqueued it.
+// On failure, the closure is destroyed without being called, even if CUDA enqueued it.
 Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
     auto *const function = new (std::nothrow) EnqueuedFunction(std::move(closure));
@@ -84,8 +84,8 @@ Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noex
     return enqueued;
 }
 
-// Captured, it is called in every launch, and is the graphs' that may run it. Closures that either
-// API captures are kept by the driver's functions.
+// A captured function is called in every launch, and the graphs that may run it own it. The driver
+// API keeps closures of captures by either API.
 Result<void> capture_closure(const Stream &stream, const Closure &closure) noexcept {
     NewUses uses({{}, closure});
     CUgraph graph = nullptr;

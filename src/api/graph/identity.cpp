@@ -6,7 +6,7 @@
 namespace cushim::detail {
 namespace {
 
-// 0 is none's.
+// 0 identifies no graph.
 unsigned long long next_number() noexcept {
     static std::atomic<unsigned long long> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -71,7 +71,7 @@ const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noe
     }
     const auto found = inside_.find(wanted);
     const auto identity = found == inside_.end() ? nullptr : found->second.lock();
-    return identity ? *identity : *this; // it is kept by the one around it
+    return identity ? *identity : *this; // the outer identity keeps it alive
 }
 
 std::vector<CUgraphNode> GraphIdentity::path_to(const GraphIdentity &outer) const {

@@ -1,6 +1,5 @@
-// Which graph of this process one is, and which nodes it has: so that a node that is gone, or
-// another graph's, is told from one that is there. CUDA would take such a handle for whatever lies
-// there by now.
+// Identity of graphs and their nodes in this process. It detects nodes that are destroyed or belong
+// to another graph; CUDA would use whatever object now has such a handle.
 #pragma once
 
 #include <cushim/graph_conditional.hpp>
@@ -29,16 +28,16 @@ struct GraphAccess {
     }
 };
 
-/* Shared by a graph and everything that may name it: executable graphs, graphs inside it and around
- * it.
+/* Shared by a graph and all objects that may refer to it: executable graphs, nested graphs, outer
+ * graphs.
  *
- * A node's name has the graph's number, and how many nodes before it had its handle and are gone.
- * So a node costs nothing here until one is destroyed. Functions that may need memory throw
+ * The name of a node holds the graph's number and the number of destroyed nodes that had the same
+ * handle, so a node costs no memory here until one is destroyed. Functions that may allocate throw
  * std::bad_alloc. */
 class GraphIdentity {
   public:
     explicit GraphIdentity(const GraphApi &of) noexcept;
-    // Of a graph that is inside a node.
+    // The identity of a graph nested in a node.
     GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept;
     GraphIdentity(const GraphIdentity &) = delete;
     GraphIdentity &operator=(const GraphIdentity &) = delete;
@@ -46,37 +45,38 @@ class GraphIdentity {
     const GraphApi &api;
     const unsigned long long id;
 
-    // Whether the graph is still there.
+    // Whether the graph still exists.
     bool is_alive() const noexcept { return alive_; }
 
-    // The name of a node of this graph's that CUDA told of.
+    // The name of a node of this graph that CUDA returned.
     GraphNode node(CUgraphNode native) const noexcept {
         return native == nullptr ? GraphNode() : GraphAccess::node(native, id, gone_before(native));
     }
-    // The name of a node of this graph, or of one inside it, wherever CUDA found it; none where
-    // nobody has asked for the graph that it is in.
+    // The name of a node of this graph, or of a nested graph in which CUDA found it; empty if that
+    // graph was never requested.
     Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
-    // Whether it names a node that is there.
+    // Whether the name refers to an existing node.
     bool has(const GraphNode &node) const noexcept {
         return alive_ && GraphAccess::graph_of(node) == id &&
                GraphAccess::before(node) == gone_before(node.native());
     }
 
-    // The identity of the graph that is inside this node.
+    // The identity of the graph nested in this node.
     std::shared_ptr<GraphIdentity> inside(CUgraphNode node, CUgraph graph);
-    // That of the node's graph, where it is this one or one inside it, at any depth; else this one.
+    // The identity of the node's graph if it is this one or nested in it at any depth; otherwise
+    // this one.
     const GraphIdentity &identity_of(const GraphNode &node) const noexcept;
-    // The nodes that this graph is inside of, from the inmost to the one in `outer`.
+    // The nodes that contain this graph, from the innermost to the one in `outer`.
     std::vector<CUgraphNode> path_to(const GraphIdentity &outer) const;
 
-    // That of the graph around all others that this one is inside of, or this one.
+    // The identity of the outermost graph that contains this one, or this one.
     const GraphIdentity &outermost() const noexcept;
 
-    // Reserves room for forget(), which must not fail after the node is destroyed.
+    // Reserves memory for forget(), which must not fail after the node is destroyed.
     void prepare_to_forget(CUgraphNode node);
-    // The node is gone, with what is inside it.
+    // The node was destroyed, with the graphs nested in it.
     void forget(CUgraphNode node) noexcept;
-    // The graph is gone.
+    // The graph was destroyed.
     void end() noexcept;
 
   private:
@@ -93,8 +93,9 @@ class GraphIdentity {
     bool alive_ = true;
     // Valid only while the outer graph's wrapper exists, which ends this identity first.
     GraphIdentity *const around_ = nullptr;
-    const CUgraphNode node_ = nullptr;                         // in that one
-    std::unordered_map<CUgraphNode, unsigned long long> gone_; // how many had this handle
+    const CUgraphNode node_ = nullptr; // node in the outer graph
+    std::unordered_map<CUgraphNode, unsigned long long>
+        gone_; // number of destroyed nodes with this handle
     std::unordered_map<CUgraphNode, std::vector<Inner>> inner_;
     std::unordered_map<unsigned long long, std::weak_ptr<GraphIdentity>>
         inside_; // by id, at any depth

@@ -14,13 +14,14 @@ void release_uses(void *user) noexcept {
     release_later(static_cast<Released *>(user));
 }
 
-// CUDA has it from here on, also where the graph does not take it.
+// The user object owns `kept`, even if the graph rejects it.
 Result<void> give(const GraphApi &api, CUgraph graph, std::unique_ptr<Released> kept) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
     CUuserObject object = nullptr;
     CUSHIM_TRY_VOID(api.user_object_create(&object, kept.get(), release_uses));
     (void)kept.release();
-    // The graph takes its own reference. This one is released: a failed call may have worked.
+    // The graph takes its own reference. This one is released even on failure: the call may have
+    // worked.
     Result<void> given = api.user_object_retain(graph, object);
     Result<void> released = api.user_object_release(object);
     return given ? released : given;
@@ -45,7 +46,7 @@ bool may_be_done(const Error &error) noexcept {
 
 Result<void> require_release_thread() noexcept {
     if (!prepare_release()) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no thread starts"});
+        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "cannot start a thread"});
     }
     return {};
 }
@@ -56,11 +57,11 @@ bool NewUses::empty() const noexcept {
 }
 
 bool KeptUses::is_ready() noexcept {
-    if (!after || Access::state(after)->is_gone()) { // a reset ended the work
+    if (!after || Access::state(after)->is_gone()) { // a reset has ended the work
         return true;
     }
     if (cushim_exiting() != 0) {
-        return false; // and never will be
+        return false; // and never will be ready
     }
     const RelaxedCapture no_capture_ends_by_the_question;
     const Result<bool> through = after.query();

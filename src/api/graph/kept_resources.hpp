@@ -1,5 +1,5 @@
-// What nodes use and graphs keep: owners and closures, handed to CUDA as a user object, whose
-// references it copies and drops with the graphs and executable graphs that may run them.
+// Resources that nodes use and graphs keep alive: owners and closures in a CUDA user object. CUDA
+// copies and drops its references with the graphs and executable graphs that may run them.
 #pragma once
 
 #include <cushim/event.hpp>
@@ -15,7 +15,7 @@
 
 namespace cushim::detail {
 
-// A closure on its way to who keeps it: destroyed unless it is taken.
+// A closure on its way to its new owner: destroyed unless it is taken.
 class OwnedClosure {
   public:
     OwnedClosure() noexcept = default;
@@ -40,10 +40,10 @@ class OwnedClosure {
     Closure closure_;
 };
 
-// What somebody is about to use.
+// Resources that a node is about to use.
 class NewUses {
   public:
-    // Takes the closure over.
+    // Takes ownership of the closure.
     explicit NewUses(const NodeUses &uses) noexcept : states(uses.states), closure(uses.closure) {}
 
     bool empty() const noexcept;
@@ -52,11 +52,11 @@ class NewUses {
     OwnedClosure closure;
 };
 
-/* What one node, or one call, uses. Goes on a thread on which CUDA may be called, and not before
- * the work that `after` was recorded behind is through. */
+/* Resources of one node or one call. Destroyed on a thread that may call CUDA, and not before the
+ * work that precedes `after` has completed. */
 struct KeptUses final : Released {
     ~KeptUses() override {
-        while (also) { // not by recursion
+        while (also) { // avoids recursion
             also = std::move(also->also);
         }
     }
@@ -65,28 +65,28 @@ struct KeptUses final : Released {
     std::vector<KeepAlive> resources;
     OwnedClosure closure;
     Event after;                    // empty: nothing to wait for
-    std::unique_ptr<KeptUses> also; // of the same node
+    std::unique_ptr<KeptUses> also; // further resources of the same node
 };
 
-// Whether CUDA may have done what a call asked for although the call failed. Refusals change
-// nothing; other statuses may be of earlier work.
+// Whether CUDA may have carried out a call that failed. Rejected calls change nothing; other
+// statuses may be those of earlier work.
 bool may_be_done(const Error &error) noexcept;
 
-// Fails where cushim's own thread cannot be started.
+// Fails if the cushim thread cannot be started.
 Result<void> require_release_thread() noexcept;
 
-// Null where there is nothing to keep.
+// Null if there is nothing to keep alive.
 Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
 
-// Gives a graph that somebody else knows what one call uses, in a user object of its own.
+// Passes the resources of one call to a graph that other code owns, in a separate user object.
 Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexcept;
 
-/* What the nodes of one graph use: in one user object, made at the first need, that grows with the
- * graph. The graph's clones and executable graphs keep it, too, so what a node has ever used stays
- * until the last of them is gone; what many nodes use is kept once. */
+/* Resources of the nodes of one graph, in one user object that is created on first use and grows
+ * with the graph. Clones and executable graphs keep it too, so a resource that a node has ever used
+ * lives until the last of them is destroyed. A resource that several nodes use is kept once. */
 class KeptResources {
   public:
-    // Whether it surely keeps all of that by now, as for most nodes: false also where it may.
+    // Whether all of these are kept already, as for most nodes; may return false although they are.
     bool has(const NewUses &uses) const noexcept {
         if (uses.closure) {
             return false;
@@ -98,13 +98,13 @@ class KeptResources {
         }
         return true;
     }
-    // Has room for them, so that nothing can fail once the node is there.
+    // Reserves room, so that nothing can fail once the node exists.
     Result<void> prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept;
     void keep(NewUses &&uses) noexcept;
 
   private:
     struct Kept final : Released {
-        std::unordered_map<State *, KeepAlive> resources; // empty until it is kept
+        std::unordered_map<State *, KeepAlive> resources; // empty until kept
         std::vector<OwnedClosure> closures;
     };
 
@@ -117,8 +117,8 @@ class KeptResources {
         return false;
     }
 
-    Kept *kept_ = nullptr; // CUDA's, as long as the graph is there
-    // Some that are kept: most nodes use what the ones before them used.
+    Kept *kept_ = nullptr; // owned by CUDA while the graph exists
+    // Some of the kept resources: most nodes use the same ones as the nodes before them.
     std::array<const State *, 8> recent_{};
     unsigned int next_recent_ = 0;
 };

@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
 struct Member {
     unsigned int id;
-    std::size_t words; // of its value
-    Feature needed;    // of the driver, to have it in a node
+    std::size_t words; // size of the value
+    Feature needed;    // driver feature required for nodes
 };
 constexpr Member members[] = {
     {cooperative, 1, Feature::graphs},
@@ -33,10 +33,10 @@ const Member *member(unsigned int id) noexcept {
     return found != std::end(members) ? found : nullptr;
 }
 
-// What a configuration asks for.
+// The attributes that a configuration requests.
 class Wanted {
   public:
-    // requires_newer_driver or requires_newer_headers for what nodes do not support.
+    // requires_newer_driver or requires_newer_headers for attributes that nodes do not support.
     Result<void> fill(const LaunchConfig &config) noexcept {
         if (!asks_for_attributes(config)) {
             return {};
@@ -94,7 +94,7 @@ bool is_same(const Member &of, const NodeAttributeValue &a, const NodeAttributeV
     return std::equal(a.words.begin(), a.words.begin() + of.words, b.words.begin());
 }
 
-// That there are no clusters is said with those of one block: CUDA takes no zeros.
+// No clusters means clusters of one block, since CUDA rejects zeros.
 constexpr NodeAttributeValue no_clusters = {{1, 1, 1}};
 
 Result<NodeAttributeValue> get(const KernelNodeCalls &calls, CUgraphNode node,
@@ -104,7 +104,7 @@ Result<NodeAttributeValue> get(const KernelNodeCalls &calls, CUgraphNode node,
     return id == cluster && found.words[0] == 0 ? no_clusters : found;
 }
 
-// What a node has that nobody asked for: clusters only as its kernel was compiled.
+// The default of an attribute that was not requested: clusters only as the kernel was compiled.
 Result<NodeAttributeValue> default_of(const Member &of, const KernelChange &change) noexcept {
     constexpr unsigned int required_cluster_width =
         11; // CU_FUNC_ATTRIBUTE_..., then height and depth
@@ -118,7 +118,7 @@ Result<NodeAttributeValue> default_of(const Member &of, const KernelChange &chan
     return value;
 }
 
-// Calls use(id, default) for each that is not asked for, and that the node has.
+// Calls use(id, default) for each attribute of the node that was not requested.
 template <class Use>
 Result<void> each_unwanted(const KernelNodeCalls &calls, const KernelChange &change,
                            const Wanted &wanted, const Use &use) noexcept {
@@ -139,7 +139,7 @@ Result<void> each_unwanted(const KernelNodeCalls &calls, const KernelChange &cha
     return {};
 }
 
-// Changes attributes, and takes that back, last one first, unless it is kept.
+// Changes attributes and restores them in reverse order unless they are kept.
 class Attributes {
   public:
     Attributes(const KernelNodeCalls &calls, CUgraphNode node) noexcept
@@ -175,10 +175,10 @@ class Attributes {
     std::size_t count_ = 0;
 };
 
-// --- parameters as they were
+// --- previous parameters
 
 #if CUDA_VERSION >= 12000
-// The older struct knows of modules' kernels only, and is all that older drivers have.
+// The older struct supports only kernels of modules, and is the only one in older drivers.
 bool has_library_kernels() noexcept {
     return supports(driver_version(), Feature::graph_library_kernels);
 }
@@ -187,7 +187,7 @@ Result<CUDA_KERNEL_NODE_PARAMS_v2> any_parameters(CUgraphNode of) noexcept {
     CUDA_KERNEL_NODE_PARAMS_v2 native{};
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphKernelNodeGetParams, of, &native));
     if (native.kern != nullptr) {
-        native.func = nullptr; // it tells both, and takes one
+        native.func = nullptr; // CUDA returns both but accepts only one
     }
     return native;
 }
@@ -221,8 +221,8 @@ Result<void> set(CUgraphNode node, CUgraphNode like) noexcept {
     return CUSHIM_DRIVER(cuGraphKernelNodeSetParams_v1, node, &native);
 }
 
-// A kernel node's parameters as they were, to be put back. By the driver's functions for both APIs:
-// libcudart does not tell all kernels.
+// Previous parameters of a kernel node, for restoring them. Through driver functions for both APIs,
+// since libcudart does not return all kernels.
 class KernelCopy {
   public:
     KernelCopy() noexcept = default;
@@ -234,7 +234,7 @@ class KernelCopy {
         }
     }
 
-    // CUDA does not tell the sizes of arguments: the copy is a node in its own graph.
+    // CUDA does not return argument sizes, so the copy is a node in a separate graph.
     Result<void> take(CUgraphNode from) noexcept {
         CUgraph graph = nullptr;
         CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuGraphCreate, &graph, 0));
@@ -263,7 +263,7 @@ Result<void> require_same_attributes(const KernelNodeCalls &calls,
                                      const KernelChange &change) noexcept {
     const auto refused = [](auto &&...) noexcept -> Result<void> {
         return Error::unsupported_platform(
-            "launch attributes of an executable graph's kernel cannot be changed");
+            "launch attributes of a kernel node in an executable graph cannot be changed");
     };
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(change.to.config));
@@ -282,7 +282,7 @@ Result<void> require_same_attributes(const KernelNodeCalls &calls,
 Result<void> change_kernel(const KernelNodeCalls &calls, const KernelChange &change) noexcept {
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(change.to.config));
-    // Old attributes, parameters, new attributes: an order that is valid at each step.
+    // Old attributes, parameters, new attributes: an order in which every step is valid.
     Attributes less(calls, change.node);
     CUSHIM_TRY_VOID(each_unwanted(calls, change, wanted,
                                   [&](unsigned int id, const NodeAttributeValue &usual) noexcept {

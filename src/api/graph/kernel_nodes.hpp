@@ -1,5 +1,5 @@
-// What kernel nodes have beyond their structs: launch attributes, which are set by calls of their
-// own. Numbers and values are the same in both APIs.
+// Launch attributes of kernel nodes, which separate calls set. Numbers and values are the same in
+// both APIs.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace cushim::detail {
 
-// A CUlaunchAttributeValue, which older headers lack, or have smaller. What is not set is zeros.
+// A CUlaunchAttributeValue, which is missing or smaller in older headers. Unset parts are zero.
 struct alignas(8) NodeAttributeValue {
     std::array<unsigned int, 16> words = {};
 };
 
-// One API's.
+// The calls of one API.
 struct KernelNodeCalls {
     Result<void> (*get)(CUgraphNode node, unsigned int id, NodeAttributeValue *value) noexcept;
     Result<void> (*set)(CUgraphNode node, unsigned int id,
@@ -27,7 +27,7 @@ inline bool asks_for_attributes(const LaunchConfig &config) noexcept {
     return config.cooperative || has_attributes(config);
 }
 
-// For a node that was just added, and has none.
+// For a new node without attributes.
 Result<void> set_asked_attributes(const KernelNodeCalls &calls, CUgraphNode node,
                                   const LaunchConfig &config) noexcept;
 inline Result<void> set_attributes(const KernelNodeCalls &calls, CUgraphNode node,
@@ -35,21 +35,21 @@ inline Result<void> set_attributes(const KernelNodeCalls &calls, CUgraphNode nod
     return asks_for_attributes(config) ? set_asked_attributes(calls, node, config) : Result<void>();
 }
 
-// A node that is there, in a context that is current, and the launch that it is to become.
+// An existing node, in a current context, and its new launch.
 struct KernelChange {
     CUgraphNode node;
     const KernelNode &to;
     CUcontext context;
 };
 
-/* unsupported_platform unless the node has just the attributes that the configuration asks for:
- * those of an executable graph's node stay what they are. */
+/* unsupported_platform unless the node has exactly the attributes of the configuration, since those
+ * of an executable graph's node cannot change. */
 Result<void> require_same_attributes(const KernelNodeCalls &calls,
                                      const KernelChange &change) noexcept;
 
-/* Sets the node's parameters, and its attributes to those of the configuration: what that does not
- * ask for it does not have then; but attributes that only LaunchConfig::more has a name for stay.
- * Where a call fails, the node becomes what it was. */
+/* Sets the node's parameters and attributes from the configuration. Attributes that it does not
+ * request get their defaults, except those that only LaunchConfig::more can name. If a call fails,
+ * the node is restored. */
 Result<void> change_kernel(const KernelNodeCalls &calls, const KernelChange &change) noexcept;
 
 } // namespace cushim::detail

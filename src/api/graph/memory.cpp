@@ -24,7 +24,7 @@ Result<void> reset(Device device, CUgraphMem_attribute which) noexcept {
 Result<void> detail::GraphMemory::free(const Stream &stream) const noexcept {
     CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (address_ == 0) {
-        return Error::invalid_argument("the allocation is none");
+        return Error::invalid_argument("the allocation is empty");
     }
     return CUSHIM_DRIVER(cuMemFreeAsync, address_, stream.native());
 }

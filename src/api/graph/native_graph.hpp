@@ -1,8 +1,7 @@
-// Whole graphs and their edges, and the API's table.
+// Whole graphs, edges, and the API's table of functions.
 //
-// driver.cpp and runtime.cpp compile this and the other native_*.hpp, each with the header that
-// says what its API has of its own. Functions are called by the names that both have, without cu or
-// cuda: CUSHIM_GRAPH(GraphClone, ...).
+// driver.cpp and runtime.cpp compile this and the other native_*.hpp, each with the header for its
+// API. Functions are named by the common part, without cu or cuda: CUSHIM_GRAPH(GraphClone, ...).
 #pragma once
 
 #include <algorithm>
@@ -41,7 +40,7 @@ Result<void> destroy_node(CUgraphNode node) noexcept {
     return CUSHIM_GRAPH(GraphDestroyNode, node);
 }
 
-// --- nodes that fill something in
+// --- nodes with outputs
 
 Result<void> add_mem_alloc(const NodePlace &place, const MemAllocRequest &request,
                            CUdeviceptr *address) noexcept {
@@ -124,7 +123,7 @@ Result<void> remove_dependencies(CUgraph graph, const EdgeList &edges) noexcept 
 
 #undef CUSHIM_CHANGE_EDGES
 
-// --- what graphs keep
+// --- resources that graphs keep alive
 
 Result<void> user_object_create(CUuserObject *object, void *user,
                                 void (*destroy)(void *)) noexcept {

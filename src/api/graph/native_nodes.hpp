@@ -1,4 +1,4 @@
-// Kinds of nodes: the checks, structs and calls of each. Compiled for each API: native_graph.hpp.
+// Node types: checks, structs and calls of each. Compiled for each API: native_graph.hpp.
 #pragma once
 
 #include <bit>
@@ -18,9 +18,9 @@ namespace {
 
 Result<void> destroy_node(CUgraphNode node) noexcept;
 
-/* The kind of node that has these parameters:
- *     check(node)                           invalid_argument for what is known to be wrong
- *     with_native(node, context, use)       use(parameters) with what CUDA takes
+/* The operations of the node type with these parameters:
+ *     check(node)                           invalid_argument for errors that can be detected here
+ *     with_native(node, context, use)       use(parameters) with CUDA's parameters
  *     add(place, parameters), set(node, parameters, context), exec_set(exec, node, parameters,
  * context) */
 template <class Node>
@@ -33,7 +33,7 @@ struct AnyKind {
     }
 };
 
-// Kinds that an API or its headers lack: each call fails with Lacking::error().
+// Types that an API or its headers lack: each call fails with Lacking::error().
 template <class Lacking>
 struct LackingKind : AnyKind {
     static Result<void> add(const NodePlace &, const auto &) noexcept { return Lacking::error(); }
@@ -45,7 +45,8 @@ struct LackingKind : AnyKind {
     }
 };
 
-// The kind's three functions: GraphAdd{kind}Node, Graph{kind}Node{Set}, GraphExec{kind}Node{Set}.
+// The three functions of a type: GraphAdd{kind}Node, Graph{kind}Node{Set},
+// GraphExec{kind}Node{Set}.
 #define CUSHIM_ADD(kind, and_context)                                                              \
     static Result<void> add(const NodePlace &place, const auto &parameters) noexcept {             \
         return CUSHIM_GRAPH(GraphAdd##kind##Node, place.node, place.graph, place.dependencies,     \
@@ -150,13 +151,14 @@ struct Kind<PitchedCopy> : AnyKind {
 
 template <>
 struct Kind<PitchedFill> : AnyKind {
-    // CUDA's node has rows, and no layers.
+    // CUDA's node supports rows, but not layers.
     static Result<void> check(const PitchedFill &fill) noexcept {
         CUSHIM_TRY_VOID(detail::check(fill));
         const auto &[address, extent, pitch] = fill.to;
         if (extent.depth > 1 && pitch.layer != extent.height) {
-            return invalid_argument("a node that fills %zu layers of %zu rows, %zu rows apart",
-                                    extent.depth, extent.height, pitch.layer);
+            return invalid_argument(
+                "a memset node cannot fill %zu layers of %zu rows with a distance of %zu rows",
+                extent.depth, extent.height, pitch.layer);
         }
         return {};
     }
@@ -173,7 +175,7 @@ struct Kind<PitchedFill> : AnyKind {
     CUSHIM_ADD_AND_SET(Memset, SetParams, CUSHIM_AND_CONTEXT)
 };
 
-// --- what has a function, a graph or an event
+// --- nodes with a function, a graph or an event
 
 template <>
 struct Kind<HostNode> : AnyKind {
@@ -195,7 +197,8 @@ struct Kind<ChildGraphNode> : AnyKind {
     }
     CUSHIM_ADD(ChildGraph, CUSHIM_NO_CONTEXT)
     static Result<void> set(CUgraphNode, CUgraph, CUcontext) noexcept {
-        return Error::unsupported_platform("the graph in a node cannot be set, but changed");
+        return Error::unsupported_platform(
+            "a child graph cannot be replaced; change its nodes through child_graph()");
     }
     CUSHIM_EXEC_SET(ChildGraph, SetParams, CUSHIM_NO_CONTEXT)
 };
@@ -226,12 +229,12 @@ struct Kind<EventWaitNode> : EventKind {
 
 using NativeSemaphore = CUSHIM_EITHER(CUexternalSemaphore, cudaExternalSemaphore_t);
 
-// CUDA copies the arrays. The runtime's structs are the driver's under other names.
+// CUDA copies the arrays. The runtime's structs equal the driver's under other names.
 template <class Native, auto &parameters_of>
 struct SemaphoreKind : AnyKind {
     static Result<void> check(const auto &node) noexcept {
         if (node.count == 0) {
-            return Error::invalid_argument("a semaphore node without semaphores");
+            return Error::invalid_argument("the semaphore node has no semaphores");
         }
         for (std::size_t index = 0; index < node.count; ++index) {
             if (node.operations[index].semaphore == nullptr) {
@@ -283,7 +286,7 @@ struct LackingBatchMemOps {
 using BatchMemOpCalls = LackingKind<LackingBatchMemOps>;
 #else
 struct BatchMemOpCalls : AnyKind {
-    // CUDA only reads the array.
+    // CUDA does not modify the array.
     static Result<void> with_native(const BatchMemOpNode &batch, CUcontext context,
                                     const auto &use) noexcept {
         CUDA_BATCH_MEM_OP_NODE_PARAMS native{};
@@ -300,7 +303,7 @@ template <>
 struct Kind<BatchMemOpNode> : BatchMemOpCalls {
     static Result<void> check(const BatchMemOpNode &node) noexcept {
         if (node.count == 0) {
-            return Error::invalid_argument("a node without memory operations");
+            return Error::invalid_argument("the node has no memory operations");
         }
         return {};
     }
@@ -310,7 +313,7 @@ template <>
 struct Kind<MemFreeNode> : AnyKind {
     static Result<void> check(const MemFreeNode &node) noexcept {
         if (node.address == 0) {
-            return Error::invalid_argument("the allocation is none");
+            return Error::invalid_argument("the allocation is empty");
         }
         return {};
     }
@@ -319,7 +322,7 @@ struct Kind<MemFreeNode> : AnyKind {
     }
     CUSHIM_ADD(MemFree, CUSHIM_NO_CONTEXT)
     static Result<void> set(CUgraphNode, const auto &, CUcontext) noexcept {
-        return Error::unsupported_platform("nodes of memory cannot be changed");
+        return Error::unsupported_platform("memory nodes cannot be changed");
     }
     static Result<void> exec_set(CUgraphExec, CUgraphNode node, const auto &parameters,
                                  CUcontext context) noexcept {
@@ -327,7 +330,7 @@ struct Kind<MemFreeNode> : AnyKind {
     }
 };
 
-// --- of whichever kind
+// --- all types
 
 Result<void> check_node_parameters(const NodeParameters &parameters) noexcept {
     return std::visit(

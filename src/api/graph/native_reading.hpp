@@ -23,7 +23,7 @@ Result<void> root_nodes(CUgraph graph, const NodeRoom &room) noexcept {
 using EdgeData = CUSHIM_EITHER(CUgraphEdgeData, cudaGraphEdgeData);
 static_assert(sizeof(EdgeData) == 8);
 
-// Null for none.
+// Null if there are none.
 Result<std::unique_ptr<EdgeData[]>> edge_array(std::size_t count) noexcept {
     std::unique_ptr<EdgeData[]> data(count != 0 ? new (std::nothrow) EdgeData[count]() : nullptr);
     if (!data && count != 0) {
@@ -33,7 +33,7 @@ Result<std::unique_ptr<EdgeData[]>> edge_array(std::size_t count) noexcept {
 }
 #endif
 
-// Edges are asked for with an array of their data.
+// Reads edges together with an array of their data.
 Result<void> edges(CUgraph graph, const EdgeRoom &room) noexcept {
 #if CUSHIM_GRAPH_HEADERS >= 12030
     if (reads_edge_data()) {
@@ -49,7 +49,7 @@ Result<void> edges(CUgraph graph, const EdgeRoom &room) noexcept {
     return CUSHIM_PLAIN_EDGES(GraphGetEdges, room.count, graph, room.from, room.to);
 }
 
-// The same for one node's edges. CUDA fails if an edge has data and there is no array for it.
+// The same for the edges of one node. CUDA fails if an edge has data and no array is passed.
 #if CUSHIM_GRAPH_HEADERS >= 12030
 #define CUSHIM_NEIGHBOURS(function, node, room)                                                    \
     if (reads_edge_data()) {                                                                       \
@@ -72,7 +72,7 @@ Result<void> dependents(CUgraphNode node, const NodeRoom &room) noexcept {
 
 #undef CUSHIM_NEIGHBOURS
 
-// --- nodes: of kernels, copies and conditional nodes in the API's own header
+// --- nodes: kernels, copies and conditional nodes are in the API's own header
 
 inline unsigned long long address_of(CUdeviceptr address) noexcept {
     return address;
@@ -113,7 +113,7 @@ Result<void> event_wait_event(CUgraphNode node, CUevent *event) noexcept {
     return CUSHIM_GRAPH(GraphEventWaitNodeGetEvent, node, event);
 }
 
-// Signals have no time.
+// Signals have no timeout.
 template <class Operation>
 SemaphoreNodeParams semaphore_params(const Operation &operation) noexcept {
     constexpr unsigned int skips = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC |
@@ -129,7 +129,7 @@ SemaphoreNodeParams semaphore_params(const Operation &operation) noexcept {
     return params;
 }
 
-// The arrays are the node's.
+// The node owns the arrays.
 template <class Node>
 Result<void> read_semaphores(const Node &node, SemaphoreParams *to) noexcept {
     return with_memory([&]() -> Result<void> {
@@ -163,7 +163,7 @@ Result<void> batch_mem_op_params([[maybe_unused]] CUgraphNode node,
     CUDA_BATCH_MEM_OP_NODE_PARAMS native{};
     CUSHIM_TRY_VOID(CUSHIM_GRAPH(GraphBatchMemOpNodeGetParams, node, &native));
     return with_memory([&]() -> Result<void> {
-        params->assign(native.paramArray, native.paramArray + native.count); // the node's
+        params->assign(native.paramArray, native.paramArray + native.count); // owned by the node
         return {};
     });
 #endif

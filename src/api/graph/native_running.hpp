@@ -16,7 +16,7 @@ Result<void> require_options(const InstantiateOptions &options) noexcept {
     if (headers_first) {
         CUSHIM_TRY_VOID(require_headers(options));
     }
-    // Flags that older drivers refuse without saying why.
+    // Flags that older drivers reject without a reason.
     if (options.device_launch) {
         CUSHIM_TRY_VOID(require_feature(Feature::graph_device_launch, device_launch_flag));
     }
@@ -36,7 +36,7 @@ Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOpti
         parameters.flags = instantiate_flags(options);
         parameters.CUSHIM_EITHER(hUploadStream, uploadStream) =
             options.upload != nullptr ? options.upload->native() : nullptr;
-        parameters.result_out = // where the call does not get so far
+        parameters.result_out = // if the call fails earlier
             CUSHIM_EITHER(CUDA_GRAPH_INSTANTIATE_ERROR, cudaGraphInstantiateError);
         Result<void> done = CUSHIM_GRAPH(GraphInstantiateWithParams, exec, graph, &parameters);
         failure->result = static_cast<InstantiateResult>(parameters.result_out);

@@ -1,4 +1,4 @@
-// Parameters of nodes, of whichever kind.
+// Parameters of nodes of all types.
 #pragma once
 
 #include <cushim/detail/node_parameters.hpp>
@@ -10,7 +10,7 @@
 
 namespace cushim::detail {
 
-// A copy or a fill of no elements, which CUDA refuses.
+// An empty copy or fill, which CUDA rejects.
 inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
     if (const auto *const fill = std::get_if<const PitchedFill *>(&parameters.kind())) {
         return (*fill)->to.extent.empty();
@@ -19,16 +19,17 @@ inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
     return copy != nullptr && (*copy)->to.extent.empty() && (*copy)->from.extent.empty();
 }
 
-// invalid_argument with the numbers: an existing node cannot become an empty one.
+// invalid_argument with the numbers: an existing node cannot become empty.
 inline Result<void> check_new_parameters(const GraphApi &api,
                                          const NodeParameters &parameters) noexcept {
     if (is_of_nothing(parameters)) {
-        return Error::invalid_argument("a node cannot be made one of nothing");
+        return Error::invalid_argument(
+            "a node cannot copy or fill 0 elements; remove the node instead");
     }
     return api.check(parameters);
 }
 
-// Calls use(parameters, uses) with the operations of semaphores, whose owners are kept.
+// Calls use(parameters, uses) with the operations on semaphores, whose owners are kept alive.
 template <class Node, class Operations, class Use>
 auto with_semaphores(const Operations &operations, const Use &use) noexcept {
     return with_memory([&]() {

@@ -13,7 +13,7 @@ namespace {
 using detail::GraphState;
 using detail::state_of_graph;
 
-// What `read(room)` fills, as names of nodes.
+// The result of `read(room)` as names of nodes.
 template <class Read>
 Result<std::vector<GraphNode>> read_nodes(GraphState &state, const Read &read) noexcept {
     return detail::with_memory([&]() -> Result<std::vector<GraphNode>> {
@@ -28,15 +28,15 @@ Result<std::vector<GraphNode>> read_nodes(GraphState &state, const Read &read) n
     });
 }
 
-// For functions that ask for one thing of a node that is to be of one type.
+// For functions that read one property of a node of a given type.
 template <class Value>
 Result<Value>
 read_node(const Graph &graph, const GraphNode &node, GraphNodeType type,
           Result<void> (*detail::GraphReading::*function)(CUgraphNode, Value *) noexcept) noexcept {
     CUSHIM_TRY(const GraphNodeType found, graph.node_type(node));
     if (found != type) {
-        return detail::invalid_argument("the node is of type %d, not %d", static_cast<int>(found),
-                                        static_cast<int>(type));
+        return detail::invalid_argument("the node has type %d, expected %d",
+                                        static_cast<int>(found), static_cast<int>(type));
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -203,7 +203,7 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
 
 namespace {
 
-// CUDA writes to any file that it is told: this one is new, and removed afterwards.
+// CUDA writes to any file name; this file is new and is removed afterwards.
 class TemporaryFile {
   public:
     explicit TemporaryFile(std::string path) noexcept : path_(std::move(path)) {}
@@ -217,7 +217,7 @@ class TemporaryFile {
     const std::string path_;
 };
 
-// Without streams: they throw what is no std::bad_alloc.
+// Without streams, which throw other exceptions than std::bad_alloc.
 Result<std::string> read_all(const char *path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path, "rb"),
                                                                 std::fclose);
@@ -230,8 +230,8 @@ Result<std::string> read_all(const char *path) {
         ended = size < sizeof part;
     }
     if (!file || std::ferror(file.get()) != 0) {
-        return Error::make(
-            {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "a file of CUDA's cannot be read"});
+        return Error::make({.status = CUDA_ERROR_OPERATING_SYSTEM,
+                            .detail = "cannot read the file that CUDA wrote"});
     }
     return text;
 }

@@ -7,10 +7,10 @@
 namespace cushim::detail {
 namespace {
 
-// Chained through the entries, so that none needs memory: a graph that is there cannot be left out.
+// Chained through the entries, so that no memory is needed and every graph can be registered.
 constexpr std::size_t chains = 1024;
 constinit GraphRegistryEntry *first[chains] = {};
-constinit std::size_t captures = 0; // of the entries
+constinit std::size_t captures = 0; // number of capturing entries
 constinit ForkLock registry_lock;
 
 GraphRegistryEntry *&chain_of(CUgraph graph) noexcept {
@@ -30,7 +30,7 @@ void GraphRegistryEntry::know(CUgraph graph) noexcept {
 }
 
 void GraphRegistryEntry::forget() noexcept {
-    // A fork may copy a chain that is being changed: the child keeps the parent's entries.
+    // A fork may copy a chain during a change, so the child keeps its parent's entries.
     if (graph_ == nullptr || state_.generation != cushim_fork_generation()) {
         return;
     }
@@ -45,7 +45,7 @@ void GraphRegistryEntry::forget() noexcept {
 }
 
 void GraphRegistryEntry::capture_begins(CUstream stream) noexcept {
-    (void)capture_ends(stream); // of one that somebody else has ended
+    (void)capture_ends(stream); // of a capture that other code has ended
     const LockGuard guard(registry_lock);
     captures += capturing_ == nullptr ? 1 : 0;
     capturing_ = stream;

@@ -1,5 +1,5 @@
-// Which graphs Graphs of this process have: what ends a capture may be one of them, and must be
-// neither owned nor destroyed a second time.
+// Graphs that have an owner in this process. The end of a capture may return one of them, which
+// must be neither owned nor destroyed a second time.
 #pragma once
 
 #include <thread>
@@ -10,7 +10,8 @@
 
 namespace cushim::detail {
 
-/* The entry of one Graph, inside its state. Threads: entries of different graphs, any. */
+/* The entry of a Graph, inside its state. Threads: entries of different graphs can be used
+ * concurrently. */
 class GraphRegistryEntry {
   public:
     explicit GraphRegistryEntry(const State &of) noexcept : state_(of) {}
@@ -18,12 +19,12 @@ class GraphRegistryEntry {
     GraphRegistryEntry &operator=(const GraphRegistryEntry &) = delete;
     ~GraphRegistryEntry() { forget(); }
 
-    // Once, when the graph is there.
+    // Called once, when the graph exists.
     void know(CUgraph graph) noexcept;
-    // Before it is destroyed: CUDA may give its handle again at once.
+    // Called before the graph is destroyed, since CUDA may reuse its handle at once.
     void forget() noexcept;
 
-    // A capture of this stream goes into the graph, whoever owns it.
+    // A capture of this stream goes into the graph, which any code may own.
     void capture_begins(CUstream stream) noexcept;
 
   private:
@@ -31,16 +32,16 @@ class GraphRegistryEntry {
     friend bool is_owned(CUgraph graph) noexcept;
 
     const State &state_;
-    CUgraph graph_ = nullptr; // null: not in the registry
+    CUgraph graph_ = nullptr; // null: not registered
     GraphRegistryEntry *next_ = nullptr;
-    CUstream capturing_ = nullptr; // null: none
-    std::thread::id capturing_in_; // for the stream that each thread has of its own
+    CUstream capturing_ = nullptr; // null: no capture
+    std::thread::id capturing_in_; // for the per-thread default stream
 };
 
-// The graph that the capture of this stream went into, where capture_begins() told; forgets that.
+// Returns and forgets the graph of this stream's capture that capture_begins() registered.
 CUgraph capture_ends(CUstream stream) noexcept;
 
-// Whether some Graph is going to destroy it.
+// Whether a Graph owns it.
 bool is_owned(CUgraph graph) noexcept;
 
 } // namespace cushim::detail

@@ -1,9 +1,9 @@
-// Graphs that were cloned from one another, by a clone or by a child node, are relatives, and
-// drivers keep lists of them that they do not lock: where one thread destroys a graph while another
-// destroys, clones or instantiates a relative, or destroys a node of it, driver 580 corrupts its
-// memory (4 to 6 of 6 processes ended by a signal; none with a lock). cushim destroys what graphs
-// kept on a thread of its own, so it holds this for each of these calls, for child nodes, and for
-// finding a node in a clone. Measured to be safe without it: launching, updating and destroying
+// A lock for graphs that were cloned from one another, by a clone or a child node. Drivers keep
+// lists of such relatives without locking them. If one thread destroys a graph while another
+// destroys, clones or instantiates a relative, or destroys one of its nodes, driver 580 corrupts
+// memory (4 to 6 of 6 processes crashed; none with the lock). cushim destroys resources of graphs
+// on its own thread, so it holds this lock for each of these calls, for child nodes, and for
+// finding a node in a clone. Found to be safe without it: launching, updating and destroying
 // executable graphs, and adding and reading nodes.
 #pragma once
 
@@ -15,14 +15,14 @@
 
 namespace cushim::detail {
 
-// Instantiating may take long.
+// Instantiation may take long.
 inline void sleep_shortly() noexcept {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
 inline constinit ForkLock relatives_lock;
 
-// Recursive: a test's replacement of cuGraphDestroy may destroy another graph.
+// Recursive, since an override of cuGraphDestroy in a test may destroy another graph.
 class RelativesGuard {
   public:
     RelativesGuard() noexcept {

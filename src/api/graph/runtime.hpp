@@ -1,5 +1,5 @@
-// What the runtime API has of its own, with the signatures of the headers' major version: the names
-// of driver.hpp.
+// Definitions for the runtime API, with the signatures of the headers' major version: the same
+// names as driver.hpp.
 #pragma once
 
 #include <cushim/feature.hpp>
@@ -24,7 +24,7 @@
     CUSHIM_RUNTIME_DESTROY(cuda##function, handle, handle)
 #define CUSHIM_AND_CONTEXT(context)
 
-// CUDA 13 gave the functions with edge data the names of those without.
+// CUDA 13 renamed the functions with edge data to the names of those without.
 #if CUDART_VERSION >= 13000
 #define CUSHIM_PLAIN_EDGES(function, count, ...)                                                   \
     CUSHIM_RUNTIME(cuda##function, __VA_ARGS__, nullptr, count)
@@ -40,7 +40,7 @@
 namespace cushim::detail {
 namespace {
 
-// --- the same numbers and structs under other names
+// --- equal numbers and structs under other names
 
 static_assert(int(cudaGraphNodeTypeKernel) == int(GraphNodeType::kernel));
 static_assert(int(cudaGraphNodeTypeExtSemaphoreWait) == int(GraphNodeType::semaphore_wait));
@@ -88,7 +88,7 @@ cudaMemAccessDesc native_grant(const AccessGrant &grant) noexcept {
     return native;
 }
 
-// Without arrays all widths are in bytes.
+// Without arrays, all widths are in bytes.
 cudaPitchedPtr native_view(const PitchedView &view, std::size_t width) noexcept {
     return {native_pointer(view.address), view.pitch.row, width, view.pitch.layer};
 }
@@ -102,7 +102,7 @@ cudaMemcpyKind native_kind(CopyKind kind) noexcept {
     case CopyKind::device_to_device:
         break;
     }
-    return cudaMemcpyDefault; // of whatever devices
+    return cudaMemcpyDefault; // on any devices
 }
 
 cudaMemcpy3DParms native_copy(const PitchedCopy &copy) noexcept {
@@ -116,7 +116,7 @@ cudaMemcpy3DParms native_copy(const PitchedCopy &copy) noexcept {
     return native;
 }
 
-// --- kernels: what the runtime takes for one since CUDA 12 is also the driver's CUkernel
+// --- kernels: since CUDA 12, a runtime kernel is also the driver's CUkernel
 
 #if CUDART_VERSION >= 12000
 static_assert(int(cudaLaunchAttributePriority) == int(CU_LAUNCH_ATTRIBUTE_PRIORITY));
@@ -126,15 +126,15 @@ static_assert(int(cudaLaunchAttributeClusterDimension) ==
 
 Result<void> require_kernel(const KernelNode &node) noexcept {
     if (!node.kernel.is_of_library()) {
-        return Error::unsupported_platform(
-            "the runtime API has no nodes of a module's kernels: load it as a library, or use a "
-            "graph of the driver API");
+        return Error::unsupported_platform("the runtime API does not support nodes with kernels of "
+                                           "a Module: load a Library, or use a "
+                                           "graph of the driver API");
     }
     return {};
 }
 
 cudaKernelNodeParams native_kernel(const KernelNode &node) noexcept {
-    const LaunchSizes sizes = native_sizes(node.config); // checked before
+    const LaunchSizes sizes = native_sizes(node.config); // already checked
     cudaKernelNodeParams native{};
     native.func = node.kernel.native();
     native.gridDim = {sizes.grid.x, sizes.grid.y, sizes.grid.z};
@@ -163,42 +163,43 @@ Result<void> exec_set_kernel(CUgraphExec exec, CUgraphNode node, const KernelNod
 #else
 #define CUSHIM_GRAPH_LACKS_KERNELS
 Error lacks_kernels() noexcept {
-    return Error::unsupported_platform("the runtime API before CUDA 12 has no nodes of kernels "
-                                       "that are loaded: use a graph of the driver API");
+    return Error::unsupported_platform(
+        "the runtime API before CUDA 12 does not support nodes with loaded "
+        "kernels: use a graph of the driver API");
 }
 #endif
 
-// The driver is asked. Measured: libcudart answers 98 for kernels that the driver loaded, though it
-// launches them; and of those that it has itself it tells functions of the host, which no caller of
-// the driver could use.
+// Through the driver. Recorded: libcudart returns 98 for kernels that the driver loaded, although
+// it launches them. For its own kernels it returns host functions, which driver calls cannot use.
 Result<void> kernel_params(CUgraphNode node, KernelNodeParams *params) noexcept {
     return driver_graphs.read.kernel_params(node, params);
 }
 
-// Likewise: it answers 999 for copies between unified addresses that the driver's functions added.
+// Through the driver: libcudart returns 999 for copies between unified addresses that driver
+// functions added.
 Result<void> memcpy_params(CUgraphNode node, MemcpyNodeParams *params) noexcept {
     return driver_graphs.read.memcpy_params(node, params);
 }
 
-// --- memory operations: such a node was captured from a stream that the driver's functions were
-// called for, or added by these
+// --- memory operations: such nodes exist if driver functions added them or were called on a
+// capturing stream
 
 #define CUSHIM_GRAPH_LACKS_BATCH_MEM_OPS
 Error lacks_batch_mem_ops(const char *) noexcept {
-    return Error::unsupported_platform(
-        "the runtime API has no nodes of memory operations: use a graph of the driver API");
+    return Error::unsupported_platform("the runtime API does not support nodes of memory "
+                                       "operations: use a graph of the driver API");
 }
 
 // --- nodes of the generic function
 
-// The context is the current one.
+// Uses the current context.
 Result<void> create_condition([[maybe_unused]] CUgraph graph, CUcontext,
                               [[maybe_unused]] unsigned int initial,
                               [[maybe_unused]] bool assign_initial,
                               [[maybe_unused]] unsigned long long *handle) noexcept {
     constexpr const char *name = "cudaGraphConditionalHandleCreate";
 #if CUDART_VERSION >= 12030
-    // libcudart may not say that it is the driver.
+    // libcudart may not report that the driver is the reason.
     CUSHIM_TRY_VOID(require_feature(Feature::graph_conditional_nodes, name));
     cudaGraphConditionalHandle made = 0;
     CUSHIM_TRY_VOID(CUSHIM_RUNTIME(cudaGraphConditionalHandleCreate, &made, graph, initial,
@@ -214,7 +215,7 @@ Result<void> create_condition([[maybe_unused]] CUgraph graph, CUcontext,
 void set_context(cudaConditionalNodeParams &, CUcontext) noexcept {}
 #endif
 
-// The driver is asked: its struct has handles and numbers alone, which are those of both APIs.
+// Through the driver: its struct has only handles and numbers, which are the same in both APIs.
 Result<void> conditional_params(CUgraphNode node, NativeConditional *params) noexcept {
     return driver_graphs.read.conditional_params(node, params);
 }
@@ -235,7 +236,7 @@ Result<void> add_raw([[maybe_unused]] const NodePlace &place,
 
 // --- edges
 
-// The call without data fails if an edge has data. Drivers before 12.3 have only this one.
+// The call without edge data fails if an edge has data. Drivers before 12.3 have only this one.
 [[maybe_unused]] bool reads_edge_data() noexcept {
     return CUDART_VERSION >= 13000 || supports(driver_version(), Feature::graph_edge_data);
 }
@@ -261,7 +262,7 @@ bool instantiates_with_params(const InstantiateOptions &) noexcept {
     return true;
 }
 #else
-// What libcudart of CUDA 11 lacks, whatever the driver has.
+// Options that libcudart of CUDA 11 lacks, whatever the driver.
 Result<void> require_headers(const InstantiateOptions &options) noexcept {
     if (options.upload != nullptr) {
         return Error::requires_newer_headers("cudaGraphInstantiateWithParams", Version::of(12, 0));
@@ -276,7 +277,7 @@ Result<void> require_headers(const InstantiateOptions &options) noexcept {
 }
 #endif
 
-// In CUDA 11 one function has flags, the other reports the node.
+// In CUDA 11, one function has flags and the other reports the node.
 Result<void> instantiate_plainly(CUgraphExec *exec, CUgraph graph, unsigned long long flags,
                                  [[maybe_unused]] NativeInstantiateFailure *failure) noexcept {
 #if CUDART_VERSION < 12000
@@ -303,14 +304,15 @@ cudaError_t call_update(CUgraphExec exec, CUgraph graph, NativeUpdate *update) n
 }
 #endif
 
-// A refusal is no error to our caller, and must not be what his next cudaGetLastError() finds.
+// A rejected update is not an error here, so the caller's next cudaGetLastError() must not return
+// it.
 Result<void> forget_refusal() noexcept {
     const cudaError_t last = runtime().cudaGetLastError();
     return last == cudaErrorGraphExecUpdateFailure ? Result<void>()
                                                    : checked(last, entry::cudaGetLastError::name);
 }
 
-// CUDA refuses with cudaErrorGraphExecUpdateFailure and the result.
+// CUDA rejects an update with cudaErrorGraphExecUpdateFailure and the result.
 Result<void> update(CUgraphExec exec, CUgraph graph, NativeUpdate *update) noexcept {
     const cudaError_t status = call_update(exec, graph, update);
     if (status == cudaErrorGraphExecUpdateFailure && update->result != GraphUpdateResult::success) {

@@ -15,8 +15,8 @@
 
 namespace cushim::detail {
 
-// The runtime is called in the context only: without one it would make the primary one current. The
-// driver needs none, and takes the runtime's handles as its own.
+// The runtime is called only in the context, since it would otherwise initialize the primary one.
+// The driver needs no context and accepts the runtime's handles.
 inline Destroyed destroy_graph(const GraphApi &api, CUcontext context, CUgraph graph) noexcept {
     const auto scope = ContextScope::enter(context);
     if (scope) {
@@ -33,34 +33,34 @@ struct GraphState final : InContext {
     Destroyed destroy() noexcept override {
         known.forget();
         identity->end();
-        // After a reset the graph is still there, while its context cannot be entered.
+        // After a reset the graph still exists, but its context cannot be entered.
         return InContext::is_gone() ? driver_graphs.destroy(graph)
                                     : destroy_graph(api(), context, graph);
     }
-    // A reset destroys what is in the context. Graphs are not.
+    // A reset destroys the objects in the context, but not graphs.
     bool is_gone() const noexcept override { return false; }
     const GraphApi &api() const noexcept { return identity->api; }
 
     const std::shared_ptr<GraphIdentity> identity;
     KeptResources uses;
-    // For a graph inside a node: of the graph that the node is in. It is never owned then.
+    // For a graph nested in a node: keeps the outer graph alive. Such a graph is never owned.
     KeepAlive around;
     CUgraph graph = nullptr;
     GraphRegistryEntry known{*this};
-    // Which conditional node each condition is of. Nodes may be gone, and there may be none yet.
+    // The conditional node of each condition. The node may be destroyed, or not exist yet.
     std::unordered_map<unsigned long long, GraphNode> condition_users;
 };
 
-// invalid_argument for an empty Graph, and for one whose node is gone.
+// invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.
 Result<GraphState *> state_of_graph(const Graph &graph) noexcept;
 
-// A Graph of what CUDA has made, or lends, or what is inside a node of `around`.
+// A Graph that CUDA has created or lent, or that is nested in a node of `around`.
 Result<NewState<GraphState>> make_graph_state(const Context &context, const GraphApi &api) noexcept;
 Graph own_graph(NewState<GraphState> &state) noexcept;
 Result<Graph> borrow_graph(const Context &context, const GraphApi &api, CUgraph graph) noexcept;
 Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept;
 
-// invalid_argument unless it names a node of this graph.
+// invalid_argument unless the name refers to a node of this graph.
 Result<void> check_node(const GraphIdentity &identity, const GraphNode &node) noexcept;
 
 } // namespace cushim::detail

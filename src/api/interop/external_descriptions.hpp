@@ -1,4 +1,4 @@
-// CUDA's descriptions of external memory, of external semaphores, and of what is done with these.
+// CUDA's descriptions of external memory and semaphores, and of operations on semaphores.
 #pragma once
 
 #include <cushim/external_memory.hpp>
@@ -33,7 +33,7 @@ static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, flags) == 72);
 static_assert(ExternalMemorySource::dma_buf_type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD);
 #endif
 
-// A descriptor is put in later: the driver gets another one than the source's.
+// The descriptor is set later, since the driver gets a duplicate of the source's.
 inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC description_of(const ExternalMemorySource &source,
                                                        std::size_t size) noexcept {
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};

@@ -5,7 +5,7 @@ namespace cushim::detail {
 Result<void> check_win32(Win32Handle handle) noexcept {
     CUSHIM_TRY_VOID(require_nt_handles());
     if (handle.handle() == nullptr && handle.name() == nullptr) {
-        return Error::invalid_argument("the handle, or the name, is null");
+        return Error::invalid_argument("the handle and the name are null");
     }
     return {};
 }

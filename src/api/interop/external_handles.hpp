@@ -1,5 +1,5 @@
-// Handles of other APIs, checked before the driver sees them, and descriptors, handed to it such
-// that it is always known who closes them.
+// Handles of other APIs, checked before the driver call; and descriptors with well-defined
+// ownership during the call.
 #pragma once
 
 #include <cushim/unique_fd.hpp>
@@ -9,13 +9,13 @@
 
 namespace cushim::detail {
 
-// Whether there are such handles on this system, and this is one.
+// Fails unless this system has such handles and this one is valid.
 Result<void> check_win32(Win32Handle handle) noexcept;
 
-/* A duplicate of a descriptor for a call that takes over what it is given where it succeeds. Where
- * it fails, drivers may have closed it or not (580 does the one or the other, by the reason of the
- * failure), and to close a number that is somebody else's by now would be fatal: so this looks
- * whether it still is the original's open file. The original must live longer. */
+/* A duplicate of a descriptor, for a call that takes ownership on success. On failure, drivers may
+ * or may not have closed it (580 does either, depending on the reason). Closing a number that
+ * another thread has reused would be fatal, so the destructor checks that the number still refers
+ * to the open file of the original. The original must outlive this object. */
 class LentDescriptor {
   public:
     LentDescriptor() noexcept = default;
@@ -27,7 +27,7 @@ class LentDescriptor {
 
     int get() const noexcept { return lent_; }
 
-    // The call succeeded: the driver closes it, or has done so.
+    // The call succeeded: the driver owns the descriptor.
     void taken() noexcept { lent_ = -1; }
 
   private:

@@ -17,12 +17,13 @@ struct ExternalMemoryState final : detail::InContext {
         return CUSHIM_DESTROY(cuDestroyExternalMemory, memory, memory);
     }
     CUexternalMemory memory = nullptr;
-    // Of a dma-buf, as long as the import: CUDA does not say whether it takes that over.
+    // For a dma-buf, lives as long as the import: CUDA does not document whether it takes
+    // ownership.
     UniqueFd original;
     detail::LentDescriptor lent;
 };
 
-// What is mapped from an import holds it, and through it the context.
+// Memory mapped from an import owns the import, and thereby the context.
 struct FromImport : detail::PlainMemoryState {
     FromImport(const ExternalMemory &from, CUcontext in) noexcept
         : PlainMemoryState(Context::borrow(in)), import(from) {
@@ -50,13 +51,13 @@ struct ExternalArrayState final : FromImport {
 
 constexpr const char *empty = "the external memory is empty";
 
-// --- the ways to import, by the form of the handle
+// --- imports, by the form of the handle
 
 using Description = CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
 using NewImport = detail::NewState<ExternalMemoryState>;
 using Import = Result<void>(NewImport &, ExternalMemorySource &, Description &);
 
-// Takes the descriptor out of the source if CUDA accepts it.
+// Takes the descriptor from the source if CUDA accepts it.
 Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
                                Description &description) {
     const bool is_dma_buf = source.type() == ExternalMemorySource::dma_buf_type;
@@ -80,7 +81,7 @@ Result<void> import_handle(NewImport &state, ExternalMemorySource &, Description
     return CUSHIM_DRIVER(cuImportExternalMemory, &state->memory, &description);
 }
 
-// Fails with invalid_argument for a source that is wrong whatever the driver.
+// Fails with invalid_argument for a source that no driver accepts.
 Result<Import *> import_of(const ExternalMemorySource &source) noexcept {
     const CUexternalMemoryHandleType type = source.type();
     if (type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
@@ -105,7 +106,7 @@ Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
                                                    std::size_t size) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (size == 0) {
-        return Error::invalid_argument("an import of 0 bytes");
+        return Error::invalid_argument("ExternalMemory::import_from: the size is 0");
     }
     CUSHIM_TRY(Import *const import, import_of(source));
     CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
@@ -120,8 +121,9 @@ Result<ExternalMemory> ExternalMemory::adopt(const Context &context, CUexternalM
                                              std::size_t size) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (memory == nullptr || size == 0) {
-        return detail::invalid_argument("an import of %zu bytes with the handle %p", size,
-                                        static_cast<void *>(memory));
+        return detail::invalid_argument(
+            "ExternalMemory::adopt: handle %p and size %zu must not be 0",
+            static_cast<void *>(memory), size);
     }
     CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
     state->memory = memory;
@@ -133,7 +135,7 @@ ExternalMemory ExternalMemory::borrow(const Context &context, CUexternalMemory m
     return ExternalMemory({memory, context.native(), size}, nullptr);
 }
 
-// --- what is mapped from it
+// --- mappings
 
 Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
                                                   std::size_t size) const noexcept {
@@ -158,11 +160,13 @@ ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR 
                               unsigned int levels) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
     if (offset >= size()) {
-        return detail::invalid_argument("an image at %zu, in memory of %zu bytes", offset, size());
+        return detail::invalid_argument("map_mipmapped: offset %zu exceeds the size, %zu", offset,
+                                        size());
     }
     if (levels == 0 || description.Width == 0) {
-        return detail::invalid_argument("an image of %u levels that is %zu wide", levels,
-                                        description.Width);
+        return detail::invalid_argument(
+            "map_mipmapped: number of levels %u and width %zu must not be 0", levels,
+            description.Width);
     }
     CUSHIM_TRY(auto state, detail::make_state<ExternalArrayState>(*this, value().context));
     CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
@@ -187,7 +191,8 @@ Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const n
 Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, "the mipmapped array is empty"));
     if (index >= levels()) {
-        return detail::invalid_argument("level %u of a mipmapped array of %u", index, levels());
+        return detail::invalid_argument("level %u is out of range; the number of levels is %u",
+                                        index, levels());
     }
     CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
     CUarray level = nullptr;

@@ -32,7 +32,7 @@ struct SemaphoreState final : detail::InContext {
 
 // --- importing
 
-// Of the current context's device. Only Vulkan's timelines need it.
+// For the current context's device. Only Vulkan timelines need it.
 Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
     if (type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
         type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32) {
@@ -42,7 +42,7 @@ Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetDevice, &device));
     return detail::require_attribute(Device::from_native(device),
                                      CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
-                                     "it does not import timeline semaphores");
+                                     "import of timeline semaphores");
 }
 
 template <class Semaphore>
@@ -141,12 +141,12 @@ Result<void> check(const SemaphoreOperation &operation) noexcept {
     return {};
 }
 
-// CUDA calls a semaphore of another context than the stream's an invalid handle.
+// For a semaphore of another context, CUDA returns "invalid handle".
 template <class Kind>
 Error failure(CUresult status, const Stream &stream, Batch<Kind> batch) noexcept {
     return detail::failure_in(
         stream, {status, Kind::name, Kind::introduced},
-        "the stream is of another context than the semaphore", [batch](CUcontext context) {
+        "the stream belongs to another context than the semaphore", [batch](CUcontext context) {
             return std::all_of(batch.begin(), batch.end(), [context](const auto &item) {
                 return item.operation().context == context;
             });
@@ -185,13 +185,13 @@ template <class Kind>
 Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
     CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
     constexpr std::size_t most = std::numeric_limits<unsigned int>::max();
-    constexpr std::size_t few = 4; // without memory from the heap
+    constexpr std::size_t few = 4; // without heap memory
     if (batch.empty()) {
         return {};
     }
     if (batch.size() > most) {
-        return detail::invalid_argument("%zu semaphores at once, of at most %zu", batch.size(),
-                                        most);
+        return detail::invalid_argument("number of semaphores, %zu, exceeds the limit of %zu",
+                                        batch.size(), most);
     }
     if (batch.size() > few) {
         return submit_many<Kind>(stream, batch);

@@ -11,17 +11,17 @@
 namespace cushim {
 namespace {
 
-// What stands before the payload.
+// The header before the payload.
 struct Header {
     char word[8];
-    std::uint64_t size; // of the payload, in bytes
+    std::uint64_t size; // bytes of the payload
 };
 
 constexpr Header header_for(std::size_t size) noexcept {
     return {{'c', 'u', 's', 'h', 'i', 'm', 'f', 'd'}, size};
 }
 
-// What is left of header and payload once `done` bytes of both have passed.
+// The parts of header and payload after their first `done` bytes.
 detail::SocketBytes rest(Header &header, std::span<std::byte> payload, std::size_t done) noexcept {
     auto *const bytes = reinterpret_cast<std::byte *>(&header);
     if (done < sizeof header) {
@@ -33,17 +33,17 @@ detail::SocketBytes rest(Header &header, std::span<std::byte> payload, std::size
 Result<void> check_header(const Header &header, std::size_t expected) noexcept {
     const Header wanted = header_for(expected);
     if (std::memcmp(header.word, wanted.word, sizeof header.word) != 0) {
-        return Error::invalid_argument("what arrived is no message of cushim's");
+        return Error::invalid_argument("the received data is not a cushim message");
     }
     if (header.size != wanted.size) {
-        return detail::invalid_argument("a message of %llu bytes where %zu are expected",
+        return detail::invalid_argument("message size is %llu, expected %zu",
                                         static_cast<unsigned long long>(header.size), expected);
     }
     return {};
 }
 
 Error ends_early(std::size_t done, std::size_t total) noexcept {
-    return detail::invalid_argument("a message that ends after %zu of %zu bytes", done, total);
+    return detail::invalid_argument("message ends after %zu of %zu bytes", done, total);
 }
 
 Error is_closed() noexcept {
@@ -51,7 +51,7 @@ Error is_closed() noexcept {
                          "the other side closed the socket");
 }
 
-// The message, from the first byte to the last; the descriptors that arrive with it.
+// Receives a whole message and the descriptors that arrive with it.
 Result<void> receive_message(int socket, std::span<std::byte> payload,
                              detail::ArrivedDescriptors &arrived) noexcept {
     CUSHIM_TRY(const bool is_stream, detail::is_stream_socket(socket));
@@ -72,8 +72,7 @@ Result<void> receive_message(int socket, std::span<std::byte> payload,
             return ends_early(done, total);
         }
         if (now.cut) {
-            return detail::invalid_argument("a message of more bytes than the %zu that it says",
-                                            payload.size());
+            return detail::invalid_argument("message exceeds its stated size, %zu", payload.size());
         }
         if (done < total) {
             CUSHIM_TRY_VOID(deadline.check());
@@ -89,7 +88,7 @@ Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noe
     CUSHIM_TRY_VOID(detail::check_descriptor(fd));
     CUSHIM_TRY(const detail::SocketDeadline deadline, detail::sending_deadline(socket));
     Header header = header_for(payload.size());
-    // Only read from.
+    // The bytes are not modified.
     const std::span<std::byte> bytes(const_cast<std::byte *>(payload.data()), payload.size());
     const std::size_t total = sizeof header + payload.size();
     for (std::size_t done = 0; done < total;) {
@@ -108,7 +107,7 @@ Result<UniqueFd> receive_fd(int socket, std::span<std::byte> payload) noexcept {
     detail::ArrivedDescriptors arrived;
     CUSHIM_TRY_VOID(receive_message(socket, payload, arrived));
     if (arrived.count != 1) {
-        return detail::invalid_argument("a message with %u file descriptors, where one is expected",
+        return detail::invalid_argument("message has %u file descriptors, expected 1",
                                         arrived.count);
     }
     return static_cast<UniqueFd &&>(arrived.first);

@@ -15,7 +15,7 @@ static_assert(sizeof(CUipcMemHandle) == IpcMemHandle::size && alignof(CUipcMemHa
 static_assert(sizeof(CUipcEventHandle) == IpcEventHandle::size);
 static_assert(sizeof(IpcMemHandle) == 64 && sizeof(IpcEventHandle) == 64);
 
-// What an allocation is, as far as it matters to who wants to share it.
+// Properties of an allocation that determine whether it can be shared.
 struct Traits {
     unsigned int capable = 1;
     unsigned int managed = 0;
@@ -38,22 +38,25 @@ Result<void> check_shareable(const Traits &traits) noexcept {
         return {};
     }
     if (static_cast<int>(traits.type) == 0) {
-        return Error::invalid_argument("there is no memory of CUDA's at this address");
+        return Error::invalid_argument("IpcExport::of: the address is not that of CUDA memory");
     }
     if (traits.managed != 0) {
-        return Error::invalid_argument("managed memory cannot be shared with another process: copy "
-                                       "it into memory of DeviceBuffer::allocate");
+        return Error::invalid_argument(
+            "IpcExport::of: managed memory cannot be shared with another "
+            "process; copy it into a DeviceBuffer::allocate() buffer");
     }
     if (traits.pool != nullptr) {
-        return Error::invalid_argument("memory of a pool is not shared by an IPC handle: make the "
-                                       "pool exportable and use MemoryPool::export_fd");
+        return Error::invalid_argument(
+            "IpcExport::of: pool memory has no IPC handle; export the pool "
+            "and use MemoryPool::export_fd");
     }
     if (traits.type != CU_MEMORYTYPE_DEVICE) {
-        return Error::invalid_argument("host memory is not shared by an IPC handle: use the "
-                                       "system's shared memory and HostRegistration");
+        return Error::invalid_argument(
+            "IpcExport::of: host memory has no IPC handle; use shared memory "
+            "of the system and HostRegistration");
     }
-    return Error::invalid_argument("memory of virtual memory management is not shared by an IPC "
-                                   "handle: make it exportable and use PhysicalMemory::export_fd");
+    return Error::invalid_argument("IpcExport::of: mapped physical memory has no IPC handle; use "
+                                   "PhysicalMemory::export_fd");
 }
 
 struct Allocation {
@@ -68,14 +71,14 @@ Result<Allocation> allocation_of(CUdeviceptr address) noexcept {
     return allocation;
 }
 
-// Attributes can be read in every context, the range only in one whose device has access.
+// Attributes can be read in every context; the range only in a context whose device has access.
 Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
     Allocation allocation;
     const auto call = CUSHIM_FAILED_CALL(
         cuMemGetAddressRange,
         driver().cuMemGetAddressRange(&allocation.base, &allocation.size, address));
     if (call.status == CUDA_ERROR_NOT_FOUND) {
-        return detail::wrong_context(call, "the memory is of another device than the context: "
+        return detail::wrong_context(call, "the memory belongs to another device than the context; "
                                            "export it in a context of its own device");
     }
     CUSHIM_TRY_VOID(detail::checked(call.status, call.entry_point, call.introduced));
@@ -84,7 +87,7 @@ Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
 
 struct OpenedState final : detail::MemoryState {
     using MemoryState::MemoryState;
-    // Unlike most, the call that closes needs the context.
+    // Unlike most calls of this kind, closing requires the context.
     detail::Destroyed destroy() noexcept override {
         return detail::destroy_after(release, [this] {
             return detail::destroy_only_in(
@@ -113,7 +116,7 @@ Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
                                 std::size_t size) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (size == 0) {
-        return Error::invalid_argument("no memory can be shared that is not there: 0 bytes");
+        return Error::invalid_argument("IpcExport::of: the size is 0");
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUSHIM_TRY(const Traits traits, traits_of(address));
@@ -131,7 +134,7 @@ Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
 
 Result<IpcExport> IpcExport::from_bytes(std::span<const std::byte> bytes) noexcept {
     if (bytes.size() != byte_count) {
-        return detail::invalid_argument("%zu bytes are no exported memory, which has %zu",
+        return detail::invalid_argument("IpcExport::from_bytes: size is %zu, expected %zu",
                                         bytes.size(), byte_count);
     }
     return make_export(IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>()),
@@ -146,7 +149,8 @@ Result<IpcExport> IpcExport::from_handle(const IpcMemHandle &handle, std::size_t
 Result<IpcExport> IpcExport::make_export(const IpcMemHandle &handle, unsigned long long size,
                                          unsigned long long offset) noexcept {
     if (size == 0 || offset > SIZE_MAX || size > SIZE_MAX - offset) {
-        return detail::invalid_argument("%llu bytes from %llu on are no memory", size, offset);
+        return detail::invalid_argument("IPC memory: size %llu at offset %llu is invalid", size,
+                                        offset);
     }
     IpcExport exported;
     exported.handle_ = handle;
@@ -174,7 +178,7 @@ Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &expor
     std::memcpy(&handle, exported.handle().stored, sizeof handle);
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcOpenMemHandle, &state->base, handle,
                                   CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    // From here on it is closed again, whatever happens.
+    // The destructor of `memory` closes it in any case.
     IpcMemory memory({state->base + exported.offset(), exported.size()}, state.take());
     CUSHIM_TRY(const Allocation allocation, allocation_of(state->base));
     CUSHIM_TRY_VOID(detail::check_range(exported.offset(), exported.size(), allocation.size));

@@ -18,15 +18,15 @@ T read_at(const void *bytes, std::size_t offset) noexcept {
     return value;
 }
 
-// Where a table of an ELF file ends; what does not fit is more than any file has.
+// The end of a table of an ELF file; saturates on overflow.
 std::uint64_t table_end(std::uint64_t offset, std::uint64_t entries) noexcept {
     return sum_overflows(offset, entries) ? UINT64_MAX : offset + entries;
 }
 
-// An ELF file ends with its tables, so that one that was cut short lacks them.
+// The tables are at the end of an ELF file, so a truncated one lacks them.
 std::uint64_t size_of_cubin(const void *bytes, std::size_t size) noexcept {
     constexpr std::size_t header = 64;
-    if (size < header || read_at<std::uint8_t>(bytes, 4) != 2) { // of 64 bits
+    if (size < header || read_at<std::uint8_t>(bytes, 4) != 2) { // 64-bit ELF
         return header;
     }
     const auto end = [bytes](std::size_t offset, std::size_t entry_size) noexcept {
@@ -52,7 +52,7 @@ bool begins_with(const void *bytes, std::size_t size, const char (&magic)[5]) no
 
 Result<void> check_size(const char *kind, std::uint64_t says, std::size_t has) noexcept {
     if (says > has) {
-        return invalid_argument("the %s is cut short: it says that it has %llu bytes, and has %zu",
+        return invalid_argument("the %s is truncated: its header states %llu bytes, but it has %zu",
                                 kind, static_cast<unsigned long long>(says), has);
     }
     return {};
@@ -68,7 +68,7 @@ Result<void> check_sizes(const void *bytes, std::size_t size) noexcept {
     return {};
 }
 
-// Memory for a file of unknown size, with room for a NUL behind it.
+// Memory for a file of unknown size, with room for a NUL at the end.
 class FileBytes {
   public:
     FileBytes() noexcept = default;
@@ -76,7 +76,7 @@ class FileBytes {
     FileBytes &operator=(const FileBytes &) = delete;
     ~FileBytes() { std::free(bytes_); }
 
-    // False where there is no memory.
+    // False if out of memory.
     bool make_room() noexcept {
         if (size_ + 1 < capacity_) {
             return true;
@@ -89,7 +89,7 @@ class FileBytes {
         }
         return grown != nullptr;
     }
-    // Reads as much as there is room for; 0 at the end and on errors.
+    // Reads into the free room; 0 at the end and on errors.
     std::size_t fill(std::FILE *file) noexcept {
         const std::size_t added = std::fread(bytes_ + size_, 1, capacity_ - size_ - 1, file);
         size_ += added;
@@ -97,7 +97,7 @@ class FileBytes {
     }
 
     std::size_t size() const noexcept { return size_; }
-    // Ends with a NUL; whoever takes it frees it.
+    // Appends a NUL; the caller frees the result.
     char *take() noexcept {
         bytes_[size_] = '\0';
         char *const taken = bytes_;
@@ -112,7 +112,7 @@ class FileBytes {
 
 Error unreadable(const char *path) noexcept {
     char text[400];
-    std::snprintf(text, sizeof text, "%s cannot be read", path);
+    std::snprintf(text, sizeof text, "cannot read %s", path);
     return Error::make({.status = CUDA_ERROR_FILE_NOT_FOUND, .detail = text});
 }
 

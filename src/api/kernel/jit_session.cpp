@@ -15,24 +15,25 @@ namespace {
 Result<void> check(const JitOptions &options) noexcept {
     constexpr std::size_t longest = std::numeric_limits<int>::max();
     if (options.optimization_level > 4) {
-        return invalid_argument("optimization level %u, of 0 to 4", options.optimization_level);
+        return invalid_argument("optimization level %u exceeds the limit of 4",
+                                options.optimization_level);
     }
     for (const std::size_t size : {options.info_log_size, options.error_log_size}) {
         if (size > longest) {
-            return invalid_argument("a log of %zu bytes, of at most %zu", size, longest);
+            return invalid_argument("log size %zu exceeds the limit of %zu", size, longest);
         }
     }
     const ComputeCapability target = options.target;
     constexpr int most = (std::numeric_limits<int>::max() - 9) / 10;
     if (target.major_version < 0 || target.major_version > most || target.minor_version < 0 ||
         target.minor_version > 9) {
-        return invalid_argument("compute capability %d.%d", target.major_version,
+        return invalid_argument("compute capability %d.%d is invalid", target.major_version,
                                 target.minor_version);
     }
     return {};
 }
 
-// Without the line's end that logs close with.
+// The length without the newline at the end of a log.
 std::size_t trimmed_length(const char *text) noexcept {
     std::size_t length = std::strlen(text);
     while (length != 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) {
@@ -41,7 +42,7 @@ std::size_t trimmed_length(const char *text) noexcept {
     return length;
 }
 
-// That many characters and a NUL, whatever comes behind them meanwhile.
+// Copies that many characters and adds a NUL, even if more are written meanwhile.
 void copy_text(char *to, const char *from, std::size_t length) noexcept {
     std::memcpy(to, from, length);
     to[length] = '\0';
@@ -103,7 +104,7 @@ Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcep
 
 JitLog JitSession::log() const noexcept {
     JitLog log;
-    // Each is read once: the driver may write more while another thread uses the code.
+    // Read once: the driver may append while another thread uses the code.
     const std::size_t info_length = std::strlen(info_), error_length = std::strlen(error_);
     log.texts_ = new (std::nothrow) char[info_length + 1 + error_length + 1];
     if (log.texts_ != nullptr) {

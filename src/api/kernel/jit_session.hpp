@@ -1,7 +1,7 @@
-// One load of code: the options for the driver, and the buffers for the compiler's log.
+// A load of code: the driver's options, and the buffers for the compiler's log.
 //
-// The driver may keep the addresses, and compile later, when a library's code is first used: a
-// session lives as long as what is loaded with it.
+// The driver may keep the addresses and compile later, when a library's code is first used, so a
+// session lives as long as the loaded code.
 #pragma once
 
 #include <cushim/code.hpp>
@@ -17,17 +17,18 @@ class JitSession {
     JitSession &operator=(const JitSession &) = delete;
     ~JitSession() { delete[] texts_; }
 
-    // Once, before the load. With a log, which is emptied, the compiler is asked for its info, too.
+    // Called once, before the load. With a log, which is cleared, the compiler's info log is
+    // requested too.
     Result<void> prepare(const JitOptions &options, JitLog *log) noexcept;
 
     unsigned int count() const noexcept { return count_; }
     CUjit_option *options() noexcept { return options_; }
     void **values() noexcept { return values_; }
 
-    // What was said by now; empty where there is no memory.
+    // The messages so far; empty if out of memory.
     JitLog log() const noexcept;
 
-    // As detail::checked(), with the error log in the message.
+    // Like detail::checked(), with the error log in the message.
     Result<void> checked(CUresult status, const char *entry_point, int introduced) const noexcept;
 
   private:
@@ -37,7 +38,7 @@ class JitSession {
     CUjit_option options_[10] = {};
     void *values_[10] = {};
     unsigned int count_ = 0;
-    char *texts_ = nullptr; // both logs, each with a NUL more than the driver may write
+    char *texts_ = nullptr; // both logs, each with room for an additional NUL
     const char *info_ = "";
     const char *error_ = "";
 };

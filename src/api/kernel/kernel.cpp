@@ -34,7 +34,7 @@ Result<void> ask_parameter(const AnyKernel &kernel, std::size_t index,
     return CUSHIM_DRIVER(cuFuncGetParamInfo, kernel.native(), index, &found.offset, &found.size);
 }
 
-// False past the last one, for which CUDA has no answer of its own.
+// False past the last parameter, for which CUDA returns an error.
 Result<bool> find_parameter(const AnyKernel &kernel, std::size_t index,
                             KernelParameter &found) noexcept {
     const Result<void> asked = ask_parameter(kernel, index, found);
@@ -45,7 +45,7 @@ Result<bool> find_parameter(const AnyKernel &kernel, std::size_t index,
     return true;
 }
 
-// From where it is known that there is one.
+// Counts from a known number of parameters.
 Result<std::size_t> count_parameters(const AnyKernel &kernel, std::size_t known = 0) noexcept {
     for (std::size_t count = known;; ++count) {
         KernelParameter ignored;
@@ -61,7 +61,7 @@ bool has_parameter_info(const AnyKernel &kernel) noexcept {
                                   : is_available<entry::cuFuncGetParamInfo>();
 }
 
-// An active primary context, which is where most programs work; empty where there is none.
+// An active primary context, which most programs use; empty if there is none.
 Result<Context> active_primary() noexcept {
     CUSHIM_TRY(const int devices, Device::count());
     for (int ordinal = 0; ordinal < devices; ++ordinal) {
@@ -77,8 +77,8 @@ Result<Context> active_primary() noexcept {
     return Context();
 }
 
-// A library's kernel tells its parameters in any context, but not without one: `ask` runs in the
-// current one, or in a primary one that is active, or else `without` is the answer.
+// A library kernel returns its parameters in any context, but not without one: `ask` runs in the
+// current context, or else in an active primary context; without either, returns `without`.
 template <class Ask, class Answer>
 Answer in_some_context(const AnyKernel &kernel, const Ask &ask, Answer without) noexcept {
     if (!kernel.is_of_library()) {
@@ -102,26 +102,28 @@ Result<void> compare_parameters(const AnyKernel &kernel, const std::size_t *size
         KernelParameter found;
         CUSHIM_TRY(const bool is_there, find_parameter(kernel, index, found));
         if (!is_there) {
-            return detail::invalid_argument("the kernel has %zu parameters, its signature %zu",
-                                            index, count);
+            return detail::invalid_argument(
+                "number of parameters: %zu in the kernel, but %zu in the signature", index, count);
         }
         if (found.size != sizes[index]) {
             return detail::invalid_argument(
-                "parameter %zu of the kernel has %zu bytes, in its signature %zu", index,
+                "size of parameter %zu: %zu in the kernel, but %zu in the signature", index,
                 found.size, sizes[index]);
         }
     }
     CUSHIM_TRY(const std::size_t all, count_parameters(kernel, count));
     if (all != count) {
-        return detail::invalid_argument("the kernel has %zu parameters, its signature %zu", all,
-                                        count);
+        return detail::invalid_argument(
+            "number of parameters: %zu in the kernel, but %zu in the signature", all, count);
     }
     return {};
 }
 
 Error no_context() noexcept {
-    return Error::make({.kind = ErrorKind::wrong_context,
-                        .detail = "no context is active to ask a library's kernel in"});
+    return Error::make(
+        {.kind = ErrorKind::wrong_context,
+         .detail =
+             "a library kernel returns its parameters only in a context, and none is active"});
 }
 #endif
 
@@ -165,7 +167,7 @@ Result<void> AnyKernel::check_parameters([[maybe_unused]] const std::size_t *siz
     CUSHIM_TRY_VOID(detail::require(*this, empty));
 #if CUDA_VERSION >= 12040
     if (!has_parameter_info(*this)) {
-        return {}; // nobody knows
+        return {}; // unknown
     }
     return in_some_context(
         *this, [&] { return compare_parameters(*this, sizes, count); }, Result<void>());
@@ -272,7 +274,8 @@ Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
                                                      std::size_t bytes) const noexcept {
     constexpr std::size_t most = std::numeric_limits<int>::max();
     if (bytes > most) {
-        return detail::invalid_argument("%zu bytes of shared memory, of at most %zu", bytes, most);
+        return detail::invalid_argument("shared memory size %zu exceeds the limit of %zu", bytes,
+                                        most);
     }
     return set_attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                          static_cast<int>(bytes));
@@ -281,7 +284,7 @@ Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
 Result<void> AnyKernel::set_shared_memory_carveout(const Context &context,
                                                    int percent) const noexcept {
     if (percent < -1 || percent > 100) {
-        return detail::invalid_argument("a carveout of %d percent", percent);
+        return detail::invalid_argument("carveout %d is not between -1 and 100 percent", percent);
     }
     return set_attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
 }

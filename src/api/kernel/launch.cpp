@@ -31,7 +31,7 @@ bool to_native(const Dim3 &from, Dimensions &to) noexcept {
 }
 
 Error unfit(const char *what, const Dim3 &of) noexcept {
-    return invalid_argument("a %s of %lld x %lld x %lld", what, of.x, of.y, of.z);
+    return invalid_argument("%s size %lld x %lld x %lld is out of range", what, of.x, of.y, of.z);
 }
 
 constexpr Dim3 no_cluster(0, 0, 0);
@@ -55,7 +55,7 @@ Error unfit_sizes(const LaunchConfig &config) noexcept {
     if (!fits(config.block)) {
         return unfit("block", config.block);
     }
-    return invalid_argument("%zu bytes of shared memory, of at most %u", config.shared_bytes,
+    return invalid_argument("shared memory size %zu exceeds the limit of %u", config.shared_bytes,
                             largest);
 }
 
@@ -65,7 +65,7 @@ bool has_attributes(const LaunchConfig &config) noexcept {
 }
 
 #if CUDA_VERSION >= 11080
-static_assert(sizeof(CUlaunchAttribute) == 72, "what LaunchAttributes takes");
+static_assert(sizeof(CUlaunchAttribute) == 72, "the size that LaunchAttributes assumes");
 
 Result<void> NativeLaunch::fill(const LaunchConfig &config, CUstream stream) noexcept {
     LaunchSizes sizes;
@@ -119,10 +119,13 @@ Result<void> NativeLaunch::add_cluster(const Dim3 &cluster) noexcept {
 Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
     const std::size_t room = capacity - config_.numAttrs;
     if (others.size() > room) {
-        return invalid_argument("%zu launch attributes more, of at most %zu", others.size(), room);
+        return invalid_argument(
+            "number of additional launch attributes, %zu, exceeds the limit of %zu", others.size(),
+            room);
     }
     if (others.size() != 0 && others.data() == nullptr) {
-        return invalid_argument("%zu launch attributes at address 0", others.size());
+        return invalid_argument("the launch attributes are null, their number is %zu",
+                                others.size());
     }
     if (others.size() != 0) {
         std::memcpy(attributes_ + config_.numAttrs, others.data(),
@@ -135,16 +138,17 @@ Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
 
 namespace {
 
-// `of` is the context that the kernel's module is loaded in; null where that is not known.
+// `of` is the context of the kernel's module; null if unknown.
 Result<void> launched(const Stream &stream, const FailedCall &call, CUcontext of) noexcept {
     if (call.status == CUDA_SUCCESS) {
         return {};
     }
-    return failure_in(stream, call, "the stream is of another context than the kernel's module",
+    return failure_in(stream, call,
+                      "the stream belongs to another context than the kernel's module",
                       [of](CUcontext its) { return of == nullptr || of == its; });
 }
 
-// As CUSHIM_DRIVER, for a launch.
+// Like CUSHIM_DRIVER, for a launch.
 #define LAUNCH(stream_, of_, function, ...)                                                        \
     detail::launched(stream_, CUSHIM_FAILED_CALL(function, driver().function(__VA_ARGS__)), of_)
 

@@ -1,4 +1,4 @@
-// A launch configuration as the driver takes it.
+// The driver's form of a launch configuration.
 #pragma once
 
 #include <cushim/driver_table.hpp>
@@ -16,7 +16,7 @@ struct LaunchSizes {
     unsigned int shared_bytes;
 };
 
-// Of sizes that are known to fit.
+// For sizes that are known to fit.
 constexpr Dimensions native_sizes(const Dim3 &from) noexcept {
     return {static_cast<unsigned int>(from.x), static_cast<unsigned int>(from.y),
             static_cast<unsigned int>(from.z)};
@@ -26,19 +26,19 @@ constexpr LaunchSizes native_sizes(const LaunchConfig &config) noexcept {
             static_cast<unsigned int>(config.shared_bytes)};
 }
 
-// Whether none is 0 or less, or too large.
+// Whether all sizes are positive and within the limits.
 bool sizes_fit(const LaunchConfig &config) noexcept;
-// False where one is 0 or less, or does not fit. Every launch comes by here, so that it is no
-// Result: the copies of one cost more than all else that a wrapper does.
+// False if a size is out of range. Not a Result, because every launch calls it, and copying a
+// Result costs more than the rest of the wrapper.
 bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept;
-// Then: which, with the numbers.
+// The error for such a size, with the numbers.
 Error unfit_sizes(const LaunchConfig &config) noexcept;
 
-// Whether it asks for more than cuLaunchKernel and cuLaunchCooperativeKernel can do.
+// Whether the configuration exceeds the parameters of cuLaunchKernel and cuLaunchCooperativeKernel.
 bool has_attributes(const LaunchConfig &config) noexcept;
 
 #if CUDA_VERSION >= 11080
-// Filled in place: the configuration points at the attributes.
+// Filled in place, since the configuration points to the attributes.
 class NativeLaunch {
   public:
     NativeLaunch() noexcept = default;

@@ -25,7 +25,7 @@ struct LibraryState final : detail::State {
     detail::JitSession jit; // the driver may write to it until the library is unloaded
 };
 
-// What the library is in a context, which goes with the library.
+// The library's module in one context, which is unloaded with the library.
 struct LibraryModuleState final : detail::InContext {
     LibraryModuleState(const Context &in, const Library &of) noexcept
         : InContext(in), keep_library(of) {}
@@ -35,12 +35,12 @@ struct LibraryModuleState final : detail::InContext {
 
 constexpr const char *empty = "the library is empty";
 
-// Null where it is borrowed.
+// Null if it is borrowed.
 const LibraryState *state_of(const Library &library) noexcept {
     return static_cast<const LibraryState *>(detail::Access::state(library));
 }
 
-// It may be compiled only now: then what the compiler said is in the message.
+// The library may be compiled only now; the message then contains the compiler's errors.
 Result<void> checked_use(const Library &library, CUresult status, const char *entry_point,
                          int introduced, const char *name) noexcept {
     const LibraryState *const state = state_of(library);
@@ -50,7 +50,7 @@ Result<void> checked_use(const Library &library, CUresult status, const char *en
     return state->jit.checked(status, entry_point, introduced);
 }
 
-// As CUSHIM_DRIVER, with what the compiler said, or the name that is not found.
+// Like CUSHIM_DRIVER, with the compiler's errors, or with the name that was not found.
 #define USE_LIBRARY(name_, function, ...)                                                          \
     checked_use(*this, driver().function(__VA_ARGS__), entry::function::name,                      \
                 entry::function::introduced, name_)
@@ -128,7 +128,8 @@ Result<std::size_t> Library::kernels(AnyKernel *into, std::size_t size) const no
         return count;
     }
     if (into == nullptr) {
-        return detail::invalid_argument("%zu kernels into an array at address 0", size);
+        return detail::invalid_argument("Library::kernels: the array is null, its size is %zu",
+                                        size);
     }
     auto *const found = new (std::nothrow) CUkernel[count];
     if (found == nullptr) {
@@ -197,7 +198,7 @@ Result<Module> Library::module(const Context &context) const noexcept {
 
 } // namespace cushim
 
-#else // older headers have none of it
+#else // missing from older headers
 
 namespace cushim {
 namespace {

@@ -1,4 +1,4 @@
-// A code image as the driver may be given it, which reads as far as the bytes themselves say.
+// A code image in a form that the driver can read safely, since it derives the size from the image.
 #pragma once
 
 #include <cushim/code.hpp>
@@ -9,7 +9,8 @@ namespace cushim::detail {
 
 class LoadableCode {
   public:
-    // Refuses what says that it is longer than it is. PTX without a NUL is copied, to have one.
+    // Fails if the image is shorter than its header states. PTX without a NUL is copied to append
+    // one.
     static Result<LoadableCode> of(const CodeImage &image) noexcept;
     static Result<LoadableCode> read(const char *path) noexcept;
 
@@ -26,7 +27,7 @@ class LoadableCode {
         : data_(data), copy_(copy) {}
 
     const void *data_;
-    void *copy_; // to free
+    void *copy_; // owned; freed by the destructor
 };
 
 } // namespace cushim::detail

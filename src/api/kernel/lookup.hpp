@@ -27,7 +27,7 @@ inline Result<void> checked_name(CUresult status, const char *entry_point, int i
 
 } // namespace cushim::detail
 
-// As CUSHIM_DRIVER, with the name.
+// Like CUSHIM_DRIVER, with the name.
 #define CUSHIM_LOOKUP(name_, function, ...)                                                        \
     ::cushim::detail::checked_name(::cushim::driver().function(__VA_ARGS__),                       \
                                    ::cushim::entry::function::name,                                \

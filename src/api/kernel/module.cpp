@@ -66,7 +66,7 @@ Result<AnyKernel> Module::kernel(const char *name) const noexcept {
     CUSHIM_TRY_VOID(detail::require_name(name));
     detail::State *const state = detail::Access::state(*this);
     detail::KernelHandle found;
-    // Every module's state is one of an object in a context.
+    // The state of every module derives from InContext.
     found.context = state != nullptr ? static_cast<detail::InContext *>(state)->context : nullptr;
     CUSHIM_TRY_VOID(CUSHIM_LOOKUP(name, cuModuleGetFunction, &found.native, native(), name));
     return AnyKernel(found, state);
@@ -95,8 +95,8 @@ Result<bool> Module::loads_lazily() noexcept {
 Result<std::size_t> detail::elements_of(const char *name, std::size_t bytes,
                                         std::size_t element_size) noexcept {
     if (bytes % element_size != 0) {
-        return invalid_argument("%s has %zu bytes, which are not a number of elements of %zu", name,
-                                bytes, element_size);
+        return invalid_argument("the size of %s, %zu, is not a multiple of the element size, %zu",
+                                name, bytes, element_size);
     }
     return bytes / element_size;
 }

@@ -8,7 +8,7 @@
 namespace cushim {
 namespace {
 
-// Of a library's kernel, too, which CUDA takes as it takes it for launches.
+// Also for a library kernel, which CUDA accepts as a function here as in launches.
 Result<CUfunction> function_of(const Context &context, const AnyKernel &kernel) noexcept {
     CUSHIM_TRY_VOID(kernel.check_context(context));
     return kernel.native();
@@ -16,7 +16,7 @@ Result<CUfunction> function_of(const Context &context, const AnyKernel &kernel) 
 
 Result<void> check_block(int block_size) noexcept {
     if (block_size <= 0) {
-        return detail::invalid_argument("a block of %d threads", block_size);
+        return detail::invalid_argument("block size %d is not positive", block_size);
     }
     return {};
 }
@@ -26,7 +26,7 @@ Result<BlockSuggestion> suggest(const Context &context, const AnyKernel &kernel,
                                 int limit) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
     if (limit < 0) {
-        return detail::invalid_argument("a limit of %d threads", limit);
+        return detail::invalid_argument("thread limit %d is negative", limit);
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     BlockSuggestion best;
@@ -57,7 +57,7 @@ Result<BlockSuggestion> suggest_block(const Context &context, const AnyKernel &k
 Result<BlockSuggestion> suggest_block_by(const Context &context, const AnyKernel &kernel,
                                          CUoccupancyB2DSize shared_bytes_of, int limit) noexcept {
     if (shared_bytes_of == nullptr) {
-        return Error::invalid_argument("the function is null");
+        return Error::invalid_argument("suggest_block: the function is null");
     }
     return suggest(context, kernel, shared_bytes_of, 0, limit);
 }
@@ -66,7 +66,7 @@ Result<std::size_t> available_shared_bytes(const Context &context, const AnyKern
                                            int blocks, int block_size) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
     if (blocks <= 0) {
-        return detail::invalid_argument("%d blocks on a multiprocessor", blocks);
+        return detail::invalid_argument("number of blocks %d is not positive", blocks);
     }
     CUSHIM_TRY_VOID(check_block(block_size));
     CUSHIM_TRY(const ContextScope scope, context.enter());

@@ -1,4 +1,4 @@
-// Who may access memory, as CUDA takes it.
+// Access grants in CUDA's form.
 #pragma once
 
 #include <cushim/access.hpp>
@@ -9,7 +9,7 @@
 
 namespace cushim::detail {
 
-// requires_newer_driver where one names a NUMA node of the host's and the driver knows none.
+// requires_newer_driver if a grant names a host NUMA node that the driver does not support.
 inline Result<void> check(std::span<const AccessGrant> grants) noexcept {
     for (const AccessGrant &grant : grants) {
         if (grant.native().location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
@@ -19,7 +19,7 @@ inline Result<void> check(std::span<const AccessGrant> grants) noexcept {
     return {};
 }
 
-// All of them as CUDA's array, which is what they are.
+// The grants as CUDA's array, which has the same layout.
 inline Result<const CUmemAccessDesc *> native(std::span<const AccessGrant> grants) noexcept {
     static_assert(sizeof(AccessGrant) == sizeof(CUmemAccessDesc));
     CUSHIM_TRY_VOID(check(grants));

@@ -19,15 +19,16 @@ bool overlap(unsigned long long a, unsigned long long b, std::size_t bytes) noex
     return a < b ? b - a < bytes : a - b < bytes;
 }
 
-// How many bytes.
+// Returns the number of bytes.
 Result<std::size_t> check(const Copy &copy) noexcept {
     if (copy.to_size != copy.from_size) {
-        return invalid_argument("a copy of %zu elements into %zu", copy.from_size, copy.to_size);
+        return invalid_argument("copy: element counts differ: source %zu, destination %zu",
+                                copy.from_size, copy.to_size);
     }
     CUSHIM_TRY(const std::size_t bytes, bytes_of(copy.from_size, copy.element_size));
     if (overlap(copy.to, copy.from, bytes)) {
-        return invalid_argument("a copy of %zu bytes from %#llx to %#llx, which overlap", bytes,
-                                copy.from, copy.to);
+        return invalid_argument("copy: source %#llx and destination %#llx overlap; the size is %zu",
+                                copy.from, copy.to, bytes);
     }
     return bytes;
 }
@@ -47,8 +48,8 @@ Result<void> queue(const Copy &copy, std::size_t bytes, CUstream stream) noexcep
 Result<void> check(const Fill &fill) noexcept {
     CUSHIM_TRY_VOID(bytes_of(fill.size, fill.element_size));
     if (fill.to % fill.element_size != 0) {
-        return invalid_argument("a fill of %u-byte elements from %#llx on, which is no multiple",
-                                fill.element_size, static_cast<unsigned long long>(fill.to));
+        return invalid_argument("fill: address %#llx is not a multiple of the element size, %u",
+                                static_cast<unsigned long long>(fill.to), fill.element_size);
     }
     return {};
 }
@@ -69,12 +70,12 @@ Result<void> copy(const Context &context, const Copy &copy) noexcept {
     case CopyKind::device_to_host:
         return CUSHIM_DRIVER(cuMemcpyDtoH, host(copy.to), copy.from, bytes);
     case CopyKind::device_to_device:
-        // Between devices, too, which cuMemcpyDtoD is not for.
+        // Also between devices, which cuMemcpyDtoD does not support.
         CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemcpy, copy.to, copy.from, bytes));
         break;
     }
-    // CUDA returns when pageable memory has been read, which may be before it has arrived; it waits
-    // not at all for what stays on the device.
+    // CUDA returns once pageable memory has been read, possibly before the copy has completed, and
+    // does not wait at all for copies on the device.
     return CUSHIM_DRIVER(cuStreamSynchronize, CU_STREAM_LEGACY);
 }
 

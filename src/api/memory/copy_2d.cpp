@@ -11,7 +11,7 @@
 
 namespace cushim::detail {
 
-// The view of a span, which has nothing else to check. Elements are multiples of their alignment.
+// The view of a span, which needs no further checks. Elements are multiples of their alignment.
 static bool is_one_row(const PitchedView &view, const ElementType &element) noexcept {
     const auto &[address, extent, pitch] = view;
     return extent.height == 1 && extent.depth == 1 &&
@@ -19,7 +19,7 @@ static bool is_one_row(const PitchedView &view, const ElementType &element) noex
            pitch.row == extent.width * element.size;
 }
 
-// Whether a view, which anybody can make, has numbers that a view can have.
+// Checks a view, which callers can construct with arbitrary numbers.
 static Result<void> check(const PitchedView &view, const ElementType &element) noexcept {
     if (is_one_row(view, element)) {
         return {};
@@ -32,15 +32,17 @@ static Result<void> check(const PitchedView &view, const ElementType &element) n
 Result<void> check(const PitchedCopy &copy) noexcept {
     const Extent &from = copy.from.extent, &to = copy.to.extent;
     if (from != to && !(from.empty() && to.empty())) {
-        return invalid_argument("a copy of %zu x %zu x %zu elements into %zu x %zu x %zu",
-                                from.width, from.height, from.depth, to.width, to.height, to.depth);
+        return invalid_argument(
+            "copy: extents differ: source %zu x %zu x %zu, destination %zu x %zu x %zu", from.width,
+            from.height, from.depth, to.width, to.height, to.depth);
     }
     CUSHIM_TRY_VOID(check(copy.from, copy.element));
     CUSHIM_TRY_VOID(check(copy.to, copy.element));
     if (overlap(copy.to, copy.from, copy.element.size)) {
-        return invalid_argument(
-            "a copy of %zu x %zu x %zu elements from %#llx to %#llx, rows of which overlap",
-            from.width, from.height, from.depth, copy.from.address, copy.to.address);
+        return invalid_argument("copy: rows of source %#llx and destination %#llx overlap; the "
+                                "extent is %zu x %zu x %zu",
+                                copy.from.address, copy.to.address, from.width, from.height,
+                                from.depth);
     }
     return {};
 }
@@ -50,16 +52,15 @@ Result<void> check(const PitchedFill &fill) noexcept {
     const std::size_t within = fill.element.size - 1; // of 1, 2 or 4 bytes
     if (((fill.to.address | fill.to.pitch.row) & within) != 0) {
         return invalid_argument(
-            "a fill of %zu-byte elements from %#llx on, in rows %zu bytes apart, "
-            "not both of which are multiples",
-            fill.element.size, fill.to.address, fill.to.pitch.row);
+            "fill: address %#llx and row pitch %zu must be multiples of the element size, %zu",
+            fill.to.address, fill.to.pitch.row, fill.element.size);
     }
     return {};
 }
 
 namespace {
 
-// --- what CUDA is told. Names of members differ by side, and not between the two structs.
+// --- CUDA's parameters. Member names differ between sides, but not between the two structs.
 
 void *host(unsigned long long address) noexcept {
     return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
@@ -84,7 +85,7 @@ void set_destination(Parameters &parameters, const PitchedView &to, CUmemorytype
 template <class Parameters>
 Parameters parameters_of(const PitchedCopy &copy) noexcept {
     Parameters parameters{};
-    // Unified: of whatever device it is.
+    // Unified: on any device.
     const bool from_host = copy.kind == CopyKind::host_to_device;
     const bool to_host = copy.kind == CopyKind::device_to_host;
     set_source(parameters, copy.from, from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED);
@@ -109,7 +110,7 @@ namespace {
 Result<void> copy_now(const PitchedCopy &copy) noexcept {
     if (copy.to.extent.depth == 1) {
         const auto parameters = parameters_of<CUDA_MEMCPY2D>(copy);
-        // The form that takes every pitch.
+        // The function that supports every pitch.
         return CUSHIM_DRIVER(cuMemcpy2DUnaligned, &parameters);
     }
     const CUDA_MEMCPY3D parameters = parameters_3d(copy);
@@ -127,7 +128,7 @@ Result<void> queue(const PitchedCopy &copy, CUstream stream) noexcept {
 
 // --- fills
 
-// `height` rows from `address` on.
+// Fills `height` rows that begin at `address`.
 Result<void> fill_rows(const Stream &stream, const PitchedFill &fill, CUdeviceptr address,
                        std::size_t height) noexcept {
     const std::size_t pitch = fill.to.pitch.row, width = fill.to.extent.width;
@@ -156,7 +157,7 @@ Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept {
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUSHIM_TRY_VOID(copy_now(copy));
-    // As linear copies: CUDA waits where the host is written, and not elsewhere.
+    // As for linear copies: CUDA waits only if the host is written.
     return copy.kind == CopyKind::device_to_host
                ? Result<void>()
                : CUSHIM_DRIVER(cuStreamSynchronize, CU_STREAM_LEGACY);

@@ -43,11 +43,11 @@ Result<void> DeviceMemory::free_async(const Stream &stream) noexcept {
         return {};
     }
     if (Access::state(*this)->owners.load(std::memory_order_acquire) != 1) {
-        CUSHIM_TRY_VOID(release_after(stream)); // graphs' nodes use it
+        CUSHIM_TRY_VOID(release_after(stream)); // graph nodes use it
         return close();
     }
     const Result<void> freed = CUSHIM_DRIVER(cuMemFreeAsync, native(), stream.native());
-    (void)release(); // as close(): what failed may have been done
+    (void)release(); // as in close(): a failed free may have taken effect
     return freed;
 }
 

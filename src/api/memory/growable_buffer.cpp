@@ -15,13 +15,13 @@ namespace {
 
 constexpr const char *empty = "the buffer is empty";
 
-// By how much it grew at once.
+// Memory added by one growth.
 struct Part {
     PhysicalMemory memory;
     MappedRange mapping;
 };
 
-// The first failure of several steps that are all taken; further ones go to the teardown sink.
+// The first failure of several steps that all run; further ones go to the teardown sink.
 class Failures {
   public:
     void add(const Result<void> &result) noexcept {
@@ -50,7 +50,7 @@ class Failures {
 struct GrowableState final : State {
     explicit GrowableState(Device of) noexcept : device(of) { device_ordinal = of.native(); }
 
-    // Everything that it holds, the last part first.
+    // Destroys all parts, the last one first.
     Destroyed destroy() noexcept override {
         Failures failures(range.native());
         while (!parts.empty()) {
@@ -71,7 +71,7 @@ struct GrowableState final : State {
         return AddressRange::reserve(device, rounded);
     }
 
-    // Maps `bytes` more behind the `mapped` ones. Failure changes nothing.
+    // Maps `bytes` more after the first `mapped` ones. A failure changes nothing.
     Result<void> grow(std::size_t mapped, std::size_t bytes) noexcept {
         if (parts.size() == parts.capacity()) {
             CUSHIM_TRY_VOID(with_memory([&]() -> Result<void> {
@@ -89,7 +89,7 @@ struct GrowableState final : State {
         return {};
     }
 
-    // Whether CUDA gives this access to its memory, asked with a piece that is not kept.
+    // Whether CUDA supports this access, tried with temporary memory.
     Result<void> try_access(std::span<const AccessGrant> wanted) const noexcept {
         CUSHIM_TRY(const std::size_t bytes, granularity.round_up_recommended(1));
         CUSHIM_TRY(const auto memory, PhysicalMemory::create(device, bytes, options));
@@ -98,7 +98,7 @@ struct GrowableState final : State {
         return {};
     }
 
-    // Maps all parts once more, in another range, in which they stay from then on.
+    // Maps all parts a second time, in another range, which replaces the first.
     Result<void> move_to(AddressRange &&other) noexcept {
         std::vector<MappedRange> mappings;
         CUSHIM_TRY_VOID(with_memory([&]() -> Result<void> {
@@ -129,14 +129,14 @@ struct GrowableState final : State {
     std::vector<AccessGrant> grants;
     Stream release;
     AddressRange range;
-    std::vector<Part> parts; // one behind the other, from the range's beginning on
+    std::vector<Part> parts; // contiguous, from the beginning of the range
 };
 
 GrowableState &state_of(const GrowableMemory &memory) noexcept {
     return *static_cast<GrowableState *>(Access::state(memory));
 }
 
-// Replaces the grant of the same device, or adds one.
+// Replaces the grant for the same location, or adds one.
 void merge(std::vector<AccessGrant> &grants, const AccessGrant &grant) {
     const auto same = std::find_if(grants.begin(), grants.end(), [&](const AccessGrant &other) {
         return other.same_accessor(grant);
@@ -183,9 +183,8 @@ Result<void> GrowableMemory::resize(std::size_t size) noexcept {
     CUSHIM_TRY_VOID(require(*this, empty));
     Growable now = value();
     if (size > now.capacity) {
-        return invalid_argument(
-            "%zu bytes are more than the %zu that are reserved; reserve() makes room", size,
-            now.capacity);
+        return invalid_argument("resize: %zu bytes exceed the reserved %zu; call reserve() first",
+                                size, now.capacity);
     }
     if (size > now.mapped) {
         GrowableState &state = state_of(*this);

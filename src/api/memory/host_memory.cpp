@@ -38,10 +38,10 @@ unsigned int flags_of(const PinnedOptions &options, DeviceMapped mapped) noexcep
 
 Result<void> check_range_of_host(const void *memory, std::size_t bytes) noexcept {
     if (memory == nullptr) {
-        return invalid_argument("%zu bytes at address 0", bytes);
+        return invalid_argument("the address is null, the size is %zu", bytes);
     }
     if (sum_overflows(reinterpret_cast<std::uintptr_t>(memory), bytes)) {
-        return invalid_argument("%zu bytes from %p on reach past the last address", bytes, memory);
+        return invalid_argument("range of size %zu at %p exceeds the address space", bytes, memory);
     }
     return {};
 }

@@ -8,7 +8,8 @@ Result<ManagedMemory> ManagedMemory::allocate_bytes(const Context &context, std:
                                                     const ManagedOptions &options) noexcept {
     CUSHIM_TRY_VOID(require(context, "the context is empty"));
     if (options.attachment == ManagedAttachment::single) {
-        return Error::invalid_argument("no managed memory is a single stream's from the start");
+        return Error::invalid_argument(
+            "managed memory cannot be attached to a single stream when it is allocated");
     }
     if (bytes == 0) {
         return ManagedMemory({.zero_length = true}, nullptr);
@@ -27,7 +28,7 @@ Result<ManagedMemory> ManagedMemory::adopt_bytes(const Context &context, CUdevic
     return ManagedMemory({address, bytes, bytes == 0}, state);
 }
 
-// The first form of advice and prefetches, which every driver has: the location is a number.
+// The first version of advice and prefetches, which every driver has: the location is a number.
 
 Result<void> ManagedMemory::advise_part(CUmem_advise advice, ManagedLocation location,
                                         const ManagedPart &part) const noexcept {

@@ -31,10 +31,10 @@ Result<void> require_pools(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_feature(Feature::memory_pools));
     return detail::require_attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
-                                     "it has no memory pools");
+                                     "memory pools");
 }
 
-// --- creating
+// --- creation
 
 Result<void> check_exports(Device device, const MemoryPoolOptions &options) noexcept {
     const ExportKinds &kinds = options.exportable;
@@ -46,7 +46,7 @@ Result<void> check_exports(Device device, const MemoryPoolOptions &options) noex
     }
     if (kinds.win32 != (options.win32_attributes != nullptr)) {
         return Error::invalid_argument(
-            "win32_attributes belong to pools that are exportable as NT handles, and to no other");
+            "win32_attributes must be set if and only if the pool is exportable as NT handles");
     }
     if (kinds.fabric) {
         CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
@@ -56,7 +56,7 @@ Result<void> check_exports(Device device, const MemoryPoolOptions &options) noex
                device.attribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES));
     if ((wanted & ~supported) != 0) {
         return Error::make({.kind = ErrorKind::not_supported_by_device,
-                            .detail = "it does not export pools in this way"});
+                            .detail = "export of pools with these handle types"});
     }
     return {};
 }
@@ -188,7 +188,7 @@ Result<void> MemoryPool::set_reuse(const PoolReuse &reuse) const noexcept {
         const Result<void> turned = turn(*this, one, reuse);
         if (!turned) {
             for (const ReuseSwitch &back : reuse_switches) {
-                (void)turn(*this, back, before); // the first failure is the answer
+                (void)turn(*this, back, before); // the first failure is returned
             }
             return turned;
         }
@@ -280,7 +280,7 @@ Result<MemoryPool> MemoryPool::import_fd(int descriptor) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_descriptors());
     CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
-    // CUDA takes the number itself where it takes a pointer for other kinds.
+    // CUDA takes the number itself in place of a pointer.
     void *const handle = reinterpret_cast<void *>(static_cast<std::uintptr_t>(descriptor));
     return import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 }
@@ -301,7 +301,7 @@ Result<MemoryPool> MemoryPool::import_fabric(const FabricHandle &handle) noexcep
 
 Result<PoolPointer> MemoryPool::export_pointer(CUdeviceptr address) noexcept {
     if (address == 0) {
-        return Error::invalid_argument("there is no memory to export");
+        return Error::invalid_argument("MemoryPool::export_pointer: the address is 0");
     }
     CUmemPoolPtrExportData data{};
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolExportPointer, &data, address));
@@ -315,7 +315,7 @@ Result<PoolPointer> MemoryPool::export_pointer(CUdeviceptr address) noexcept {
 namespace detail {
 namespace {
 
-// Keeps its pool, too.
+// Also keeps its pool alive.
 struct PoolMemoryState final : StreamMemoryState {
     PoolMemoryState(const MemoryPool &of, const Stream &in, const Context &current) noexcept
         : StreamMemoryState(in, current), keep_pool(of) {

@@ -1,4 +1,4 @@
-// The states of memory: freed at once, after a stream, or in the order of a stream.
+// States of memory: freed immediately, after a stream, or in stream order.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -13,10 +13,10 @@ namespace cushim::detail {
 
 struct MemoryState : InContext {
     using InContext::InContext;
-    Stream release; // that of release_after(): keep_for_release()
+    Stream release; // the stream of release_after(), see keep_for_release()
 };
 
-// Memory that goes at once when it is freed.
+// Memory that is freed immediately.
 struct PlainMemoryState : MemoryState {
     using MemoryState::MemoryState;
 
@@ -25,20 +25,20 @@ struct PlainMemoryState : MemoryState {
                              [this] { return destroy_in(context, [this] { return free(); }); });
     }
 
-    // In its context.
+    // Called in its context.
     virtual Destroyed free() noexcept = 0;
 };
 
-// Of buffers, pitched and managed ones too.
+// State of buffers, including pitched and managed ones.
 struct DeviceMemoryState final : PlainMemoryState {
     using PlainMemoryState::PlainMemoryState;
     Destroyed free() noexcept override { return CUSHIM_DESTROY(cuMemFree, address, address); }
     CUdeviceptr address = 0;
 };
 
-// Memory that goes in order of a stream, which it keeps; goes in a context only where the stream
-// does not say which it is of. Where that cannot be entered the memory goes all the same, and with
-// it the order that was to be kept.
+// Memory that is freed in stream order; keeps the stream alive. Enters a context only if the stream
+// does not determine it. If that context cannot be entered, the memory is freed immediately,
+// without the order.
 struct StreamMemoryState : MemoryState {
     // `of` is context_behind(in).
     StreamMemoryState(const Stream &in, const Context &of) noexcept
@@ -68,8 +68,9 @@ struct StreamMemoryState : MemoryState {
         return CUSHIM_DESTROY(cuMemFreeAsync, address, address, in_order_of);
     }
 
-    // While a blocking stream of its context is captured, CUDA refuses work in the legacy stream
-    // and ruins the capture. Asked about itself, the stream answers the same, and no harm is done.
+    // While a blocking stream of the context captures, CUDA rejects work in the legacy stream and
+    // invalidates the capture. A query of the legacy stream returns the same status without any
+    // harm.
     Destroyed ask_legacy() const noexcept {
         CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
         const Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, address, stream, &capture);
@@ -81,8 +82,8 @@ struct StreamMemoryState : MemoryState {
     }
 };
 
-// What the default streams are streams of now, and what a borrowed one is of, so that a reset of
-// that is known; empty for others, which know it themselves.
+// The current context for a default stream, and the context of a borrowed stream, so that their
+// reset is detected; empty for other streams, which detect it themselves.
 inline Result<Context> context_behind(const Stream &stream) noexcept {
     if (is_default(stream.native())) {
         return Context::current();
@@ -90,7 +91,7 @@ inline Result<Context> context_behind(const Stream &stream) noexcept {
     return Access::state(stream) == nullptr ? stream.context() : Result<Context>(Context());
 }
 
-// That of device memory which is there already; null for nothing at address 0.
+// The state of existing device memory; null for 0 bytes at address 0.
 inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
                                     std::size_t bytes) noexcept {
     CUSHIM_TRY_VOID(require(context, "the context is empty"));
@@ -98,14 +99,14 @@ inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
         return static_cast<State *>(nullptr);
     }
     if (address == 0) {
-        return invalid_argument("%zu bytes at address 0", bytes);
+        return invalid_argument("the address is null, the size is %zu", bytes);
     }
     CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
     state->address = address;
     return static_cast<State *>(state.take());
 }
 
-// For owners whose states are of memory.
+// For owners of memory.
 template <class Value>
 Result<void> release_memory_after(const Owner<Value> &owner, const Stream &stream) noexcept {
     CUSHIM_TRY(Stream kept, keep_for_release(stream));

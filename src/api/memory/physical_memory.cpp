@@ -24,7 +24,7 @@ struct PhysicalState final : detail::State {
 
 constexpr const char *empty = "the physical memory is empty";
 
-// Numbers of what older headers do not name.
+// Numbers that older headers do not name.
 constexpr auto location_host_numa = static_cast<CUmemLocationType>(3);
 using detail::handle_type_fabric;
 constexpr auto attribute_mapping_size = static_cast<CUpointer_attribute>(18);
@@ -36,27 +36,27 @@ Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) 
         CUSHIM_TRY_VOID(detail::require_descriptors());
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
-            "it does not export memory as file descriptors"));
+            "export of memory as file descriptors"));
     }
     if (kinds.win32) {
         CUSHIM_TRY_VOID(detail::require_nt_handles());
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
-            "it does not export memory as NT handles"));
+            "export of memory as NT handles"));
     }
     if (kinds.win32 != (options.win32_attributes != nullptr)) {
         return Error::invalid_argument(
-            "win32_attributes belong to memory that is exportable as NT handles, and to no other");
+            "win32_attributes must be set if and only if the memory is exportable as NT handles");
     }
     if (kinds.fabric) {
         CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
-        CUSHIM_TRY_VOID(detail::require_attribute(device, attribute_fabric,
-                                                  "it does not export memory to a fabric"));
+        CUSHIM_TRY_VOID(
+            detail::require_attribute(device, attribute_fabric, "export of memory to a fabric"));
     }
     return {};
 }
 
-// What CUDA would refuse without saying what it is about.
+// Checks that CUDA would fail without a reason.
 Result<void> check(Device device, const PhysicalMemoryOptions &options) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
@@ -64,14 +64,13 @@ Result<void> check(Device device, const PhysicalMemoryOptions &options) noexcept
         CUSHIM_TRY_VOID(detail::require_feature(Feature::host_numa_memory));
     }
     if (options.compressible) {
-        CUSHIM_TRY_VOID(detail::require_attribute(device,
-                                                  CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
-                                                  "it does not compress memory"));
+        CUSHIM_TRY_VOID(detail::require_attribute(
+            device, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, "compressible memory"));
     }
     if (options.gpu_direct_rdma) {
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-            "it has no GPUDirect RDMA with virtual memory management"));
+            "GPUDirect RDMA with virtual memory management"));
     }
     return check_exports(device, options);
 }
@@ -122,14 +121,15 @@ Result<std::size_t> granularity(const CUmemAllocationProp &properties,
 Result<void> check_size(std::size_t size, std::size_t granularity) noexcept {
     if (size == 0 || granularity == 0 || size % granularity != 0) {
         return detail::invalid_argument(
-            "physical memory of %zu bytes: it comes in multiples of %zu", size, granularity);
+            "physical memory: size %zu is not a positive multiple of the granularity, %zu", size,
+            granularity);
     }
     return {};
 }
 
 Result<std::size_t> round_up_to(std::size_t multiple, std::size_t size) noexcept {
     if (multiple == 0) {
-        return Error::invalid_argument("the granularity is 0: it was never asked for");
+        return Error::invalid_argument("the granularity is 0; query it first");
     }
     const std::size_t rest = size % multiple;
     if (rest == 0) {
@@ -137,8 +137,7 @@ Result<std::size_t> round_up_to(std::size_t multiple, std::size_t size) noexcept
     }
     if (detail::sum_overflows(size, multiple - rest)) {
         return detail::invalid_argument(
-            "%zu bytes, rounded up to multiples of %zu, are more than an address space holds", size,
-            multiple);
+            "%zu bytes, rounded up to multiples of %zu, exceed the address space", size, multiple);
     }
     return size + (multiple - rest);
 }
@@ -149,8 +148,8 @@ Result<CUmemAllocationProp> properties_of(CUmemGenericAllocationHandle handle) n
     return properties;
 }
 
-// Of memory that somebody else made: its granularity is asked for, and its size checked. Not of
-// what may lie on a device that this machine does not have.
+// For memory that other code created: queries its granularity and checks its size. Not for memory
+// that may be on a device of another machine.
 Result<PhysicalMemory> known(PhysicalMemory &&memory) noexcept {
     CUSHIM_TRY(const CUmemAllocationProp properties, properties_of(memory.native()));
     CUSHIM_TRY(const std::size_t unit, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
@@ -163,7 +162,7 @@ Result<PhysicalMemory> known(PhysicalMemory &&memory) noexcept {
 Result<PhysicalMemory> import_handle(void *handle, CUmemAllocationHandleType type,
                                      std::size_t size) noexcept {
     if (size == 0) {
-        return Error::invalid_argument("physical memory of 0 bytes cannot be imported");
+        return Error::invalid_argument("PhysicalMemory: the size of the import is 0");
     }
     CUmemGenericAllocationHandle imported = 0;
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
@@ -249,7 +248,7 @@ PhysicalMemory PhysicalMemory::borrow(CUmemGenericAllocationHandle handle,
 
 Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address) noexcept {
     CUSHIM_TRY_VOID(init());
-    // The attribute RANGE_SIZE is that of the whole reservation.
+    // The attribute RANGE_SIZE would be the size of the whole reservation.
     std::size_t size = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuPointerGetAttribute, &size, attribute_mapping_size, address));
     return retain_from(address, size);

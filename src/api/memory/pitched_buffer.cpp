@@ -5,7 +5,7 @@
 namespace cushim::detail {
 namespace {
 
-// The largest access that CUDA is to align rows for: 4, 8 or 16 bytes.
+// The largest access that CUDA aligns rows for: 4, 8 or 16 bytes.
 unsigned int access_size(std::size_t element_size) noexcept {
     return element_size % 16 == 0 ? 16 : element_size % 8 == 0 ? 8 : 4;
 }
@@ -19,8 +19,7 @@ Result<PitchedMemory> PitchedMemory::allocate_rows(const Context &context, const
     if (product_overflows(extent.height, extent.depth) ||
         product_overflows(extent.height * extent.depth, width_bytes)) {
         return invalid_argument(
-            "%zu layers of %zu rows of %zu bytes are more than an address space "
-            "holds",
+            "PitchedBuffer: %zu layers x %zu rows x %zu bytes exceed the address space",
             extent.depth, extent.height, width_bytes);
     }
     if (extent.empty()) {

@@ -1,11 +1,11 @@
-// Copies and fills of rows and layers, checked and as the driver takes them.
+// Pitched copies and fills: checks and driver calls.
 #pragma once
 
 #include <cushim/copy_2d.hpp>
 
 namespace cushim::detail {
 
-// invalid_argument with the numbers: extents differ, a view is impossible, or rows overlap.
+// invalid_argument with the numbers if extents differ, a view is invalid, or rows overlap.
 Result<void> check(const PitchedCopy &copy) noexcept;
 Result<void> check(const PitchedFill &fill) noexcept;
 

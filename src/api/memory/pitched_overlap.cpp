@@ -1,4 +1,4 @@
-// All rows have one width: two overlap if they begin nearer to each other than that.
+// All rows have the same width, so two rows overlap if their starts are closer than that.
 #include "pitched_overlap.hpp"
 
 namespace cushim::detail {
@@ -6,13 +6,13 @@ namespace {
 
 using Address = unsigned long long;
 
-// From where it begins to behind its last byte.
+// The distance from the first byte of the view to the end of its last.
 Address reach(const PitchedView &view, Address width) noexcept {
     const auto &[address, extent, pitch] = view;
     return ((extent.depth - 1) * pitch.layer + extent.height - 1) * pitch.row + width;
 }
 
-// Whether there are two rows of a view that are `rows` apart, rows between layers counted.
+// Whether the view has two rows with a distance of `rows`, counting unused rows between layers.
 bool has_rows_apart(const PitchedView &view, Address rows) noexcept {
     const auto &[address, extent, pitch] = view;
     const Address layers = rows / pitch.layer, rest = rows % pitch.layer;
@@ -27,7 +27,7 @@ bool meets_shifted(const PitchedView &view, Address distance, Address width) noe
            (view.pitch.row - rest < width && has_rows_apart(view, rows + 1));
 }
 
-// The rows of a view, from the first to the last.
+// Iterates over the rows of a view.
 class Rows {
   public:
     explicit Rows(const PitchedView &view) noexcept : view_(view), begin_(view.address) {}

@@ -5,21 +5,21 @@
 namespace cushim::detail {
 namespace {
 
-// a * b + c, which may be more than there is room for.
+// Whether a * b + c overflows.
 bool reach_overflows(std::size_t a, std::size_t b, std::size_t c) noexcept {
     return product_overflows(a, b) || sum_overflows(a * b, c);
 }
 
-// From the first byte of a view that is not empty to behind its last.
+// The distance from the first byte of a non-empty view to the end of its last.
 Result<std::size_t> bytes_between(const Extent &extent, const Pitch &pitch,
                                   std::size_t width_bytes) noexcept {
     const std::size_t layers = extent.depth - 1, rows = extent.height - 1;
     if (reach_overflows(layers, pitch.layer, rows) ||
         reach_overflows(layers * pitch.layer + rows, pitch.row, width_bytes)) {
-        return invalid_argument(
-            "%zu layers of %zu rows of %zu bytes, %zu rows and %zu bytes apart, "
-            "are more than an address space holds",
-            extent.depth, extent.height, width_bytes, pitch.layer, pitch.row);
+        return invalid_argument("pitched view: %zu layers x %zu rows x %zu bytes with layer pitch "
+                                "%zu and row pitch %zu "
+                                "exceed the address space",
+                                extent.depth, extent.height, width_bytes, pitch.layer, pitch.row);
     }
     return (layers * pitch.layer + rows) * pitch.row + width_bytes;
 }
@@ -27,14 +27,16 @@ Result<std::size_t> bytes_between(const Extent &extent, const Pitch &pitch,
 Result<void> check(const Pitch &known, const Extent &extent, std::size_t width_bytes,
                    std::size_t alignment) noexcept {
     if (known.row < width_bytes) {
-        return invalid_argument("rows of %zu bytes, %zu bytes apart", width_bytes, known.row);
+        return invalid_argument("row pitch %zu is smaller than the row width, %zu", known.row,
+                                width_bytes);
     }
-    if ((known.row & (alignment - 1)) != 0) { // a power of two
-        return invalid_argument("rows %zu bytes apart, of elements at multiples of %zu", known.row,
-                                alignment);
+    if ((known.row & (alignment - 1)) != 0) { // the alignment is a power of two
+        return invalid_argument("row pitch %zu is not a multiple of the element alignment, %zu",
+                                known.row, alignment);
     }
     if (known.layer < extent.height) {
-        return invalid_argument("layers of %zu rows, %zu rows apart", extent.height, known.layer);
+        return invalid_argument("layer pitch %zu is smaller than the height, %zu", known.layer,
+                                extent.height);
     }
     return {};
 }
@@ -55,7 +57,8 @@ Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
     if (!extent.empty()) {
         CUSHIM_TRY(const std::size_t needed, bytes_between(extent, known, width_bytes));
         if (needed > bytes) {
-            return invalid_argument("a view that needs %zu bytes, of %zu", needed, bytes);
+            return invalid_argument("pitched view: required size %zu exceeds the memory size, %zu",
+                                    needed, bytes);
         }
     }
     return PitchedView{address, extent, known};
@@ -71,7 +74,7 @@ Result<PitchedView> part_of(const PitchedView &view, const Position &from, const
 
 Result<unsigned long long> row_of(const PitchedView &view, std::size_t y, std::size_t z) noexcept {
     if (y >= view.extent.height || z >= view.extent.depth) {
-        return invalid_argument("row %zu of layer %zu, of %zu rows and %zu layers", y, z,
+        return invalid_argument("row %zu of layer %zu is out of range: height %zu, depth %zu", y, z,
                                 view.extent.height, view.extent.depth);
     }
     return address_in(view, {0, y, z}, 0);

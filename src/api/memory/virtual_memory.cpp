@@ -19,7 +19,7 @@ namespace {
 constexpr const char *empty_range = "the address range is empty";
 constexpr const char *empty_mapping = "the mapped range is empty";
 
-// No system's pages are smaller.
+// The smallest page size of any supported system.
 constexpr std::size_t smallest_page = 4096;
 
 struct AddressesState final : detail::State {
@@ -48,20 +48,20 @@ struct MappedState final : detail::State {
     }
     void release_after(Stream &&stream) noexcept {
         if (cushim_may_call(generation) == 0) {
-            return; // in the child of a fork the parent's mapping is never unmapped
+            return; // a child of fork never unmaps its parent's mapping
         }
         const detail::LockGuard guard(lock);
         std::swap(release, stream);
     }
 
-    // In this order: the range goes before the memory.
+    // In this order: the range is released before the memory.
     const detail::KeepAlive keep_memory;
     const detail::KeepAlive keep_range;
     CUdeviceptr address = 0;
     std::size_t size = 0;
 
   private:
-    ForkLock lock; // of what owners in several threads may set
+    ForkLock lock; // guards members that owners in several threads may set
     Stream release;
 };
 
@@ -71,12 +71,12 @@ Result<void> check_part(const AddressRange &range, std::size_t offset, const Phy
     CUSHIM_TRY_VOID(detail::require(memory, "the physical memory is empty"));
     if (offset > range.size() || memory.size() > range.size() - offset) {
         return detail::invalid_argument(
-            "%zu bytes of memory at offset %zu reach past the end of the range, which is at %zu",
-            memory.size(), offset, range.size());
+            "memory of %zu bytes at offset %zu exceeds the size of the range, %zu", memory.size(),
+            offset, range.size());
     }
     if (granularity != 0 && offset % granularity != 0) {
-        return detail::invalid_argument("offset %zu is no multiple of the granularity, %zu", offset,
-                                        granularity);
+        return detail::invalid_argument("offset %zu is not a multiple of the granularity, %zu",
+                                        offset, granularity);
     }
     return {};
 }
@@ -104,13 +104,13 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
     if (size == 0 || size % smallest_page != 0 || options.hint % smallest_page != 0) {
-        return detail::invalid_argument(
-            "a range of %zu bytes at 0x%llx: both are multiples of the host's page size", size,
-            static_cast<unsigned long long>(options.hint));
+        return detail::invalid_argument("AddressRange::reserve: size %zu and hint 0x%llx must be "
+                                        "multiples of the host's page size",
+                                        size, static_cast<unsigned long long>(options.hint));
     }
     if ((options.alignment & (options.alignment - 1)) != 0) {
-        return detail::invalid_argument("an alignment of %zu, which is no power of two",
-                                        options.alignment);
+        return detail::invalid_argument(
+            "AddressRange::reserve: alignment %zu is not a power of two", options.alignment);
     }
     CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
     CUdeviceptr address = 0;
@@ -193,7 +193,8 @@ Result<void> MappedRange::release_after(const Stream &stream) const noexcept {
     CUSHIM_TRY(Stream kept, detail::keep_for_release(stream));
     auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
     if (state == nullptr) {
-        return Error::invalid_argument("only an owner of a mapping unmaps it, and can wait first");
+        return Error::invalid_argument(
+            "MappedRange::release_after: the mapping is borrowed; only an owner unmaps it");
     }
     state->release_after(std::move(kept));
     return {};

@@ -1,5 +1,4 @@
-// Compiled once, ahead of the wrappers: what most of them include, and what that takes long for.
-// Each source includes what it needs all the same.
+// Precompiled header of the wrappers. Each source still includes what it needs.
 #include "base/call.hpp"
 #include "base/ranges.hpp"
 #include "context/in_context.hpp"

@@ -50,7 +50,7 @@ class ExitReport(unittest.TestCase):
         for mode in ('mode=threaded', 'mode=adversarial'):
             with self.subTest(mode=mode):
                 begin = time.monotonic()
-                self.assertIn('note: queued work was not done 2 seconds after the exit began',
+                self.assertIn('note: enqueued work was not done 2 seconds after exit began',
                               run('endless_host_function', mode).stderr)
                 self.assertLess(time.monotonic() - begin, 30)
 

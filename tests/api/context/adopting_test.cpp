@@ -69,8 +69,8 @@ TEST_CASE("nothing is not adopted", "[adopting]") {
 TEST_CASE("memory and addresses of no bytes are not adopted", "[adopting]") {
     const auto memory = adopted("PhysicalMemory", PhysicalMemory::adopt(1 << 20, 0));
     const auto range = adopted("AddressRange", AddressRange::adopt(1 << 20, 0));
-    CHECK(memory.said == "invalid argument: adopting 0 bytes");
-    CHECK(range.said == "invalid argument: adopting 0 bytes");
+    CHECK(memory.said == "invalid argument: adopt: the size is 0 bytes");
+    CHECK(range.said == "invalid argument: adopt: the size is 0 bytes");
 }
 
 TEST_CASE("what lives in a context is not adopted without one", "[adopting]") {

@@ -227,12 +227,14 @@ GRAPH_STREAM_SCENARIO_TEST("a graph that is captured to keeps its one owner",
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const Graph another, create_graph(api, context));
     const Ending endings[] = {
-        {"invalid argument: the capture was into another graph",
+        {"invalid argument: Stream::end_capture_to: the capture was begun into another graph",
          [&] { return stream.end_capture_to(another); }},
         {"invalid argument: the graph is empty", [&] { return stream.end_capture_to(Graph()); }},
-        {"invalid argument: the capture was into a graph that is there: end_capture_to() ends it",
+        {"invalid argument: the capture was begun into an existing graph; end it with "
+         "end_capture_to()",
          [&] { return without_value(stream.end_capture()); }},
-        {"invalid argument: the capture was into a graph that is there: end_capture_to() ends it",
+        {"invalid argument: the capture was begun into an existing graph; end it with "
+         "end_capture_to()",
          [&] { return without_value(api_test::end_capture(api, stream)); }}};
     for (const Ending &ending : endings) {
         CUSHIM_TRY_VOID(stream.begin_capture_to(graph, {}));
@@ -257,8 +259,8 @@ GRAPH_STREAM_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's 
         CUSHIM_TRY_VOID(stream.begin_capture_to(*to, {}));
         const Result<void> queued = fill(stream, memory.span(), 2);
         CUSHIM_TRY_VOID(refused(api_test::end_capture(api, stream),
-                                "invalid argument: the capture was into a graph that is there: "
-                                "end_capture_to() ends it"));
+                                "invalid argument: the capture was begun into an existing graph; "
+                                "end it with end_capture_to()"));
         CUSHIM_TRY_VOID(queued);
     }
     return run_once(graph, stream);
@@ -279,8 +281,8 @@ GRAPH_STREAM_SCENARIO_TEST("nor after a capture that CUDA's own call has begun",
                            : Error::status(Api::driver, begun, "cuStreamBeginCaptureToGraph");
     }
     return refused(api_test::end_capture(api, stream),
-                   "invalid argument: the capture was into a graph that is there: "
-                   "end_capture_to() ends it");
+                   "invalid argument: the capture was begun into an existing graph; "
+                   "end it with end_capture_to()");
 }
 #endif
 
@@ -289,8 +291,9 @@ GRAPH_STREAM_SCENARIO_TEST("what was captured for nobody goes", "[graph][capture
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY_VOID(api_test::begin_capture(api, stream, CaptureMode::per_thread));
     const Result<void> queued = fill(stream, memory.span(), 2);
-    CUSHIM_TRY_VOID(refused(stream.end_capture_to(graph),
-                            "invalid argument: the capture was into another graph"));
+    CUSHIM_TRY_VOID(refused(
+        stream.end_capture_to(graph),
+        "invalid argument: Stream::end_capture_to: the capture was begun into another graph"));
     CUSHIM_TRY_VOID(queued);
     CHECK_GIVES(graph.node_count(), 0);
     return {};

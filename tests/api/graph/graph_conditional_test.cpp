@@ -125,7 +125,7 @@ GRAPH_STREAM_SCENARIO_TEST("a condition has one node at a time", "[graph][condit
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody first, graph.add_if_node({}, condition));
     CUSHIM_TRY_VOID(refused(graph.add_while_node({}, condition),
-                            "invalid argument: the condition has a node already"));
+                            "invalid argument: the condition already has a node"));
     CUSHIM_TRY_VOID(graph.destroy_node(first.node));
     CUSHIM_TRY(const GraphBody second, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode fill, second.body.add_memset_node({}, memory, 4));
@@ -200,16 +200,16 @@ TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
     auto graph = required(Graph::create(context)), other = required(Graph::create(context));
     auto condition = required(other.create_condition({}));
     CHECK(refusal(graph.add_if_node({}, condition)) ==
-          "invalid argument: the condition is of another graph");
+          "invalid argument: the condition belongs to another graph");
     CHECK(refusal(graph.add_while_node({}, GraphCondition())) ==
-          "invalid argument: the condition is none");
+          "invalid argument: the condition is empty");
     CHECK(refusal(other.add_switch_node({}, condition, 0)) ==
-          "invalid argument: a switch of 0 cases");
+          "invalid argument: Graph::add_switch_node: 0 cases; from 1 to 4294967295 are possible");
 
     auto branch = required(other.add_if_node({}, condition));
     REQUIRE(other.destroy_node(branch.node).has_value());
     CHECK(refusal(branch.body.add_empty_node({})) ==
-          "invalid argument: the node that this graph is inside of was destroyed");
+          "invalid argument: the node that contains this graph was destroyed");
 }
 
 // On every driver, old ones too, and with all headers.

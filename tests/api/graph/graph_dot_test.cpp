@@ -90,7 +90,7 @@ TEST_CASE("a drawing that CUDA did not leave cannot be read", "[graph]") {
             std::remove(path);
             return CUDA_SUCCESS;
         });
-    check_failed(graph.debug_dot(), "a file of CUDA's cannot be read");
+    check_failed(graph.debug_dot(), "cannot read the file that CUDA wrote");
 }
 
 #ifndef _WIN32
@@ -104,14 +104,14 @@ TEST_CASE("a drawing that reading fails for is not half of one", "[graph]") {
             std::filesystem::create_directory(path);
             return CUDA_SUCCESS;
         });
-    check_failed(graph.debug_dot(), "a file of CUDA's cannot be read");
+    check_failed(graph.debug_dot(), "cannot read the file that CUDA wrote");
 }
 
 TEST_CASE("a graph is not drawn where no file can be made", "[graph]") {
     const auto [context, graph] = make_graph(Api::driver);
     const TemporaryFolder folder;
     folder.remove();
-    check_failed(graph.debug_dot(), "no temporary file can be made");
+    check_failed(graph.debug_dot(), "cannot create a temporary file");
 }
 
 GRAPH_TEST_CASE("no file is left of a drawing", "[graph]") {

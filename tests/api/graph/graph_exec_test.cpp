@@ -339,9 +339,9 @@ TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
     auto foreign = required(other.add_memset_node({}, memory, 1));
     auto exec = required(graph.instantiate());
     CHECK(refusal(exec.set_memset_node(foreign, memory, 2)) ==
-          "invalid argument: the node is of another graph");
+          "invalid argument: the node belongs to another graph");
     CHECK(refusal(exec.set_enabled(foreign, false)) ==
-          "invalid argument: the node is of another graph");
+          "invalid argument: the node belongs to another graph");
     REQUIRE(graph.destroy_node(node).has_value());
     CHECK(refusal(exec.set_memset_node(node, memory, 2)) ==
           "invalid argument: the node was destroyed");
@@ -373,7 +373,7 @@ TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
     auto owned = required(GraphExec::adopt(context, native));
     CHECK(owned.launch(stream).has_value());
     CHECK(refusal(owned.set_enabled(node, true)) ==
-          "invalid argument: the nodes of an executable graph that was adopted are not known");
+          "invalid argument: the nodes of an adopted executable graph are unknown");
     CHECK(refusal(GraphExec::adopt(context, nullptr)) == "invalid argument: the handle is null");
     CHECK(stream.synchronize().has_value());
 }

@@ -199,12 +199,12 @@ TEST_CASE("a node that allocates nothing, or too much", "[graph][memory]") {
     auto device = required(Device::get(0));
     auto graph = required(Graph::create(context));
     CHECK(refusal(graph.add_mem_alloc_node<int>({}, device, 0)) ==
-          "invalid argument: a node that allocates nothing");
+          "invalid argument: Graph::add_allocation: the size is 0");
     CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
                Catch::Matchers::ContainsSubstring("elements of 4 bytes"));
     auto stream = required(Stream::create(context));
     CHECK(refusal(GraphAllocation<int>().free(stream)) ==
-          "invalid argument: the allocation is none");
+          "invalid argument: the allocation is empty");
 }
 
 static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);

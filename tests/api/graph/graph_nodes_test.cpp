@@ -164,8 +164,9 @@ GRAPH_STREAM_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
         const bool is_in_part = (x == 1 || x == 2) && (y == 1 || y == 2);
         CHECK(to[index] == (is_in_part ? static_cast<int>(index) : -1));
     }
-    return refused(graph.add_memset_node({}, part_of_image, 0),
-                   "invalid argument: a node that fills 2 layers of 2 rows, 3 rows apart");
+    return refused(
+        graph.add_memset_node({}, part_of_image, 0),
+        "invalid argument: a memset node cannot fill 2 layers of 2 rows with a distance of 3 rows");
 }
 
 GRAPH_CONTEXT_SCENARIO_TEST("a copy and a fill of nothing are empty nodes", "[graph]") {
@@ -256,7 +257,7 @@ GRAPH_STREAM_SCENARIO_TEST("child graphs, and events that nodes record and wait 
 
     CUSHIM_TRY_VOID(graph.destroy_node(child));
     CHECK(refusal(inside.nodes()) ==
-          "invalid argument: the node that this graph is inside of was destroyed");
+          "invalid argument: the node that contains this graph was destroyed");
     return {};
 }
 
@@ -484,20 +485,20 @@ TEST_CASE("parameters that no node can have are refused", "[graph]") {
           "invalid argument: the kernel is empty");
     const std::vector<int> four(4);
     CHECK(refusal(graph.add_memcpy_node({}, memory, std::span(four))) ==
-          "invalid argument: a copy of 4 x 1 x 1 elements into 8 x 1 x 1");
+          "invalid argument: copy: extents differ: source 4 x 1 x 1, destination 8 x 1 x 1");
     CHECK(refusal(graph.add_batch_mem_op_node({}, {})) ==
-          "invalid argument: a node without memory operations");
+          "invalid argument: the node has no memory operations");
     CHECK(refusal(graph.add_semaphore_signal_node({}, {})) ==
-          "invalid argument: a semaphore node without semaphores");
+          "invalid argument: the semaphore node has no semaphores");
     CHECK(refusal(graph.add_node_raw({}, nullptr)) ==
-          "invalid argument: the node's parameters are null");
+          "invalid argument: Graph::add_node_raw: the parameters are null");
     CHECK(refusal(graph.add_mem_free_node({}, GraphAllocation<int>())) ==
-          "invalid argument: the allocation is none");
+          "invalid argument: the allocation is empty");
     auto fill = required(graph.add_memset_node({}, memory, 0));
     CHECK(refusal(graph.set_memset_node(fill, DeviceBuffer<int>(), 0)) ==
-          "invalid argument: a node cannot be made one of nothing");
+          "invalid argument: a node cannot copy or fill 0 elements; remove the node instead");
     CHECK(refusal(graph.kernel_node_params(fill)) ==
-          "invalid argument: the node is of type 2, not 0");
+          "invalid argument: the node has type 2, expected 0");
     CHECK(graph.add_empty_node({}).has_value());
     CHECK(graph.node_count().value() == 2);
 }

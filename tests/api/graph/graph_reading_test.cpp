@@ -396,7 +396,7 @@ GRAPH_TEST_CASE("of another type than its own a node tells nothing", "[graph][G2
     const auto [context, graph] = make_graph(api);
     const GraphNode empty = ok(graph.add_empty_node({}));
     const auto of_type = [](int type) {
-        return "invalid argument: the node is of type 5, not " + std::to_string(type);
+        return "invalid argument: the node has type 5, expected " + std::to_string(type);
     };
     CHECK(refusal(graph.kernel_node_params(empty)) == of_type(0));
     CHECK(refusal(graph.memcpy_node_params(empty)) == of_type(1));

@@ -84,7 +84,7 @@ TEST_CASE("an executable graph of somebody else's is updated by a graph of the r
     CHECK(stream.synchronize().has_value());
     CHECK(ok(read(context, memory)) == std::vector<int>(8, 2));
     CHECK(refusal(owned.set_enabled(set, false)) ==
-          "invalid argument: the nodes of an executable graph that was adopted are not known");
+          "invalid argument: the nodes of an adopted executable graph are unknown");
     CHECK(refusal(rt::adopt_exec(context, nullptr)) == "invalid argument: the handle is null");
     CHECK(refusal(rt::borrow_exec(Context(), theirs)) == "invalid argument: the context is empty");
 }

@@ -175,7 +175,7 @@ GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[
     CHECK(ok(moved.node_type(copy)) == GraphNodeType::empty);
     CHECK(ok(moved.share().node_type(copy)) == GraphNodeType::empty);
 
-    const char *const foreign = "invalid argument: the node is of another graph";
+    const char *const foreign = "invalid argument: the node belongs to another graph";
     const Graph clone = ok(moved.clone());
     CHECK(refusal(clone.node_type(copy)) == foreign);
     const Graph around = ok(create_graph(api, context));
@@ -206,7 +206,7 @@ GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
     const Graph next = ok(create_graph(api, context));
     const GraphNode other = ok(next.add_memset_node({}, memory, 1));
     CHECK(other != set);
-    CHECK(refusal(next.node_type(set)) == "invalid argument: the node is of another graph");
+    CHECK(refusal(next.node_type(set)) == "invalid argument: the node belongs to another graph");
 }
 
 GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][G22]") {
@@ -215,10 +215,11 @@ GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][
     const GraphNode node = ok(graph.add_empty_node({}));
     const Graph clone = ok(graph.clone());
     const GraphNode found = ok(clone.find_in_clone(graph, node));
-    const char *const foreign = "invalid argument: the node is of another graph";
+    const char *const foreign = "invalid argument: the node belongs to another graph";
     CHECK(refusal(clone.find_in_clone(graph, found)) == foreign);
     CHECK(refusal(clone.find_in_clone(clone, node)) == foreign);
-    CHECK(refusal(clone.find_in_clone(graph, GraphNode())) == "invalid argument: the node is none");
+    CHECK(refusal(clone.find_in_clone(graph, GraphNode())) ==
+          "invalid argument: the node is empty");
     CHECK_FALSE(graph.find_in_clone(graph, node).has_value());
     ok(graph.destroy_node(gone));
     CHECK(refusal(clone.find_in_clone(graph, gone)) == "invalid argument: the node was destroyed");
@@ -229,7 +230,7 @@ TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     const Graph other = ok(Graph::create(context));
     const GraphNode node = ok(graph.add_empty_node({}));
     const GraphNode foreign = ok(other.add_empty_node({}));
-    const char *const message = "invalid argument: the node is of another graph";
+    const char *const message = "invalid argument: the node belongs to another graph";
     CHECK(refusal(graph.add_empty_node(foreign)) == message);
     CHECK(refusal(graph.node_type(foreign)) == message);
     CHECK(refusal(graph.destroy_node(foreign)) == message);
@@ -237,7 +238,7 @@ TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     CHECK(refusal(graph.dependents(foreign)) == message);
     const GraphNode from[] = {node}, to[] = {foreign};
     CHECK(refusal(graph.add_dependencies(from, to)) == message);
-    CHECK(refusal(graph.add_empty_node(GraphNode())) == "invalid argument: the node is none");
+    CHECK(refusal(graph.add_empty_node(GraphNode())) == "invalid argument: the node is empty");
     CHECK(*graph.node_count() == 1);
 }
 
@@ -246,10 +247,12 @@ GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
     const GraphNode from[] = {a, b}, to[] = {b};
-    CHECK(refusal(graph.add_dependencies(from, to)) == "invalid argument: edges from 2 nodes to 1");
+    CHECK(refusal(graph.add_dependencies(from, to)) ==
+          "invalid argument: edges: 2 start nodes, but 1 end nodes");
     CHECK(refusal(graph.remove_dependencies(from, to)) ==
-          "invalid argument: edges from 2 nodes to 1");
-    CHECK(refusal(graph.add_dependencies({}, to)) == "invalid argument: edges from 0 nodes to 1");
+          "invalid argument: edges: 2 start nodes, but 1 end nodes");
+    CHECK(refusal(graph.add_dependencies({}, to)) ==
+          "invalid argument: edges: 0 start nodes, but 1 end nodes");
     CHECK(ok(graph.edges()).empty());
 }
 

@@ -264,8 +264,8 @@ GRAPH_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph
         CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
         CHECK(fill);
         CUSHIM_TRY_VOID(refused(memory.free_async(Stream::per_thread()),
-                                "invalid argument: a default stream is another one "
-                                "wherever another context is current"));
+                                "invalid argument: a default stream depends on the "
+                                "current context; use a created stream"));
         CHECK(memory);
         CUSHIM_TRY_VOID(memory.free_async(at.stream));
         CHECK_FALSE(memory);
@@ -278,7 +278,7 @@ GRAPH_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph
 }
 
 GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
-    const char *const why = "invalid argument: a graph that keeps itself would never go";
+    const char *const why = "invalid argument: Graph::keep_alive: a graph cannot keep itself alive";
     {
         const auto [context, graph] = make_graph(api);
         const Graph other = ok(create_graph(api, context));

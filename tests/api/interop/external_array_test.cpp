@@ -93,10 +93,11 @@ TEST_CASE("an image must have a size, and begin in its import", "[X12]") {
     check_refused(ExternalMemory().map_mipmapped(0, {}), ErrorKind::invalid_argument, "empty");
     check_refused(memory.map_mipmapped(exported.size(), {}), ErrorKind::invalid_argument,
                   std::to_string(exported.size()));
-    check_refused(memory.map_mipmapped(0, {}), ErrorKind::invalid_argument, "0 wide");
+    check_refused(memory.map_mipmapped(0, {}), ErrorKind::invalid_argument, "width 0");
     CUDA_ARRAY3D_DESCRIPTOR description{};
     description.Width = 16;
-    check_refused(memory.map_mipmapped(0, description, 0), ErrorKind::invalid_argument, "0 levels");
+    check_refused(memory.map_mipmapped(0, description, 0), ErrorKind::invalid_argument,
+                  "number of levels 0");
     check_refused(ExternalMipmappedArray().level(0), ErrorKind::invalid_argument, "empty");
 }
 

@@ -164,7 +164,7 @@ TEST_CASE("a message of another size than expected is refused, with both", "[fd_
             REQUIRE(send_fd(ends.here.get(), file.get(), bytes_of(8)));
             std::vector<std::byte> received(expected);
             const auto arrived = receive_fd(ends.there.get(), received);
-            check_refused(arrived, ErrorKind::invalid_argument, "8 bytes");
+            check_refused(arrived, ErrorKind::invalid_argument, "size is 8,");
             check_refused(arrived, ErrorKind::invalid_argument, std::to_string(expected));
             CHECK(support::open_descriptors() == before);
         }
@@ -197,7 +197,7 @@ TEST_CASE("a message with more behind it than it says is refused", "[fd_channel]
         send_raw(ends.here.get(), longer.data(), longer.size(), {file.get()});
         std::vector<std::byte> received(8);
         check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
-                      "more bytes than the 8");
+                      "exceeds its stated size, 8");
     }
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("what is no message of cushim's is refused", "[fd_channel]") {
         send_raw(ends.here.get(), other.data(), other.size(), {file.get()});
         std::vector<std::byte> received(8);
         check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
-                      "no message");
+                      "not a cushim message");
         CHECK(support::open_descriptors() == before);
     }
 }
@@ -326,13 +326,13 @@ TEST_CASE("only Unix sockets and open descriptors are taken", "[fd_channel]") {
     const UniqueFd file = some_file();
     const Ends ends(SOCK_STREAM);
     constexpr auto invalid = ErrorKind::invalid_argument;
-    check_refused(send_fd(-1, file.get()), invalid, "-1 is no Unix socket");
-    check_refused(send_fd(file.get(), file.get()), invalid, "is no Unix socket");
-    check_refused(receive_fd(file.get()), invalid, "is no Unix socket");
+    check_refused(send_fd(-1, file.get()), invalid, "-1 is not a Unix socket");
+    check_refused(send_fd(file.get(), file.get()), invalid, "is not a Unix socket");
+    check_refused(receive_fd(file.get()), invalid, "is not a Unix socket");
     check_refused(send_fd(ends.here.get(), -1), invalid, "-1");
     const UniqueFd internet(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (internet) {
-        check_refused(receive_fd(internet.get()), invalid, "is no Unix socket");
+        check_refused(receive_fd(internet.get()), invalid, "is not a Unix socket");
     }
 }
 

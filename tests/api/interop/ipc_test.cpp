@@ -109,8 +109,8 @@ TEST_CASE("a bare handle of a program without cushim is an export with its size"
     CHECK(part.size() == 16);
     CHECK(IpcExport::from_bytes(part.bytes()).value().handle() == handle);
     CHECK(refusal(IpcExport::from_handle(handle, 0)) ==
-          "invalid argument: 0 bytes from 0 on are no memory");
-    CHECK(contains(refusal(IpcExport::from_handle(handle, SIZE_MAX, 1)), "no memory"));
+          "invalid argument: IPC memory: size 0 at offset 0 is invalid");
+    CHECK(contains(refusal(IpcExport::from_handle(handle, SIZE_MAX, 1)), "at offset 1 is invalid"));
 }
 
 TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]") {
@@ -145,7 +145,7 @@ TEST_CASE("of a part of an allocation the driver is given the beginning of all o
 
 TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
     const Context context = context_now();
-    CHECK(contains(refusal(IpcExport::of(context, DeviceSpan<int>())), "0 bytes"));
+    CHECK(contains(refusal(IpcExport::of(context, DeviceSpan<int>())), "the size is 0"));
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const DeviceSpan<int> beyond(buffer.native(), std::size_t(1) << 40);
     CHECK(contains(refusal(IpcExport::of(context, beyond)), std::to_string(beyond.size_bytes())));
@@ -210,7 +210,7 @@ TEST_CASE("where there is no memory, none is exported", "[ipc][P2]") {
         freed = buffer.span();
     }
     for (const DeviceSpan<int> nothing : {freed, DeviceSpan<int>(16, 100)}) {
-        CHECK(contains(refusal(IpcExport::of(context, nothing)), "no memory of CUDA's"));
+        CHECK(contains(refusal(IpcExport::of(context, nothing)), "not that of CUDA memory"));
     }
 }
 
@@ -288,11 +288,11 @@ TEST_CASE("opened memory has whole and aligned elements, whatever the other proc
     const StandIn other_process;
     const Context &context = other_process.context;
     const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();
-    CHECK(contains(refusal(odd.as<int>()), "aligned to 4"));
+    CHECK(contains(refusal(odd.as<int>()), "element alignment, 4"));
     CHECK(odd.as<char>().value().address() == opened_address + 3);
     CHECK(odd.span().size() == 16);
     const auto part = IpcMemory::open(context, made_up_export(8, 12)).value();
-    CHECK(contains(refusal(part.as<double>()), "12 bytes"));
+    CHECK(contains(refusal(part.as<double>()), "size 12"));
     CHECK(part.as<int>().value().address() == opened_address + 8);
     CHECK(part.as<int>().value().size() == 3);
     CHECK(IpcMemory().as<int>().value().empty());

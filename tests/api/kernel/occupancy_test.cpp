@@ -75,11 +75,11 @@ TEST_CASE("what makes no sense for an occupancy is refused", "[occupancy]") {
     const auto kernel = module.kernel("idle");
     REQUIRE(kernel.has_value());
     CHECK_THAT(max_active_blocks(context, *kernel, 0).error().message(),
-               ContainsSubstring("a block of 0 threads"));
+               ContainsSubstring("block size 0 is not positive"));
     CHECK_THAT(suggest_block(context, *kernel, 0, -1).error().message(), ContainsSubstring("-1"));
     CHECK(refused(suggest_block_by(context, *kernel, nullptr)));
     CHECK_THAT(available_shared_bytes(context, *kernel, 0, 32).error().message(),
-               ContainsSubstring("0 blocks"));
+               ContainsSubstring("number of blocks 0"));
     CHECK(refused(available_shared_bytes(context, *kernel, 1, -1)));
     CHECK(refused(max_active_blocks(context, AnyKernel(), 32)));
     CHECK(refused(max_active_blocks(Context(), *kernel, 32)));

@@ -273,11 +273,12 @@ TEST_CASE("views that do not fit", "[copy_2d]") {
     REQUIRE(view({10, 6}).has_value());
     CHECK(view({10, 6})->pitch().row == 40);
     CHECK(view({10, 2, 3})->pitch().layer == 2);
-    CHECK(contains(refusal(view({10, 7})), "280 bytes, of 240"));
-    CHECK(contains(refusal(view({10, 4}, {80})), "280 bytes, of 240"));
-    CHECK(contains(refusal(view({10, 2}, {36})), "40 bytes, 36 bytes apart"));
-    CHECK(contains(refusal(view({10, 2}, {42})), "42 bytes apart"));
-    CHECK(contains(refusal(view({10, 3, 1}, {40, 2})), "3 rows, 2 rows apart"));
+    CHECK(contains(refusal(view({10, 7})), "required size 280 exceeds the memory size, 240"));
+    CHECK(contains(refusal(view({10, 4}, {80})), "required size 280 exceeds the memory size, 240"));
+    CHECK(contains(refusal(view({10, 2}, {36})), "row pitch 36 is smaller than the row width, 40"));
+    CHECK(contains(refusal(view({10, 2}, {42})), "row pitch 42"));
+    CHECK(contains(refusal(view({10, 3, 1}, {40, 2})),
+                   "layer pitch 2 is smaller than the height, 3"));
     CHECK(contains(refusal(view({all / 2, 1})), std::to_string(all / 2)));
     CHECK(contains(refusal(view({1, all})), std::to_string(all)));
     CHECK(contains(refusal(view({1, 2, all})), std::to_string(all)));
@@ -316,9 +317,9 @@ TEST_CASE("parts that are not in a view", "[copy_2d]") {
     const auto view = required(HostPitchedSpan<int>::of(values, {5, 4, 3}));
     CHECK(view.part({}, view.extent()).has_value());
     CHECK(view.part({5, 4, 3}, {0, 0, 0}).has_value());
-    CHECK(contains(refusal(view.part({1}, {5, 1})), "5 from 1 on"));
-    CHECK(contains(refusal(view.part({0, 4}, {5, 1})), "1 from 4 on"));
-    CHECK(contains(refusal(view.part({0, 0, 2}, {1, 1, 2})), "2 from 2 on"));
+    CHECK(contains(refusal(view.part({1}, {5, 1})), "range of 5 at offset 1"));
+    CHECK(contains(refusal(view.part({0, 4}, {5, 1})), "range of 1 at offset 4"));
+    CHECK(contains(refusal(view.part({0, 0, 2}, {1, 1, 2})), "range of 2 at offset 2"));
     CHECK(contains(refusal(view.part({1, 1, 1}, {all, 1, 1})), std::to_string(all)));
     const auto row = view.row(3, 2);
     REQUIRE(row.has_value());
@@ -336,7 +337,7 @@ TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
     const auto other = HostPitchedSpan<int>::of(values, {5, 3, 4});
     const auto calls = calls_in([&] {
         const std::string said = refusal(copy(context, buffer.span(), *other));
-        CHECK(contains(said, "5 x 3 x 4 elements into 5 x 4 x 3"));
+        CHECK(contains(said, "source 5 x 3 x 4, destination 5 x 4 x 3"));
         CHECK(contains(refusal(copy(stream, *other, buffer)), "5 x 4 x 3"));
         CHECK(contains(refusal(copy(Context(), buffer.span(), *other)), "context"));
         CHECK(contains(refusal(copy(Stream(), *other, buffer)), "stream"));
@@ -344,8 +345,8 @@ TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
         CHECK(contains(refusal(fill(Stream(), buffer.span(), 1)), "stream"));
         // Whose maker was wrong.
         const DevicePitchedSpan<int> narrow(buffer.native(), {5, 4}, {16, 4});
-        CHECK(contains(refusal(fill(stream, narrow, 1)), "16 bytes apart"));
-        CHECK(contains(refusal(copy(context, narrow, narrow)), "16 bytes apart"));
+        CHECK(contains(refusal(fill(stream, narrow, 1)), "row pitch 16"));
+        CHECK(contains(refusal(copy(context, narrow, narrow)), "row pitch 16"));
         const DevicePitchedSpan<int> huge(buffer.native(), {5, all, all}, {20, all});
         CHECK(contains(refusal(fill(context, huge, 1)), "address space"));
         const DevicePitchedSpan<int> askew(buffer.native() + 2, {5, 4}, {20, 4});

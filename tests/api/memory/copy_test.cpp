@@ -194,12 +194,12 @@ TEST_CASE("copies that cannot be", "[copy]") {
     std::vector<int> values(9);
     const auto calls = calls_in([&] {
         CHECK(contains(refusal(copy(context, std::span(values), buffer.span())),
-                       "10 elements into 9"));
-        CHECK(contains(refusal(copy(stream, buffer.span(), values)), "9 elements into 10"));
+                       "source 10, destination 9"));
+        CHECK(contains(refusal(copy(stream, buffer.span(), values)), "source 9, destination 10"));
         const auto first = *buffer.span().subspan(0, 6);
         const auto second = *buffer.span().subspan(4, 6);
         for (const auto &[to, from] : {std::pair(first, second), {second, first}, {first, first}}) {
-            CHECK(contains(refusal(copy(context, to, from)), "24 bytes"));
+            CHECK(contains(refusal(copy(context, to, from)), "the size is 24"));
             CHECK(contains(refusal(copy(stream, to, from)), "overlap"));
         }
         // Whose maker was wrong.
@@ -218,7 +218,7 @@ TEST_CASE("fills begin at multiples of their elements", "[copy]") {
         char bytes[4];
     };
     const DeviceSpan<Bytes> askew(buffer.native() + 2, 1);
-    CHECK(contains(refusal(fill(context, askew, Bytes{})), "4-byte"));
+    CHECK(contains(refusal(fill(context, askew, Bytes{})), "element size, 4"));
     const DeviceSpan<Bytes> straight(buffer.native() + 4, 1);
     CHECK(fill(context, straight, Bytes{}).has_value());
 }

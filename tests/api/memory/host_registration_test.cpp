@@ -143,7 +143,7 @@ TEST_CASE("what cannot be registered", "[host_registration]") {
     std::vector<int> values(10);
     const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
     CHECK(contains(refusal(HostRegistration<int>::create(context, at_null)),
-                   "12 bytes at address 0"));
+                   "the address is null, the size is 12"));
     CHECK(contains(refusal(HostRegistration<int>::create(Context(), values)), "context"));
     CHECK(contains(refusal(HostRegistration<int>::create(context, values, {.read_only = true})),
                    "const"));

@@ -199,10 +199,11 @@ TEST_CASE("what managed memory cannot be asked", "[managed_buffer]") {
     CHECK(contains(refusal(ManagedBuffer<int>::allocate(context, 1,
                                                         {.attachment = ManagedAttachment::single})),
                    "single"));
-    CHECK(contains(refusal(ManagedBuffer<int>::adopt(context, 0, 2)), "8 bytes at address 0"));
+    CHECK(contains(refusal(ManagedBuffer<int>::adopt(context, 0, 2)),
+                   "the address is null, the size is 8"));
     const auto buffer = required(ManagedBuffer<int>::allocate(context, 10));
     CHECK(contains(refusal(buffer.prefetch(Stream(), device)), "stream"));
     CHECK(contains(refusal(buffer.attach(Stream(), ManagedAttachment::global)), "stream"));
-    CHECK(contains(refusal(buffer.prefetch(stream, device, 8, 3)), "3 from 8 on"));
+    CHECK(contains(refusal(buffer.prefetch(stream, device, 8, 3)), "range of 3 at offset 8"));
     CHECK(contains(refusal(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0)), "11"));
 }

@@ -39,7 +39,7 @@ class SoakTest(unittest.TestCase):
         self.assertEqual(run.counts.skipped, len(run.skips), run.said)
         partner = [skip for skip in run.skips if skip.startswith(PARTNER + ": ")]
         self.assertEqual(len(partner), 1, run.said)
-        self.assertIn("export memory as file descriptors", partner[0])
+        self.assertIn("export of memory as file descriptors", partner[0])
 
     def test_what_fails_in_the_other_process_is_a_failure_with_its_reason(self):
         run = Run("--use", PARTNER, settings="fault=cuMemPoolCreate:1:999")

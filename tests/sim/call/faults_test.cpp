@@ -337,8 +337,8 @@ TEST_CASE("an asynchronous fault of a call that queues no work is noted, once fo
     CHECK(d.cuDeviceGetCount(&count) == good);
     CHECK(d.cuDeviceGetCount(&count) == good);
     REQUIRE(notes().size() == 1);
-    CHECK(notes()[0].find("the fault that is planned for the work of cuDeviceGetCount failed "
-                          "nothing: cuDeviceGetCount in call ") == 0);
+    CHECK(notes()[0].find("the fault planned for the work of cuDeviceGetCount had no "
+                          "effect: cuDeviceGetCount in call ") == 0);
     const DeviceMemory memory(64);
     CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == good);
     CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == good);

@@ -134,7 +134,7 @@ TEST_CASE("a compiled program that does everything right is not accused") {
 
 TEST_CASE("kernels that computed nothing are a note, and with report=fail an error") {
     const std::string line = ": kernel nothing was launched 2 times and computed nothing: no host "
-                             "function is registered under this name\n";
+                             "function is registered for this name\n";
     const Outcome noted = run_alone("child launches an unregistered kernel", "report=1"),
                   failed = run_alone("child launches an unregistered kernel", "report=fail");
     CHECK(noted.status == 0);
@@ -148,6 +148,6 @@ TEST_CASE("a kernel library that cannot be loaded makes cuInit fail, and the rea
     const Outcome told =
         run_alone("child cannot be initialised without its kernels", "kernels=/nonexistent.so");
     CHECK(told.status == 0);
-    CHECK(contains(told.errors, "cushim-sim: cuInit fails, kernels=/nonexistent.so: "));
+    CHECK(contains(told.errors, "cushim-sim: cuInit fails: kernels=/nonexistent.so: "));
 }
 #endif

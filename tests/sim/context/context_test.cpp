@@ -68,9 +68,9 @@ TEST_CASE("stale and wrong handles are refused and reported") {
     REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
     const CUevent event = make_event();
     CHECK(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(event)) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("a context was expected, this is event");
+    expect_misuse("a context handle was expected, but this is event");
     CHECK(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(0x1230)) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("is no handle of a context");
+    expect_misuse("is not a context handle");
     REQUIRE(d.cuEventDestroy(event) == good);
     CHECK(d.cuEventQuery(event) != good);
     expect_misuse("use of a destroyed event");

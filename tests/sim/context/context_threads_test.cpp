@@ -138,7 +138,7 @@ TEST_CASE("threads wait in every way for a context that ends") {
         for (const std::string &line : misuses()) { // who came too late has named what was gone
             INFO(line);
             CHECK((line.find("use of a destroyed context") != std::string::npos ||
-                   line.find("whose context has ended") != std::string::npos));
+                   line.find("whose context was destroyed") != std::string::npos));
         }
         sim_control().clear_misuses();
         CHECK(leaks().empty());

@@ -234,7 +234,7 @@ TEST_CASE("what is no event is refused and named") {
     CHECK(d.cuStreamWaitEvent(stream, nullptr, 0) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(misuses().empty());
     CHECK(d.cuEventQuery(reinterpret_cast<CUevent>(stream.get())) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("event was expected, this is stream");
+    expect_misuse("event handle was expected, but this is stream");
     const CUevent event = make_event();
     destroy(event);
     CHECK(d.cuEventRecord(event, stream) == CUDA_ERROR_INVALID_HANDLE);

@@ -104,7 +104,7 @@ TEST_CASE("streams of a green context") {
     SECTION("forgotten") {}
     CHECK(d.cuGreenCtxDestroy(green) == good);
     if (!misuses().empty()) {
-        expect_misuse("its green context is destroyed before stream");
+        expect_misuse("a green context is destroyed before its stream");
         CHECK(d.cuStreamDestroy(stream) != good);
         expect_misuse("stream");
     }
@@ -117,7 +117,7 @@ TEST_CASE("arguments of green contexts are checked") {
     CHECK(d.cuDevResourceGenerateDesc(nullptr, &all, 1) == invalid);
     CHECK(d.cuDevResourceGenerateDesc(&description, nullptr, 1) == invalid);
     CHECK(d.cuDevResourceGenerateDesc(&description, &all, 0) == invalid);
-    expect_misuse("a description of no resources");
+    expect_misuse("an empty resource description");
     CUdevResource twice[] = {all, all};
     CHECK(d.cuDevResourceGenerateDesc(&description, twice, 2) ==
           CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);

@@ -55,10 +55,10 @@ TEST_CASE("an interprocess event is waited for in its own context, by nodes of g
     REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == good);
     const CUstream stream = make_stream(non_blocking);
     CHECK(d.cuStreamWaitEvent(stream, event, 0) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("wait for an event for several processes");
+    expect_misuse("wait for an interprocess event");
 #if CUDA_VERSION >= 12050
     CHECK(d.cuCtxWaitEvent(other, event) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("wait for an event for several processes");
+    expect_misuse("wait for an interprocess event");
 #endif
     CUgraph graph = nullptr;
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);

@@ -65,15 +65,15 @@ TEST_CASE("what is no stream is refused and named") {
     start();
     SECTION("garbage") {
         CHECK(d.cuStreamSynchronize(garbage()) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("is no handle of a stream");
+        expect_misuse("is not a stream handle");
         CHECK(d.cuStreamDestroy(garbage()) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("is no handle of a stream");
+        expect_misuse("is not a stream handle");
     }
     SECTION("another object") {
         const Event event;
         CHECK(d.cuStreamQuery(reinterpret_cast<CUstream>(event.get())) ==
               CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("a stream was expected, this is event");
+        expect_misuse("a stream handle was expected, but this is event");
     }
     SECTION("a destroyed one") {
         const CUstream stream = make_stream();
@@ -88,9 +88,9 @@ TEST_CASE("what is no stream is refused and named") {
         const CUstream stream = make_stream();
         REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        expect_misuse("use of a stream whose context has ended: stream 0x");
+        expect_misuse("use of a stream whose context was destroyed: stream 0x");
         CHECK(d.cuStreamDestroy(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        expect_misuse("use of a stream whose context has ended: stream 0x");
+        expect_misuse("use of a stream whose context was destroyed: stream 0x");
         CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     }
 }

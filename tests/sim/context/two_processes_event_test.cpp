@@ -147,7 +147,7 @@ TEST_CASE("another process's event is waited for in the context that opened it")
     REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == good);
     const auto stream = make_stream(non_blocking);
     CHECK(d.cuStreamWaitEvent(stream, event, 0) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("wait for an event for several processes");
+    expect_misuse("wait for an interprocess event");
     const auto again = opened_event(handle);
     CHECK(d.cuStreamWaitEvent(stream, again, 0) == good);
     CHECK(d.cuEventDestroy(again) == good);

@@ -256,7 +256,7 @@ TEST_CASE("to ask for the capture of what is no stream is a misuse") {
     CUstreamCaptureStatus status{};
     // Measured elsewhere: a real driver crashes.
     CHECK(d.cuStreamIsCapturing(garbage<CUstream>(), &status) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle of a stream (in cuStreamIsCapturing, call ");
+    expect_misuse("is not a stream handle (in cuStreamIsCapturing, call ");
     const CUstream ended = make_stream();
     destroy(ended);
     CHECK(d.cuStreamIsCapturing(ended, &status) == CUDA_ERROR_INVALID_HANDLE);

@@ -275,7 +275,7 @@ TEST_CASE("what conditional nodes refuse") {
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
     nowhere.conditional.ctx = garbage<CUcontext>();
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("is no handle");
+    expect_misuse("is not a context handle");
     CHECK(nodes_of(graph).empty());
     CHECK(try_instantiate(graph) == invalid); // a handle without a node
     CHECK(answer(handle, if_type, 2, graph) == good);

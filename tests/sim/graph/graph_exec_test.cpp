@@ -397,7 +397,7 @@ TEST_CASE("instantiation by parameters says what is wrong") {
     parameters.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
     parameters.hUploadStream = garbage<CUstream>();
     CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) != good);
-    expect_misuse("is no handle");
+    expect_misuse("is not a stream handle");
     CHECK(leaks().size() == 2); // the graph, the stream
 }
 #endif

@@ -226,7 +226,7 @@ TEST_CASE("a free node beside its allocation node is taken, and reported") {
     const Allocation memory = add_allocation(graph, 64);
     const CUgraphNode free = add_free(graph, memory.address);
     CUgraphExec exec = instantiate(graph);
-    expect_misuse("does not come after its allocation node");
+    expect_misuse("does not follow its allocation node");
     for (int i = 0; i < 2; ++i) {
         run(exec);
     }
@@ -305,7 +305,7 @@ TEST_CASE("use of a graph's memory outside its life is caught") {
     const CUgraphExec exec = instantiate(graph);
     CHECK(d.cuMemsetD8Async(memory.address, 0, 64, nullptr) == good); // not launched
     CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_misuse("before its allocation or after its end");
+    expect_misuse("before its allocation or after its free");
     sim_control().reset();
     static_cast<void>(exec);
 }

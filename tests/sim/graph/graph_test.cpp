@@ -170,7 +170,7 @@ TEST_CASE("dead and foreign handles are refused and reported") {
     CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
     expect_misuse("destroyed executable graph");
     CHECK(d.cuGraphDestroyNode(reinterpret_cast<CUgraphNode>(graph)) == invalid);
-    expect_misuse("was expected, this is graph");
+    expect_misuse("was expected, but this is graph");
     destroy(graph);
     CHECK(d.cuGraphDestroy(graph) == invalid);
     expect_misuse("destroyed graph");
@@ -178,7 +178,7 @@ TEST_CASE("dead and foreign handles are refused and reported") {
     CHECK(d.cuGraphNodeGetType(node, &type) == invalid);
     expect_misuse("destroyed");
     CHECK(d.cuGraphDestroy(garbage<CUgraph>()) == invalid);
-    expect_misuse("is no handle");
+    expect_misuse("is not a graph handle");
     CHECK(d.cuGraphDestroy(nullptr) == invalid);
 }
 

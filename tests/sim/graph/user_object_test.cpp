@@ -64,14 +64,14 @@ TEST_CASE("what user objects refuse") {
     CHECK(d.cuUserObjectRelease(object, 0) == invalid);
     CHECK(d.cuUserObjectRetain(nullptr, 1) == invalid);
     CHECK(d.cuUserObjectRelease(object, 2) == invalid);
-    expect_misuse("release of 2 references of a client that has 1");
+    expect_misuse("release of 2 references by a client that holds 1");
     const Graph graph;
     CHECK(d.cuGraphRetainUserObject(graph, object, 0, 0) == invalid);
     CHECK(d.cuGraphRetainUserObject(graph, object, 1, 2) == invalid);
     CHECK(d.cuGraphRetainUserObject(nullptr, object, 1, 0) == invalid);
     CHECK(d.cuGraphRetainUserObject(graph, nullptr, 1, 0) == invalid);
     CHECK(d.cuGraphRetainUserObject(graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE) == invalid);
-    expect_misuse("of a client that has 1");
+    expect_misuse("by a client that holds 1");
     CHECK(d.cuGraphReleaseUserObject(graph, object, 0) == invalid);
     CHECK(d.cuGraphReleaseUserObject(nullptr, object, 1) == invalid);
     CHECK(d.cuGraphReleaseUserObject(graph, nullptr, 1) == invalid);
@@ -86,11 +86,11 @@ TEST_CASE("a graph gives back no more references than it has") {
     const Graph graph;
     // Of none, as the driver does, nothing is released.
     CHECK(d.cuGraphReleaseUserObject(graph, object, 2) == good);
-    expect_misuse("release of 2 references of a graph that has 0");
+    expect_misuse("release of 2 references by a graph that holds 0");
     CHECK(target.destroyed == 0);
     move_to(graph, object);
     CHECK(d.cuGraphReleaseUserObject(graph, object, 2) == invalid);
-    expect_misuse("release of 2 references of a graph that has 1");
+    expect_misuse("release of 2 references by a graph that holds 1");
     CHECK(d.cuUserObjectRelease(object, 1) == good);
     CHECK(target.destroyed == 0);
     CHECK(d.cuGraphReleaseUserObject(graph, object, 1) == good);
@@ -276,5 +276,5 @@ TEST_CASE("destroying an executable graph after a reset of its context is a misu
     const CUgraphExec exec = instantiate(graph);
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(d.cuGraphExecDestroy(exec) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    expect_misuse("destruction of an executable graph whose context has ended");
+    expect_misuse("destruction of an executable graph whose context was destroyed");
 }

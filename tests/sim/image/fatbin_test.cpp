@@ -125,7 +125,8 @@ TEST_CASE("loading a damaged compressed image fails with INVALID_IMAGE") {
 // Before memory is allocated for it.
 TEST_CASE("an image of a size that its compressed bytes cannot have is refused") {
     start();
-    const std::string problem = "an image in the fatbin is of a size that no image has\n";
+    const std::string problem =
+        "an image in the fatbin is compressed, but its uncompressed size is invalid\n";
     std::string whole;
     const std::string packed = lz4_block(whole);
     CHECK(error_of(fatbin_of(packed, lz4_flags, 255 * (packed.size() + 1)),
@@ -146,7 +147,7 @@ TEST_CASE("a fatbin that is compressed in an unknown way is refused, with the re
         fatbin(fatbin_entry(2, 90, "compressed", {lz4_flags, 10, 100}) + fatbin_entry(1, 52, ptx));
     CHECK(load_status(both.data()) == good);
     CHECK(error_of(fatbin(fatbin_entry(1, 100, ptx, {lz4_flags, 9, 9})),
-                   CUDA_ERROR_NO_BINARY_FOR_GPU) == "no image in the fatbin is for this device\n");
+                   CUDA_ERROR_NO_BINARY_FOR_GPU) == "the fatbin has no image for this device\n");
 }
 
 #ifndef _WIN32

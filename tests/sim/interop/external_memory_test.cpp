@@ -383,7 +383,7 @@ TEST_CASE("a mipmapped array lies in the other API's memory") {
     }
     CHECK(d.cuExternalMemoryGetMappedMipmappedArray(&array, memory, &bad) == invalid);
     if (bad.numLevels == 0) {
-        expect_misuse("a mipmapped array of no levels");
+        expect_misuse("a mipmapped array of 0 levels");
     }
 
     REQUIRE(d.cuExternalMemoryGetMappedMipmappedArray(&array, memory, &description) == good);

@@ -135,7 +135,7 @@ TEST_CASE("a descriptor of physical memory serves as a semaphore") {
     const auto description = described(fd, GENERATE(binary, timeline));
     CUexternalSemaphore semaphore = nullptr;
     REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
-    expect_misuse("memory is imported as a semaphore");
+    expect_misuse("a memory descriptor is imported as a semaphore");
     CHECK_FALSE(is_open(fd));
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
@@ -304,13 +304,13 @@ TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse") {
         const Imported semaphore(theirs.exported(), binary);
         theirs.set(1);
         CHECK(signal(semaphore, 0, nullptr) == good);
-        expect_misuse("signalled already");
+        expect_misuse("already signaled");
     }
     SECTION("timeline") {
         const Imported semaphore(theirs.exported(), timeline);
         CHECK(signal(semaphore, 4, nullptr) == good);
         CHECK(theirs.value() == 4);
-        expect_misuse("back from 5 to 4");
+        expect_misuse("decreases a timeline from 5 to 4");
     }
 }
 
@@ -462,7 +462,7 @@ TEST_CASE("a semaphore that queued work needs must not be destroyed") {
     const auto stream = make_stream(non_blocking);
     CHECK(wait(semaphore, 1, stream) == good);
     end(semaphore);
-    expect_misuse("queued work still needs");
+    expect_misuse("enqueued work still needs");
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("external semaphore");
     d.cuStreamDestroy(stream);

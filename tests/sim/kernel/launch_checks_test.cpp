@@ -100,11 +100,11 @@ TEST_CASE("what is no function is not launched") {
     static long long nothing[64] = {};
     CHECK(launch(reinterpret_cast<CUfunction>(nothing), {1, 1, 1}, {1, 1, 1}) ==
           CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle of a function");
+    expect_misuse("is not a function handle");
     const LoadedModule module;
     CHECK(launch(reinterpret_cast<CUfunction>(module.get()), {1, 1, 1}, {1, 1, 1}) ==
           CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("a function was expected, this is module");
+    expect_misuse("a function handle was expected, but this is module");
 }
 
 TEST_CASE("a launch into a stream of another context is refused") {
@@ -117,9 +117,9 @@ TEST_CASE("a launch into a stream of another context is refused") {
         REQUIRE(d.cuCtxSetCurrent(second) == good);
         const Stream other;
         CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, other) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("used in another context");
+        expect_misuse("is used in another context");
         CHECK(launch(function, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("used in another context");
+        expect_misuse("is used in another context");
         REQUIRE(d.cuCtxSetCurrent(first) == good);
         const Stream own;
         REQUIRE(d.cuCtxSetCurrent(nullptr) == good);

@@ -175,7 +175,7 @@ TEST_CASE("a kernel without a host function computes nothing, and is named") {
     CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
     CHECK(idle_kernels() == std::vector<std::string>{
                                 "kernel nothing was launched 2 times and computed nothing: no host "
-                                "function is registered under this name"});
+                                "function is registered for this name"});
     int runs = 0;
     sim_control().register_kernel("nothing", count_runs, &runs);
     CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
@@ -248,7 +248,7 @@ TEST_CASE("unloading a module waits for its kernels, or is a misuse") {
     unload_at_once("mode=threaded");
     CHECK(runs == 10);
     unload_at_once("mode=adversarial;seed=1");
-    expect_misuse("unloaded while queued launches need it");
+    expect_misuse("is unloaded while enqueued launches need it");
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("kernel nothing runs after its module was unloaded");
     CHECK(runs == 10);

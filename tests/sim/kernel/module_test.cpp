@@ -87,7 +87,7 @@ TEST_CASE("a failed load poisons its output") {
     CHECK(d.cuModuleLoadData(&module, "garbage") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(module != nullptr); // who uses it anyway is caught
     CHECK(d.cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle of a module");
+    expect_misuse("is not a module handle");
 }
 
 TEST_CASE("global variables are device memory of their size") {
@@ -147,7 +147,7 @@ TEST_CASE("a handle of another kind is no module") {
     CUfunction function = nullptr;
     CHECK(d.cuModuleGetFunction(&function, reinterpret_cast<CUmodule>(stream.get()), "add") ==
           CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("a module was expected");
+    expect_misuse("a module handle was expected");
     CHECK(d.cuModuleUnload(nullptr) == CUDA_ERROR_INVALID_HANDLE);
 }
 

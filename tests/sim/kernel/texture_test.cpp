@@ -168,14 +168,14 @@ TEST_CASE("textures and surfaces of arrays") {
                   .res.array.hArray == static_cast<CUarray>(array));
         // A handle of the other kind.
         CHECK(d.cuTexObjectDestroy(surface) == invalid);
-        expect_misuse("a texture object was expected");
+        expect_misuse("a texture object handle was expected");
         CHECK(d.cuSurfObjectDestroy(surface) == good);
         CHECK(d.cuSurfObjectDestroy(surface) == invalid);
         expect_misuse("use of a destroyed surface object");
         CHECK(d.cuSurfObjectDestroy(0) == good);
         resource = of_array(plain);
         CHECK(d.cuSurfObjectCreate(&surface, &resource) == good);
-        expect_misuse("a surface of an array that was not made for surfaces");
+        expect_misuse("a surface of an array without CUDA_ARRAY3D_SURFACE_LDST");
         CHECK(d.cuSurfObjectDestroy(surface) == good);
         const DeviceMemory memory(64);
         const CUDA_RESOURCE_DESC of_memory = linear(memory, 64);

@@ -53,7 +53,7 @@ TEST_CASE("child allocates until no addresses are left", "[.]") {
     const int rounds = rounds_until_exhausted([] { return try_allocate(2 * MiB); });
     CHECK(rounds > 10);
     CHECK(rounds <= 32);
-    expect_misuse("there are no more addresses: this process has used 6");
+    expect_misuse("device addresses are exhausted: this process has used 6");
 }
 
 TEST_CASE("child reserves until no addresses are left", "[.]") {
@@ -61,7 +61,7 @@ TEST_CASE("child reserves until no addresses are left", "[.]") {
     const int rounds = rounds_until_exhausted([] { return try_reserve(2 * MiB); });
     CHECK(rounds > 10);
     CHECK(rounds <= 32);
-    expect_misuse("memory that has ended, and are not used again; no room for 2097152 bytes");
+    expect_misuse("freed memory and are never reused; no room for 2097152 bytes");
 }
 
 TEST_CASE("child has no addresses for the place of a reservation", "[.]") {

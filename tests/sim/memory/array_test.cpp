@@ -148,7 +148,7 @@ TEST_CASE("handles of arrays that are none") {
     const Stream stream(non_blocking);
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CHECK(d.cuArray3DGetDescriptor(&wide, reinterpret_cast<CUarray>(stream.get())) == no_handle);
-    expect_misuse("an array was expected, this is stream");
+    expect_misuse("an array handle was expected, but this is stream");
 }
 
 TEST_CASE("copies of a row of an array") {
@@ -372,7 +372,7 @@ TEST_CASE("arrays without memory") {
     // failed.
     CHECK(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
-    expect_misuse("copy of an array that has no memory");
+    expect_misuse("copy of an array without memory");
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
 }
@@ -385,7 +385,7 @@ TEST_CASE("a failed context answers for its arrays") {
     char local[16] = {};
     REQUIRE(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
     REQUIRE(d.cuCtxSynchronize() == failed);
-    expect_misuse("copy of an array that has no memory");
+    expect_misuse("copy of an array without memory");
     CUDA_ARRAY_DESCRIPTOR flat{};
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CUarray plane = nullptr;

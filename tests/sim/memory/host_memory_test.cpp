@@ -87,7 +87,7 @@ TEST_CASE("cuMemFreeHost frees what was allocated, once") {
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
     CHECK(d.cuMemFreeHost(pinned + 16) == invalid);
-    expect_misuse("cuMemFreeHost of an address inside of pinned host memory");
+    expect_misuse("cuMemFreeHost of an address inside pinned host memory");
     CHECK(d.cuMemFreeHost(own.data()) == invalid);
     expect_misuse("cuMemFreeHost of registered host memory");
     CHECK(d.cuMemFreeHost(as_host(device)) == invalid);
@@ -118,7 +118,7 @@ TEST_CASE("registration: exact byte ranges that do not overlap") {
     CHECK(d.cuMemHostRegister(at + 4096, 16, CU_MEMHOSTREGISTER_IOMEMORY) == invalid);
     CHECK(d.cuMemHostRegister(at + 4096, ~std::size_t(0), 0) == invalid);
     CHECK(d.cuMemHostUnregister(at + 10) == invalid);
-    expect_misuse("cuMemHostUnregister of an address inside of registered host memory");
+    expect_misuse("cuMemHostUnregister of an address inside registered host memory");
     CHECK(d.cuMemHostUnregister(at + 3) == good);
     CHECK(d.cuMemHostUnregister(at + 3) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     CHECK(d.cuMemHostUnregister(&own) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
@@ -140,7 +140,7 @@ TEST_CASE("only the client's own memory can be registered") {
     CHECK(d.cuMemHostUnregister(pinned) == invalid); // not 713
     expect_misuse("cuMemHostUnregister of pinned host memory");
     CHECK(d.cuMemHostUnregister(pinned + 16) == invalid);
-    expect_misuse("cuMemHostUnregister of an address inside of pinned host memory");
+    expect_misuse("cuMemHostUnregister of an address inside pinned host memory");
     CHECK(d.cuMemHostUnregister(as_host(device)) == invalid);
     expect_misuse("cuMemHostUnregister of device memory");
     CHECK(d.cuMemHostUnregister(as_host(managed)) == invalid);

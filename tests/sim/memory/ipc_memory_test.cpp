@@ -116,7 +116,7 @@ TEST_CASE("the exporter cannot open its own handle") {
           CUDA_ERROR_INVALID_CONTEXT);
     CHECK(opened != memory);
     CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
-    expect_misuse("cuIpcCloseMemHandle of what cuIpcOpenMemHandle did not return");
+    expect_misuse("cuIpcCloseMemHandle of memory that cuIpcOpenMemHandle did not return");
     CHECK(d.cuMemFree(memory) == good);
 }
 

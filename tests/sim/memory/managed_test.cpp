@@ -57,7 +57,7 @@ TEST_CASE("managed allocations as the measured driver makes them") {
     }
     const CUdeviceptr twice = allocate_managed(4096);
     CHECK(d.cuMemFree(twice + 16) == invalid);
-    expect_misuse("cuMemFree of an address inside of managed memory");
+    expect_misuse("cuMemFree of an address inside managed memory");
     CHECK(d.cuMemFree(twice) == good);
     CHECK(d.cuMemFree(twice) == invalid);
     expect_misuse("cuMemFree of memory that was freed: managed memory");

@@ -31,7 +31,7 @@ TEST_CASE("memory is freed once, by its first address") {
     start();
     const CUdeviceptr address = allocate(4096);
     CHECK(d.cuMemFree(address + 16) == invalid);
-    expect_misuse("cuMemFree of an address inside of device memory");
+    expect_misuse("cuMemFree of an address inside device memory");
     CHECK(d.cuMemFree(address) == good);
     CHECK(d.cuMemFree(address) == invalid);
     expect_misuse("cuMemFree of memory that was freed: device memory");
@@ -344,7 +344,7 @@ TEST_CASE("freeing memory that queued work needs") {
     const CUstream stream = make_stream(non_blocking);
     REQUIRE(d.cuMemcpyHtoDAsync(address, pinned, 64, stream) == good);
     CHECK(d.cuMemFree(address) == good);
-    expect_misuse("ends while 1 queued operations need it");
+    expect_misuse("is freed while 1 enqueued operation needs it");
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("use of memory that was freed");
     CHECK(d.cuMemAllocHost(&pinned, 64) == CUDA_ERROR_ILLEGAL_ADDRESS); // sticky

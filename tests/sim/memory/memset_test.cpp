@@ -67,10 +67,10 @@ TEST_CASE("memsets that are refused, and those that are not") {
     CHECK(d.cuMemsetD32(device, 1, size / 4) == good);
     CHECK(d.cuMemsetD32(device, 1, size / 4 + 1) == invalid);
     CHECK(d.cuMemsetD32(device, 1, std::size_t(1) << 62) == good); // as many bytes as none
-    expect_misuse("more than there are addresses");
+    expect_misuse("exceeds the address space");
     CHECK(d.cuMemsetD16(device, 1, (std::size_t(1) << 63) + size) ==
           invalid); // twice what is there
-    expect_misuse("more than there are addresses");
+    expect_misuse("exceeds the address space");
     CHECK(d.cuMemsetD8(as_device(pinned), 1, 16) == good);
     CHECK(d.cuMemsetD8(as_device(own.data()), 1, 16) == good);
     CHECK(d.cuMemsetD8(managed, 1, 16) == good);

@@ -113,10 +113,10 @@ TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") 
     CHECK(d.cuMulticastBindMem(first, 0, second, 0, G, 0) == invalid);
 
     CHECK(d.cuMulticastUnbind(object, 0, 0, G) == invalid);
-    expect_misuse("unbind of what is not bound");
+    expect_misuse("unbind of a range that is not bound");
     CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == good);
     CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == invalid);
-    expect_misuse("unbind of what is not bound");
+    expect_misuse("unbind of a range that is not bound");
     CHECK(d.cuMulticastUnbind(object, 1, 0, 2 * G) == good);
     release_physical(first);
     release_physical(second);

@@ -235,7 +235,7 @@ TEST_CASE("the exporter frees last") {
     close(fd);
     const auto seen = import_pointer(imported, export_pointer(address));
     CHECK(d.cuMemFree(address) == good);
-    expect_misuse("imported 1 times in other processes");
+    expect_misuse("imported 1 time in other processes");
     CHECK(d.cuMemFree(seen) == good);
     destroy(imported);
 }

@@ -125,15 +125,15 @@ TEST_CASE("a free needs the beginning of living stream-ordered memory") {
     WorkStream stream;
     const auto address = allocate_in(stream);
     CHECK(d.cuMemFreeAsync(address + 16, stream) == invalid);
-    expect_misuse("free of an address inside of pool memory");
+    expect_misuse("free of an address inside pool memory");
     const CUdeviceptr plain = allocate(64);
     CHECK(d.cuMemFreeAsync(plain + 8, stream) == invalid);
-    expect_misuse("free of an address inside of device memory");
+    expect_misuse("free of an address inside device memory");
     REQUIRE(d.cuMemFree(plain) == good);
     void *host = allocate_pinned(16);
     const auto pinned = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(host));
     CHECK(d.cuMemFreeAsync(pinned, stream) == invalid);
-    expect_misuse("free in stream order of pinned host memory");
+    expect_misuse("stream-ordered free of pinned host memory");
     REQUIRE(d.cuMemFreeHost(host) == good);
     free_async(address, stream);
     CHECK(stream.synchronize() == good);
@@ -207,7 +207,7 @@ TEST_CASE("use after the free is found in every mode") {
     CHECK(status == good);
     CHECK(end == CUDA_ERROR_ILLEGAL_ADDRESS);
     // Two sides of it: the memory ended with work queued, and that work came.
-    expect_misuse("queued operations need it");
+    expect_misuse("enqueued operation needs it");
     expect_misuse("use of memory that was freed");
     lose_context();
 }
@@ -227,7 +227,7 @@ TEST_CASE("use in another stream before the allocation is found where the order 
         } else {
             ++found;
             CHECK(status == CUDA_ERROR_ILLEGAL_ADDRESS);
-            CHECK(was_reported("before its allocation or after its end"));
+            CHECK(was_reported("before its allocation or after its free"));
             CHECK(d.cuMemFreeAsync(address, first) == CUDA_ERROR_ILLEGAL_ADDRESS);
             lose_context();
         }
@@ -266,7 +266,7 @@ TEST_CASE("a free in another stream without an event is found where the order al
         CHECK(second.synchronize() == good);
         if (first.synchronize() != good) {
             ++found;
-            CHECK(was_reported("ends while 1 queued operations need it"));
+            CHECK(was_reported("is freed while 1 enqueued operation needs it"));
             CHECK(was_reported("use of memory that was freed"));
             lose_context();
         }
@@ -282,7 +282,7 @@ TEST_CASE("a free in another stream before the allocation is found where the ord
         WorkStream first, second;
         free_async(allocate_in(first), second);
         CHECK(second.synchronize() == good);
-        found += was_reported("ends while 1 queued operations need it") ? 1 : 0;
+        found += was_reported("is freed while 1 enqueued operation needs it") ? 1 : 0;
         CHECK(first.synchronize() == good);
     }
     CHECK(found > 0);
@@ -309,7 +309,7 @@ TEST_CASE("cuMemFree does not wait for the streams that use it") {
     const auto address = allocate_in(stream);
     CHECK(d.cuMemsetD8Async(address, 1, 16, stream) == good);
     CHECK(d.cuMemFree(address) == good);
-    expect_misuse("ends while 1 queued operations need it");
+    expect_misuse("is freed while 1 enqueued operation needs it");
     CHECK(stream.synchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("use of memory that was freed");
     lose_context();
@@ -326,7 +326,7 @@ TEST_CASE("an allocation waits for its turn behind blocked work") {
     CHECK(address != 0);
     CHECK(d.cuMemsetD8Async(address, 1, 16, other) == good); // too early
     CHECK(other.synchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_misuse("before its allocation or after its end");
+    expect_misuse("before its allocation or after its free");
     gate.open = true;
     lose_context();
     sim_control().reset();

@@ -376,7 +376,7 @@ TEST_CASE("closing memory waits for the work that uses it, or says that it does 
     CHECK(d.cuMemsetD8Async(memory, 5, 4096, stream) == good);
     close_memory(memory);
     if (mode.find("adversarial") != std::string::npos) {
-        expect_misuse("queued operations need it");
+        expect_misuse("enqueued operation needs it");
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
         sim_control().clear_misuses();
         CHECK(d.cuDevicePrimaryCtxReset(0) == good);

@@ -79,7 +79,7 @@ TEST_CASE("access that is taken away while queued work needs it is told") {
         expect_misuse("the access of device 0 to a part of");
     }
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_misuse("queued work uses what its device cannot access");
+    expect_misuse("enqueued work uses memory that its device cannot access");
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 

@@ -92,10 +92,10 @@ TEST_CASE("handles of other things are refused") {
     const auto as_handle =
         static_cast<CUmemGenericAllocationHandle>(reinterpret_cast<std::uintptr_t>(stream.get()));
     CHECK(d.cuMemRelease(as_handle) == invalid);
-    expect_misuse("a physical memory was expected, this is stream");
+    expect_misuse("a physical memory handle was expected, but this is stream");
     CHECK(d.cuMemRelease(0) == invalid);
     CHECK(d.cuMemRelease(12345) == invalid);
-    expect_misuse("is no handle of a physical memory");
+    expect_misuse("is not a physical memory handle");
 }
 
 TEST_CASE("physical memory counts against the device's budget") {
@@ -231,9 +231,9 @@ TEST_CASE("an unmap waits for queued work, or the work fails") {
     } else {
         unmap(address + G, G); // of which nothing is queued
         unmap(address, G);
-        expect_misuse("is unmapped while 1 queued operations need it");
+        expect_misuse("is unmapped while 1 enqueued operation needs it");
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
-        expect_misuse("queued work uses what its device cannot access");
+        expect_misuse("enqueued work uses memory that its device cannot access");
         CHECK(d.cuStreamDestroy(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
         CHECK(d.cuDevicePrimaryCtxReset(0) == good);
         stream = nullptr;
@@ -267,7 +267,7 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
     map(address + G, G, first); // so that the work succeeds, with other memory
     allow(address + G, G);
     if (bytes > 16) {
-        expect_misuse("is unmapped while 1 queued operations need it");
+        expect_misuse("is unmapped while 1 enqueued operation needs it");
     }
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(d.cuStreamDestroy(stream) == good);

@@ -63,7 +63,7 @@ TEST_CASE("a handle that was not made is poisoned, not left alone") {
     CHECK(d.cuMemAddressReserve(&address, 1, 0, 0, 0) == invalid);
     CHECK(address == 0xbdbdbdbdbdbdbdbd);
     CHECK(d.cuMemRelease(handle) == invalid);
-    expect_misuse("is no handle of a physical memory");
+    expect_misuse("is not a physical memory handle");
 }
 
 TEST_CASE("properties are checked") {

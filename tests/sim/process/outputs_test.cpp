@@ -58,7 +58,7 @@ TEST_CASE("numbers, handles and structures of calls that are refused") {
     CHECK(poisons<CUgraph>(invalid, [](CUgraph *p) { return d.cuGraphCreate(p, 7); }));
     CHECK(poisons<int>(CUDA_ERROR_INVALID_HANDLE,
                        [=](int *p) { return d.cuStreamGetPriority(nobody, p); }));
-    expect_misuse("is no handle of a stream");
+    expect_misuse("is not a stream handle");
     std::size_t size = 7;
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_NOT_FOUND, [&](CUdeviceptr *p) {
         return d.cuMemGetAddressRange(p, &size, 0x1230);

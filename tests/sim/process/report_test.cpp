@@ -65,7 +65,7 @@ TEST_CASE("child misuses a handle", "[.]") {
     std::signal(SIGABRT, SIG_DFL);
     REQUIRE(d.cuInit(0) == good);
     CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle");
+    expect_misuse("is not an event handle");
 }
 
 TEST_CASE("child cannot be initialised", "[.]") {
@@ -79,7 +79,7 @@ TEST_CASE("a process that is set up wrongly gets nowhere, and is told why") {
         const Outcome told = run_alone("child cannot be initialised", wrong);
         CHECK(told.status == 0);
         CHECK(contains(told.errors,
-                       "cushim-sim: cuInit fails, CUSHIM_SIM: not understood: '" + wrong + "'"));
+                       "cushim-sim: cuInit fails: CUSHIM_SIM: not understood: '" + wrong + "'"));
     }
 }
 
@@ -93,8 +93,7 @@ TEST_CASE("a report tells of faults that never fired") {
 
 TEST_CASE("a report tells once of compressed images") {
     const Outcome told = run_alone("child loads what is compressed", "report=1");
-    const std::string note =
-        "note: the images in the fatbin that are for this device are compressed";
+    const std::string note = "note: the images for this device in the fatbin are compressed";
     CHECK(told.status == 0);
     REQUIRE(contains(told.errors, note));
     CHECK(told.errors.find(note) == told.errors.rfind(note));
@@ -136,7 +135,7 @@ TEST_CASE("a process that fails by its report runs its exit handlers") {
 TEST_CASE("the first misuse aborts where that is asked for") {
     const Outcome aborted = run_alone("child misuses a handle", "abort=1");
     CHECK(aborted.status == 128 + SIGABRT);
-    CHECK(contains(aborted.errors, "cushim-sim: misuse: 0x1230 is no handle"));
+    CHECK(contains(aborted.errors, "cushim-sim: misuse: 0x1230 is not an event handle"));
     CHECK(run_alone("child leaves memory behind", "abort=1").status == 0);
 }
 
@@ -202,7 +201,7 @@ TEST_CASE("a report waits for a thread that takes its time in a call") {
 TEST_CASE("a line of a report may make calls") {
     leak();
     CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle");
+    expect_misuse("is not an event handle");
     const auto call = [](const char *, void *made) {
         int count = 0;
         CHECK(d.cuDeviceGetCount(&count) == good);

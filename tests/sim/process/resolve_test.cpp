@@ -241,7 +241,7 @@ TEST_CASE("some of the first ABI look at an argument before they refuse") {
     REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
     CHECK(first_abi("cuMemFree", 16u) == invalid);
     CHECK(copy_result() == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle of a stream");
+    expect_misuse("is not a stream handle");
 }
 
 TEST_CASE("a driver that is told to be an older one finds no newer names") {

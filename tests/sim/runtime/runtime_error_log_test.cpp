@@ -60,7 +60,7 @@ TEST_CASE("a call of the runtime that fails is one line") {
     // The driver refuses another thing than the runtime answers.
     cudaFuncAttributes attributes{};
     CHECK(r.cudaFuncGetAttributes(&attributes, &missing) == cudaErrorInvalidDeviceFunction);
-    expect_misuse("is no handle of a kernel");
+    expect_misuse("is not a kernel handle");
     CHECK(listener.take() ==
           Lines{"Returning 98 (cudaErrorInvalidDeviceFunction) from cudaFuncGetAttributes"});
 }

@@ -325,7 +325,7 @@ TEST_CASE("a kernel node's parameters are the driver's") {
         launch.func = &number;
         CHECK(r.cudaGraphAddKernelNode(&node, graph.get(), nullptr, 0, &launch) ==
               cudaErrorInvalidDeviceFunction);
-        expect_misuse("is no handle of a kernel");
+        expect_misuse("is not a kernel handle");
     }
     CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDeviceToHost) == 7);
     free_memory(memory);

@@ -12,7 +12,7 @@ namespace {
 // driver.
 void expect_unknown_kernel() {
 #if CUDART_VERSION >= 12000
-    expect_misuse("is no handle of a kernel");
+    expect_misuse("is not a kernel handle");
 #endif
 }
 

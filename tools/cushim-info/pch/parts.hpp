@@ -1,4 +1,4 @@
-// Compiled once, ahead of the parts of cushim-info: what of the standard library they use most.
+// Precompiled header of cushim-info: headers of the standard library.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>

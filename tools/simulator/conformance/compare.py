@@ -1,18 +1,17 @@
-"""Holds the simulator against what real drivers answered.
+"""Compares the simulator with recordings of real drivers.
 
 usage: compare.py [--print] DIFFERENCES [RECORDING...] [--sections SECTION...] -- CUSHIM_CONFORMANCE...
 
-Runs cushim-conformance, whose environment names the simulated driver, and compares every answer with
-the recorded one; of several recordings a section is that of the last one that has it.
-A section that none has is not recorded yet: it is counted, and compared with nothing. With --sections only
-those are asked, which must be possible here; the words that names begin with stand for all of these. What a
-section's calls answered that it tells no line of is compared, too: the statuses of an entry point are one
-answer. DIFFERENCES lists where the simulator answers something else on purpose, a line each:
+Runs cushim-conformance, whose environment names the simulated driver, and compares each result with the
+recorded one. If several recordings have a section, the last one counts. A section that no recording has is
+counted but not compared. With --sections, only those sections run, and they must be able to run here; the
+first words of section names select all sections that begin with them. The statuses of all calls of an entry
+point in a section are one further result. DIFFERENCES lists deliberate differences, one a line:
 
     section | question | recorded | simulated | why
 
-A difference that is not listed fails; so does a listed one that is none (any more), that is listed twice, or
-whose section is neither asked nor recorded. With --print the differences are printed in that form.
+Fails for a difference that is not listed, and for a listed one that does not occur, is listed twice, or has
+an unknown section. With --print, differences are printed in that form.
 """
 
 import argparse
@@ -20,8 +19,8 @@ import sys
 
 import recording
 
-NEVER_ASKED = "(not asked)"  # since the process had ended by then
-NOT_ASKED = "not asked here"  # what a section says that takes more devices than there are
+NEVER_ASKED = "(not asked)"  # the process had ended before the question
+NOT_ASKED = "not asked here"  # reported by a section that needs more devices than the machine has
 
 
 def listed_differences(path):
@@ -39,7 +38,7 @@ def listed_differences(path):
 
 
 def is_named(section, names):
-    """As cushim-conformance takes names: whole ones, or the words that some begin with."""
+    """Follows cushim-conformance: whole names, or the first words of several names."""
     return not names or any(f"{section} ".startswith(f"{name} ") for name in names)
 
 
@@ -48,8 +47,8 @@ def is_asked(section):
 
 
 def with_calls(text):
-    """{section: {question: answer}}; `-- calls cuMemFree_v2` is a question whose answer is all statuses.
-    Each call with zeros for arguments has its own line."""
+    """{section: {question: result}}; the result of `-- calls cuMemFree_v2` is a list of all statuses. Calls
+    with zero arguments have a line each."""
     calls = {section: those for section, those in recording.calls_by_section(text).items()
              if not section.endswith("_zeros")}
     return {section: those | {recording.CALLS + name: statuses for name, statuses in
@@ -63,8 +62,8 @@ def by_question(sections, wanted):
 
 
 def compare(theirs, ours, listed):
-    """The differences that nobody listed, and the listed ones that are none."""
-    pairs = {key: (theirs.get(key, NEVER_ASKED), ours.get(key, "(no answer)"))
+    """The differences that are not listed, and the listed ones that do not occur."""
+    pairs = {key: (theirs.get(key, NEVER_ASKED), ours.get(key, "(no result)"))
              for key in [*theirs, *(key for key in ours if key not in theirs)]}
     unexpected = [(*key, *pair) for key, pair in pairs.items()
                   if pair[0] != pair[1] and listed.get(key) != pair]
@@ -89,7 +88,7 @@ def main():
     texts = [open(path, encoding="utf-8").read() for path in options.recordings]
     recorded = recording.combined(texts, with_calls)
     simulated = with_calls(recording.run(options.program, options.sections))
-    # A recording may be older than the lines of calls, or its section did not come to its end.
+    # The recording may predate the lines of calls, or its section did not complete.
     for section in simulated:
         if not any(question.startswith(recording.CALLS) for question in recorded.get(section, {})):
             simulated[section] = {q: a for q, a in simulated[section].items()
@@ -112,12 +111,12 @@ def main():
     more = sum(len(simulated[s]) for s in unrecorded)
     ended = [s for s in unrecorded if "-- the section ended with status" in simulated[s]]
     for section in ended:
-        print(f"did not come to its end: {section}")
+        print(f"did not complete: {section}")
     skipped = [s for s in simulated if options.sections and not is_asked(simulated[s])]
     for section in skipped:
         print(f"not asked here: {section}")
-    print(f"{len(theirs)} answers, {len(listed)} deliberate differences, {len(unexpected)} unexpected ones; "
-          f"not recorded: {len(unrecorded)} sections with {more} answers")
+    print(f"{len(theirs)} results, {len(listed)} deliberate differences, {len(unexpected)} unexpected; "
+          f"not recorded: {len(unrecorded)} sections with {more} results")
     too_few = len(theirs) < 10 if options.recordings else more < 10
     if too_few or unexpected or stale or unknown or ended or skipped:
         sys.exit(1)

@@ -1,21 +1,19 @@
-"""Shows which entry points of the simulator a recording covers.
+"""Checks which entry points of the simulator the recordings cover.
 
 usage: coverage.py [options] ROWS_JSON NOT_SIMULATED CANNOT MISSING RECORDING... [-- CUSHIM_CONFORMANCE...]
 
-Every entry point that the simulator implements, which are those of ROWS_JSON but for NOT_SIMULATED, is to
-be recorded with a success and, where it answers a status, with a failure. CANNOT lists what there is not,
-with a reason, and MISSING what is open, a line each:
+Each entry point that the simulator implements (those of ROWS_JSON that NOT_SIMULATED does not list) must be
+recorded with a success and, if it returns a status, with a failure. CANNOT lists impossible outcomes with a
+reason, and MISSING those that are not recorded yet, one a line:
 
     entry point | success/failure | why
     entry point | success/failure
 
-With CUSHIM_CONFORMANCE its answers on the simulator are taken, too: they tell what the questions would
-record, and stand in for recordings without `-- calls` lines, as older ones are. Fails where something is
-missing that MISSING does not list, where MISSING lists what is there, and where CANNOT names what is
-there after all.
-
+CUSHIM_CONFORMANCE runs on the simulator. Its results show what the questions would record, and replace
+recordings without `-- calls` lines, as older ones are. Fails if an outcome is missing that MISSING does not
+list, if MISSING lists one that exists, or if CANNOT lists one that exists.
   --table    print a line for each entry point
-  --update   write MISSING anew
+  --update   rewrite MISSING
 """
 
 import argparse
@@ -29,7 +27,7 @@ STATUS = ("CUresult", "cudaError_t")
 
 
 def implemented(rows, not_simulated):
-    """{entry point: its outcomes}: one that answers no status cannot tell a failure."""
+    """{entry point: its outcomes}. An entry point that returns no status has no failure."""
     with open(not_simulated, encoding="utf-8") as file:
         left_out = set(file.read().split())
     with open(rows, encoding="utf-8") as file:
@@ -52,7 +50,7 @@ def listed(path, with_reason):
 
 
 def outcomes(calls):
-    """The (entry point, outcome) pairs that were seen."""
+    """The observed (entry point, outcome) pairs."""
     return {(name, "failure" if status else "success")
             for name, statuses in calls.items() for status in statuses}
 
@@ -88,7 +86,7 @@ def print_table(entries, wanted, recorded, asked, reasons):
 
 
 def summary(library, entries, there, reasons, missing):
-    """Of a library, or of both where its name is empty."""
+    """The totals of a library, or of both if its name is empty."""
     def number(pairs):
         return sum(1 for name, _ in pairs
                    if not library or (library == "runtime") == name.startswith("cuda"))
@@ -123,14 +121,14 @@ def main():
     if options.update:
         write_missing(options.missing, missing)
     opened = listed(options.missing, False)
-    mistakes = [f"{n}: neither a {o} nor a reason" for n, o in missing if (n, o) not in opened]
-    mistakes += [f"{n}: listed as missing, but the {o} is there" for n, o in opened
+    mistakes = [f"{n}: {o} is neither recorded nor listed with a reason" for n, o in missing if (n, o) not in opened]
+    mistakes += [f"{n}: listed as missing, but the {o} is recorded" for n, o in opened
                  if (n, o) not in missing]
-    mistakes += [f"{n}: has a reason for no {o}, but " + (
+    mistakes += [f"{n}: {o} is listed as impossible, but " + (
         f"one was {'recorded' if (n, o) in recorded else 'seen'}" if (n, o) in wanted else "is not simulated")
                  for n, o in reasons if (n, o) in there or (n, o) not in wanted]
     print("\n".join(mistakes) + "\n" * bool(mistakes), end="")
-    print("recorded:" if recorded else "asked, since no recording tells its calls yet:")
+    print("recorded:" if recorded else "simulated, since no recording lists its calls yet:")
     for library in ("driver", "runtime", ""):
         print(library and library + ": ", end="")
         print(summary(library, entries, there, reasons, missing))

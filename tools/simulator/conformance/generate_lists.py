@@ -1,9 +1,9 @@
-"""Writes the list of entry points that cushim-conformance includes, from rows.json.
+"""Generates the list of entry points for cushim-conformance from rows.json.
 
 usage: generate_lists.py ROWS_JSON NOT_SIMULATED NO_ZEROS TRACE_INC
 
-A line stands for each entry point, and names the section that calls it with zeros: there is one for each that
-the simulator implements and that NO_ZEROS does not name.
+Each line has an entry point and the section that calls it with zero arguments. Entry points that are not
+simulated or that NO_ZEROS names belong to no section.
 """
 
 import fnmatch

@@ -58,7 +58,7 @@ const Sections *const lists[] = {&record::legacy::all,
                                  &record::legacy::all_of_two_devices,
                                  &record::per_thread::all_of_two_devices};
 
-// A question that hangs must not keep the others from being asked.
+// The limit for a section, so that a call that hangs does not prevent other sections.
 constexpr unsigned int seconds_for_a_section = 120;
 
 template <class Visitor>
@@ -70,8 +70,8 @@ void visit(Visitor visitor) {
     }
 }
 
-// In a child that has called nothing of CUDA before: a sticky error of one section must not be the
-// next one's answer.
+// Runs in a child that has not used CUDA before, so that a sticky error does not affect later
+// sections.
 template <class Body>
 int run_apart(Body body) {
     std::fflush(stdout);
@@ -111,8 +111,7 @@ void run(const std::string &name, const Section &section) {
     }
 }
 
-// By its whole name, or by the words that it begins with: "runtime" stands for all about the
-// runtime.
+// Matches a whole name or its first words: "runtime" selects all sections about the runtime.
 bool is_named(const std::string &section, const std::string &name) {
     return section == name || section.rfind(name + " ", 0) == 0;
 }
@@ -133,10 +132,10 @@ bool is_there(const std::string &name) {
 
 int run_sections(const std::vector<std::string> &names) {
     if (!std::all_of(names.begin(), names.end(), is_there)) {
-        std::fputs("there is no such section: see `cushim-conformance list`\n", stderr);
+        std::fputs("no such section; `cushim-conformance list` prints all\n", stderr);
         return 1;
     }
-    const rlimit none{0, 0}; // a core file takes seconds, and changes the status that is told
+    const rlimit none{0, 0}; // core files take seconds and change the reported status
     setrlimit(RLIMIT_CORE, &none);
     run_apart(print_head);
     visit([&](const std::string &name, const Section &section) {
@@ -150,9 +149,9 @@ int run_sections(const std::vector<std::string> &names) {
 int print_help(int status) {
     std::fputs("usage: cushim-conformance record [SECTION]...\n"
                "       cushim-conformance list\n"
-               "Asks the CUDA driver of this machine what it answers, and prints it line by line;\n"
-               "`list` names the sections of these questions; the words that some begin with name "
-               "them all.\n",
+               "Calls the CUDA driver of this machine and prints its results line by line.\n"
+               "`list` prints the names of the sections. The first words of section names select\n"
+               "all sections that begin with them.\n",
                status == 0 ? stdout : stderr);
     return status;
 }

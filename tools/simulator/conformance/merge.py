@@ -1,10 +1,10 @@
-"""Puts new answers into the recording of their machine.
+"""Merges new results into the recording of their machine.
 
-usage: merge.py RECORDING ANSWERS DRIVER [DATE]
+usage: merge.py RECORDING RESULTS DRIVER [DATE]
 
-ANSWERS is what `cushim-conformance record` printed on a machine whose driver has the version DRIVER. Its
-sections replace those of RECORDING that have the same names, and follow the others where there are none. A
-section carries the day it was recorded on. Prints how many sections are new, and how many were replaced.
+RESULTS is the output of `cushim-conformance record` on a machine whose driver has the version DRIVER. Its
+sections replace those of the same names in RECORDING; new ones are appended. Each section has the date of
+its recording. Prints how many sections are new, replaced and unchanged.
 """
 
 import datetime
@@ -13,7 +13,7 @@ import sys
 
 
 def sections(text):
-    """The lines ahead of the first section, and {section: its lines}."""
+    """The lines before the first section, and {section: its lines}."""
     head, found = [], {}
     lines = head
     for line in text.splitlines():
@@ -49,7 +49,7 @@ def main():
         file.write(text)
     before, now = sections(old)[1], sections(new)[1]
     replaced = sum(section in before for section in now)
-    print(f"{len(now) - replaced} new sections, {replaced} replaced ones, {len(before) - replaced} as they were")
+    print(f"{len(now) - replaced} new sections, {replaced} replaced, {len(before) - replaced} unchanged")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// Asks a driver what it answers, line by line, so that the simulator can be held against a
-// recording of a real one. Each section runs in a process of its own.
+// Prints a driver's results line by line, to compare the simulator with the recording of a real
+// driver. Each section runs in its own process.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-// The questions to the driver are compiled twice: as they are, and as a program with a default
-// stream for each thread has them, whose names stand for the _ptsz and _ptds variants.
+// Driver questions are compiled twice: normally, and with a per-thread default stream, where names
+// refer to the _ptsz and _ptds variants.
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define QUESTIONS per_thread
 #else
@@ -19,13 +19,13 @@ namespace record {
 
 inline const auto d = cushim::driver();
 
-// One line: the question and the status.
+// Prints a line with the question and the status.
 void ask(const char *question, CUresult status);
-// One line: something else that was seen, as a number or a text.
+// Prints a line with another observation, a number or a text.
 void note(const char *what, long long value);
 void note(const char *what, const char *text);
 
-// The current context is device 0's primary one; false where there is none.
+// Makes device 0's primary context current; false without a device.
 bool start();
 CUcontext context();
 
@@ -34,12 +34,12 @@ struct Section {
     void (*run)();
 };
 struct Sections {
-    const char *prefix; // of their names
+    const char *prefix; // prefix of their names
     const Section *first;
     unsigned int count;
 };
 
-// Every entry point of a table, with zeros for arguments.
+// Call every entry point of a table with zero arguments.
 void driver_zeros();
 void runtime_zeros();
 
@@ -54,7 +54,7 @@ extern const Sections all;
 
 namespace record::QUESTIONS {
 
-// A kernel `add(out, n)` and others, as PTX.
+// PTX with a kernel `add(out, n)` and others.
 extern const char ptx[];
 
 void process();

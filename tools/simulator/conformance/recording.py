@@ -1,4 +1,4 @@
-"""Reads what cushim-conformance prints."""
+"""Parses the output of cushim-conformance."""
 
 import subprocess
 
@@ -6,13 +6,13 @@ CALLS = "-- calls "
 
 
 def run(program, sections=()):
-    """What a program answers on the driver that its environment names."""
+    """The output of a program on the driver that its environment names."""
     return subprocess.run([*program, "record", *sections], capture_output=True, text=True, check=True,
                           timeout=600).stdout
 
 
 def answers(text):
-    """{section: {question: answer}} in order; a question asked again gets a number."""
+    """{section: {question: result}} in order; a repeated question gets a number."""
     found, section = {}, None
     for line in text.splitlines():
         if line.startswith("== "):
@@ -31,7 +31,7 @@ def answers(text):
 
 
 def combined(texts, read=answers):
-    """The same of several recordings: a section is that of the last one that has it."""
+    """The same for several recordings; if several have a section, the last one counts."""
     found = {}
     for text in texts:
         found.update(read(text))
@@ -39,7 +39,7 @@ def combined(texts, read=answers):
 
 
 def calls_by_section(text):
-    """{section: {entry point: its statuses, as they are written}}, without sections that do not tell."""
+    """{section: {entry point: its statuses as text}}, without sections that have no such lines."""
     found, section = {}, None
     for line in text.splitlines():
         if line.startswith("== "):
@@ -51,7 +51,7 @@ def calls_by_section(text):
 
 
 def calls(text):
-    """{entry point: its statuses}, with None as the one of a function that answers something else."""
+    """{entry point: its statuses}; None stands for a call that returns no status."""
     found = {}
     for line in text.splitlines():
         if line.startswith(CALLS):

@@ -1,6 +1,5 @@
-// The questions about the runtime API, beside record.hpp's. They, too, are compiled twice: where a
-// call has a variant for the per-thread default stream, it is the one that is asked the second
-// time.
+// Questions about the runtime API; see also record.hpp. They are compiled twice too: the second
+// time, calls with a variant for the per-thread default stream use it.
 #pragma once
 
 #include "record.hpp"
@@ -22,15 +21,14 @@ extern const Sections all_of_runtime;
 
 namespace record::QUESTIONS::runtime {
 
-// Device 0 chosen and in use; false where there is none.
+// Chooses and initializes device 0; false without a device.
 bool begin();
-// A kernel of `ptx`, as the runtime takes it for a function; null where its headers know no
-// kernels.
+// A kernel of `ptx` in the form of a runtime function; null if the headers lack cudaKernel_t.
 void *kernel(const char *name);
-// Runs in a child, whose end is waited for.
+// Runs in a child and waits for its exit.
 void in_child(void (*body)());
-// Physical memory of the driver's and a descriptor of it, which imports as another API's would; -1:
-// none.
+// A descriptor of physical memory from the driver, which imports like that of another API; -1 on
+// failure.
 int shared_descriptor(std::size_t &size);
 
 void process();

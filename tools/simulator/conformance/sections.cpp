@@ -1,4 +1,4 @@
-// Which sections there are, in the order of a recording.
+// Sections about the driver, in the order of a recording.
 #include "record.hpp"
 
 namespace record::QUESTIONS {
@@ -7,7 +7,7 @@ namespace {
 
 const Section sections[] = {
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
-    // No call of these has a per-thread variant, or none that says more.
+    // Calls without per-thread variants, or whose variants behave the same.
     {"process", process},
     {"devices", devices},
     {"attributes", attributes},

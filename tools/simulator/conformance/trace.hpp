@@ -1,5 +1,5 @@
-// Notes which entry points are called through the tables and what they answer, so that a recording
-// tells by itself what it covers.
+// Records which entry points are called through the tables and the statuses they return, so that a
+// recording lists what it covers.
 #pragma once
 
 #include <cushim/entry.hpp>
@@ -11,29 +11,29 @@
 
 namespace record::trace {
 
-// Puts a tracing function before every entry point. Loads no library: an entry point is looked for
-// when it is first called, as without tracing.
+// Inserts a tracing function before every entry point. Loads no library: an entry point is still
+// resolved at its first call.
 void install();
 
-// A line for each entry point that was called: `-- calls cuMemAlloc_v2 0 1 2`, its statuses in
-// rising order, or `-- calls cudaGetErrorName called` where it answers something else.
+// Prints a line for each entry point that was called: `-- calls cuMemAlloc_v2 0 1 2` with its
+// statuses in ascending order, or `-- calls cudaGetErrorName called` if it returns no status.
 void print();
 
-// In which section an entry point is called with zeros for arguments.
+// The section that calls an entry point with zero arguments.
 enum class Zeros { none, driver, runtime };
 
-constexpr int no_status = -2; // of a call that answers something else
+constexpr int no_status = -2; // of a call that returns no status
 
 // One entry point.
 struct Row {
-    static constexpr unsigned int limit = 1024; // of the statuses; CUDA's are below
+    static constexpr unsigned int limit = 1024; // above CUDA's highest status
 
     const char *name;
     cushim_function *slot;
-    cushim_function first;     // what stands in the slot before the first call
-    cushim_function tracing;   // what stands there afterwards
-    cushim_function (*find)(); // the library's own, or null
-    int (*call_with_zeros)();  // answers the status, or no_status
+    cushim_function first;     // contents of the slot before the first call
+    cushim_function tracing;   // contents of the slot afterwards
+    cushim_function (*find)(); // the library's function, or null
+    int (*call_with_zeros)();  // returns the status, or no_status
     Zeros zeros = Zeros::none;
     Row *next = nullptr;
     std::once_flag once{};
@@ -50,15 +50,15 @@ struct Row {
 // All rows, in the order of the tables.
 Row *first_row();
 
-// The library's own function. Where there is none, the slot is left to the function that says so,
-// which is the answer.
+// The library's own function. If it is missing, the slot keeps the function that returns the status
+// for that.
 cushim_function original(Row &row);
 
 template <class Type>
 inline constexpr bool is_status =
     std::is_same_v<Type, CUresult> || std::is_same_v<Type, cudaError_t>;
 
-// What needs the entry point's type, and no more: there are a thousand of it.
+// Only the code that depends on the entry point's type, since it is instantiated a thousand times.
 template <class Entry, class Function = std::remove_pointer_t<typename Entry::pfn>>
 struct Traced;
 
@@ -104,13 +104,13 @@ struct Traced<Entry, Result(Arguments...)> {
     };
 };
 
-// The function itself: what a table tells is the tracing one.
+// The untraced function; the table contains the tracing one.
 template <class Entry>
 typename Entry::pfn function_of() {
     return Traced<Entry>::function();
 }
 
-// A call of an entry point whose name is a macro for another one.
+// Calls an entry point whose name is a macro for another one.
 template <class Entry, class... Arguments>
 auto call(Arguments... arguments) {
     return Traced<Entry>::call(arguments...);

@@ -1,4 +1,4 @@
-// Which sections about two devices there are, in the order of a recording.
+// Sections about two devices, in the order of a recording.
 #include "questions/two_devices/two_devices.hpp"
 
 namespace record::QUESTIONS {
@@ -7,7 +7,7 @@ namespace {
 
 const Section sections[] = {
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
-    // No call of these has a per-thread variant, or none that says more.
+    // Calls without per-thread variants, or whose variants behave the same.
     {"peers", two_devices::peers},
     {"reach", two_devices::reach},
 #endif

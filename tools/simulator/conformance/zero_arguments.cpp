@@ -1,6 +1,6 @@
-// Every entry point with zeros for arguments, device 0's primary context being current. A driver
-// may not survive that: the calls are made in a process apart, and the next one goes on behind the
-// call that ended it.
+// Calls every entry point with zero arguments while device 0's primary context is current. A call
+// may crash the driver, so the calls run in a child process; after a crash, a new child continues
+// with the next call.
 #include "record.hpp"
 #include "trace.hpp"
 
@@ -34,10 +34,10 @@ std::vector<Row *> rows_of(trace::Zeros zeros) {
     return rows;
 }
 
-// What a call answered, to be seen by the parent of the process that made it.
+// The result of a call, in memory shared with the parent of its process.
 struct Answer {
     int status = not_called;
-    int process = 0; // how it ended, where the call ended it
+    int process = 0; // wait status, if the call ended the process
 };
 
 Answer *shared_answers(unsigned int count) {
@@ -52,7 +52,7 @@ Answer *shared_answers(unsigned int count) {
     return answers;
 }
 
-// Nothing here outlives the section.
+// The child is killed when the section's process ends.
 template <class Body>
 pid_t fork_off(Body body) {
     const pid_t child = fork();
@@ -64,7 +64,7 @@ pid_t fork_off(Body body) {
     return child;
 }
 
-// Ends behind a call that succeeds, too: it may have left something.
+// Also ends after a call that succeeds, since it may have left state behind.
 void call_some(Row *const *rows, unsigned int count, Answer *answers) {
     alarm(10);
     for (unsigned int i = 0; i < count && start(); ++i) {
@@ -99,7 +99,8 @@ void tell(Row &row, const Answer &answer) {
     }
 }
 
-// A process takes a driver most of a second, and there are hundreds: some at a time.
+// Starting a driver takes most of a second per process, and there are hundreds: several run at
+// once.
 void call_all(trace::Zeros zeros) {
     constexpr unsigned int blocks = 8;
     const std::vector<Row *> rows = rows_of(zeros);

@@ -1,4 +1,4 @@
-"""Writes what the simulated libraries export, from rows.json and the functions that are simulated.
+"""Generates the exports of the simulated libraries from rows.json and from the simulated functions.
 
 usage: generate_exports.py functions LIBRARY ROWS_JSON FUNCTIONS_HPP
        generate_exports.py exports LIBRARY ROWS_JSON EXPORTS_CPP ROWS_CPP SOURCE...
@@ -6,8 +6,8 @@ usage: generate_exports.py functions LIBRARY ROWS_JSON FUNCTIONS_HPP
                            [--without NAME]... [--also NAME]... [--node NAME]
        generate_exports.py missing ROWS_JSON LIST_TXT LIST_INC --driver SOURCE... --runtime SOURCE...
 
-LIBRARY is driver or runtime. A function is simulated where a source defines it: its return type
-begins a line, and its name, which is that of a row, follows with its parameters and its body.
+LIBRARY is driver or runtime. A function is simulated if a source defines it: a line begins with its return
+type, followed by its name, which is that of a row, its parameters and its body.
 """
 
 import argparse
@@ -17,12 +17,12 @@ import re
 import sys
 import json
 
-# What may be called before cuInit, after the exit of the process has begun, and in a child of fork.
+# Entry points that may be called before cuInit, during exit, and in a child of fork.
 ANY_TIME = {
     "driver": re.compile(
         r"cuInit|cuDriverGetVersion|cuGetErrorName|cuGetErrorString|cuGetProcAddress(_v\d+)?"
         r"|cuGetExportTable|cuLogs\w+"),
-    # Of the runtime: what works without a driver.
+    # Runtime entry points that work without a driver.
     "runtime": re.compile(
         r"cudaDriverGetVersion|cudaRuntimeGetVersion|cudaGetErrorName|cudaGetErrorString"
         r"|cudaCreateChannelDesc"),
@@ -31,12 +31,12 @@ EXPORT = re.compile(r"(?P<base>\w+?)(?:_v(?P<abi>\d+))?(?P<per_thread>_ptsz|_ptd
 DEFINITION = re.compile(
     r"^(?:CUresult|cudaError_t|const char \*|(?:struct )?cudaChannelFormatDesc)\s*(?:CUDAAPI\s+|"
     r"CUDARTAPI\s+)?(cu[A-Za-z]\w*)\(([^;{}]*)\)\s*\{", re.M)
-# The version that replaced the first ABI, in which device addresses and sizes had 32 bits.
+# The CUDA version that replaced the first ABI, with its 32-bit device addresses and sizes.
 WIDE = 3020
-# Deprecated entry points are exported, too.
+# Deprecated entry points are exported too.
 QUIET = ["#ifdef __GNUC__", '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"', "#endif"]
 
-# Parameters that point at several values, or at what a call reads, too.
+# Parameters that point to several values, or to values that the call also reads.
 LISTS_AND_INPUTS = frozenset("""
     args attributes attrs attrsIdxs capabilities ctxCreateParams data dataSizes dependencies
     dependentNodes device_arr dptrs dsts edgeData extra from functions instantiateParams iterator
@@ -46,7 +46,7 @@ LISTS_AND_INPUTS = frozenset("""
     pNumDependencies pNumDependentNodes pNumRootNodes pRootNodes paramArray paramsArray
     prefetchLocIdxs prefetchLocs resources result rootNodes shareData sizes srcs tensorMap to
     """.split())
-# The same for functions in which others have a parameter of that name that is an output.
+# The same for single functions, since the parameter is a plain output in others.
 INPUTS_OF = {
     "cuThreadExchangeStreamCaptureMode": ["mode"], "cudaThreadExchangeStreamCaptureMode": ["mode"],
     "cuGraphAddMemAllocNode": ["nodeParams"], "cudaGraphAddMemAllocNode": ["nodeParams"],
@@ -56,8 +56,7 @@ INPUTS_OF = {
     "cudaMemPoolImportPointer": ["exportData"],
     "cuLogsDumpToMemory": ["size"], "cudaLogsDumpToMemory": ["size"],
 }
-# Outputs that say what failed, and those of which the recordings show that a call that fails leaves them
-# alone, or writes null.
+# Outputs that describe a failure, and outputs that a failing call leaves unchanged or sets to null, as recorded.
 OUTPUTS_OF_FAILURES = {
     "cuStreamEndCapture": ["phGraph"], "cudaStreamEndCapture": ["pGraph"],
     "cuGraphExecUpdate": ["resultInfo", "hErrorNode_out", "updateResult_out"],
@@ -73,7 +72,7 @@ OUTPUTS_OF_FAILURES = {
     "cuArrayGetDescriptor": ["pArrayDescriptor"], "cuArray3DGetDescriptor": ["pArrayDescriptor"],
     "cuArrayGetMemoryRequirements": ["memoryRequirements"],
 }
-# T * and void * *, neither of constants nor of text or bytes.
+# T * and void * *, but not pointers to constants, text or bytes.
 POINTER = re.compile(r"(?!const\b)(?!(?:char|void) \*$)[^*]+\*(?: \*)?")
 
 Row = collections.namedtuple(
@@ -92,7 +91,7 @@ def rows_of(description, library):
 
 
 def defined_in(sources):
-    """The names that the sources define."""
+    """The names of the functions that the sources define."""
     names = set()
     for source in sources:
         with open(source, encoding="utf-8") as file:
@@ -101,7 +100,7 @@ def defined_in(sources):
 
 
 class Bodies:
-    """What runs for each row."""
+    """The function that each row calls."""
 
     def __init__(self, rows, defined):
         self.defined = defined
@@ -110,17 +109,17 @@ class Bodies:
             self.families[row.base].append(row)
 
     def simulated(self, row):
-        """The name of the function that a row runs, or None."""
+        """The name of the function that a row calls, or None."""
         own = row.export.removesuffix(row.per_thread)
         if own in self.defined:
             return own
-        # An older ABI of the same type is the newer function.
+        # An older ABI of the same type calls the newer function.
         newer = [r for r in self.families[row.base] if r.abi > row.abi and r.types == row.types
                  and r.export in self.defined]
         return min(newer, key=lambda r: r.abi).export if newer else None
 
     def narrow(self, row):
-        """Whether it is of the first ABI, which the driver refuses."""
+        """Whether the row has the first ABI, which the driver rejects."""
         later = [r for r in self.families[row.base] if r.abi == row.abi + 1 and not r.per_thread]
         return (not row.per_thread and row.abi == 1 and bool(later)
                 and later[0].introduced == WIDE and later[0].types != row.types)
@@ -130,7 +129,7 @@ class Bodies:
 
 
 class Library:
-    """How the exports of a library are spelled."""
+    """The C spelling of exports."""
 
     def __init__(self, key):
         self.key = key
@@ -155,10 +154,10 @@ def parameters(row, names=True):
 
 
 def functions_header(library, rows):
-    """Declarations of all rows, in the namespace where they are defined."""
+    """Declarations of all rows, in the namespace that defines them."""
     lines = ["// Generated by generate_exports.py: every entry point, as a function of the simulator.",
-             "// Inside the namespace, calls are written driver::cuStreamQuery(stream): an unqualified name",
-             "// would find the C declaration, too.",
+             "// Calls inside the namespace are qualified, driver::cuStreamQuery(stream): the unqualified name",
+             "// would also find the C declaration.",
              "#pragma once", ""]
     lines += [f"#include {header}" for header in library.headers]
     lines += [""] + [f"#undef {row.export}" for row in rows]
@@ -169,7 +168,7 @@ def functions_header(library, rows):
 
 
 def is_output(row, index):
-    """Whether the call writes one value there, which means nothing when it fails."""
+    """Whether the parameter is an output for one value, which has no meaning after a failure."""
     name = row.names[index]
     return (POINTER.fullmatch(row.types[index]) is not None and name not in LISTS_AND_INPUTS
             and name not in INPUTS_OF.get(row.base, ())
@@ -177,7 +176,7 @@ def is_output(row, index):
 
 
 def argument(library, bodies, row, index):
-    """How an export hands on an argument."""
+    """An argument as its export passes it on."""
     if row.types[index] == "CUdeviceptr":
         return f"sim::address(a{index})"
     is_simulated = row.result == library.status and bodies.simulated(row)
@@ -221,7 +220,7 @@ def exports_source(library, bodies, rows):
 
 
 def names_of(rows):
-    """The exported and the base names, as a table of texts."""
+    """The exported and base names, as a table."""
     names = sorted({name for row in rows for name in (row.export, row.base)})
     return ["", "namespace sim {", "extern const char *const runtime_names[];",
             "extern const unsigned int runtime_name_count;", "const char *const runtime_names[] = {",
@@ -255,7 +254,7 @@ def symbols(names, options):
 
 
 def write(path, lines):
-    """Leaves a file alone that says the same already, so that nothing is compiled again."""
+    """Writes a file only if its contents change, so that nothing is recompiled needlessly."""
     text = "\n".join(lines) + "\n"
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -283,7 +282,7 @@ def write_exports(options):
     write(options.exports, exports_source(library, bodies, rows))
     table = rows_source(library, bodies, rows, first)
     if options.library == "driver":
-        # Faults may be planned of the runtime before it is loaded.
+        # Faults of runtime calls can be planned before the runtime is loaded.
         table += names_of(rows_of(description, "runtime"))
     write(options.table, table)
 

@@ -1,6 +1,5 @@
-// Compiled once, ahead of the simulator's sources: what most of them include takes longer than what
-// they say. Each source includes what it uses all the same, so that it compiles without this
-// (-Db_pch=false).
+// Precompiled header of the simulator sources, most of which compile faster than these headers.
+// Each source still includes what it uses, so that it compiles without this (-Db_pch=false).
 #include "base/cuda_headers.hpp"
 
 #include "driver_functions.hpp"

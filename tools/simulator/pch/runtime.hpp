@@ -1,4 +1,4 @@
-// The same for the simulated runtime: see driver.hpp.
+// Precompiled header of the simulated runtime: see driver.hpp.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 

@@ -1,5 +1,4 @@
-// Where the simulated libraries are: below the prefix that this tool was installed in, or in its
-// build.
+// Paths of the simulated libraries: below the installation prefix of this tool, or in its build.
 #pragma once
 
 #include <string>
@@ -7,7 +6,7 @@
 namespace cushim_sim_tool {
 
 struct Places {
-    std::string driver, runtime, include; // "" where they are not found
+    std::string driver, runtime, include; // "" if not found
 };
 
 Places find_places();

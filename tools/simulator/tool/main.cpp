@@ -1,4 +1,4 @@
-// cushim-sim: runs programs on the simulated driver, and says what is simulated and where it is.
+// cushim-sim: runs programs on the simulated driver; prints unsupported entry points and paths.
 #include "library_paths.hpp"
 #include "options.hpp"
 #include "process.hpp"
@@ -36,8 +36,8 @@ int refuse(const std::string &why) {
     return 2;
 }
 
-// What the simulator does not understand, or "": many programs take a driver that fails for none at
-// all.
+// The setting that the simulator does not understand, or "". Checked here, since many programs
+// treat a driver that fails as a missing one.
 std::string problem_of(const std::string &settings, const Places &places) {
     const auto control = reinterpret_cast<cushim_sim_control_function>(
         function_of(places.driver, CUSHIM_SIM_CONTROL));
@@ -86,7 +86,9 @@ int main(int argc, char **argv) {
     }
     const Places places = find_places();
     if (places.driver.empty()) {
-        std::fprintf(stderr, "cushim-sim: the simulated libraries are not where they belong\n");
+        std::fprintf(
+            stderr,
+            "cushim-sim: the simulated libraries were not found where they were installed\n");
         return 1;
     }
     return options.command == Command::paths ? print_paths(places) : run(options, places);

@@ -70,15 +70,15 @@ std::string_view help_text() {
            "\n"
            "  run      run a program with CUSHIM_DRIVER and CUSHIM_RUNTIME set to the simulator\n"
            "    --set SETTINGS  add to CUSHIM_SIM: \"devices=2;memory=1GiB\"; cushim_sim.h lists\n"
-           "                    what can be set\n"
-           "  --list   print the entry points that are not simulated, which answer NOT_SUPPORTED\n"
-           "           (801), one a line\n"
+           "                    the settings\n"
+           "  --list   print the entry points that are not simulated and return NOT_SUPPORTED "
+           "(801),\n"
+           "           one a line\n"
            "  --paths  print where the simulated libraries and the header cushim_sim.h are\n"
            "  --version, --help\n"
            "\n"
-           "exit status: that of the program; 126 if it cannot be run, 127 if there is none of\n"
-           "this name; 2 if the command line or a setting was not understood; 1 if the simulator's "
-           "libraries\n"
+           "Exit status: that of the program; 126 if it cannot be run, 127 if it does not exist;\n"
+           "2 if the command line or a setting is not understood; 1 if the simulator's libraries\n"
            "are not where they were installed\n";
 }
 

@@ -1,4 +1,4 @@
-// What the tool asks of the operating system: process_posix.cpp, process_windows.cpp.
+// Operating system services for the tool: process_posix.cpp, process_windows.cpp.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@ namespace cushim_sim_tool {
 
 // The path of the running program, or "".
 std::string own_file();
-// The value of a variable, or "".
+// The value of an environment variable, or "".
 std::string variable(const char *name);
 void set_variable(const char *name, const std::string &value);
 // A function of a library by its exported name, or null.
 void (*function_of(const std::string &library, const char *name))();
-// Becomes that program, or waits for it: returns the exit status for this process.
+// Replaces this process with the program, or waits for it and returns its exit status.
 int run_program(const std::vector<std::string> &program);
 
 } // namespace cushim_sim_tool

@@ -10,7 +10,7 @@
 namespace cushim_sim_tool {
 namespace {
 
-// As programs take their command line apart: backslashes count only before a quote.
+// Quotes as programs parse their command line: backslashes are special only before a quote.
 std::string quoted(const std::string &argument) {
     if (!argument.empty() && argument.find_first_of(" \t\n\v\"") == std::string::npos) {
         return argument;

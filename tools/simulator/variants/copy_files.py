@@ -1,8 +1,8 @@
-"""Copies files; each as a second link to it where the system can, which takes no room.
+"""Copies files, as hard links where the system supports them, to save space.
 
 usage: copy_files.py STAMP [FROM TO]...
 
-Makes the folders, and writes STAMP, an empty file, when it is done.
+Creates the folders. Writes STAMP, an empty file, when it is done.
 """
 
 import os

@@ -1,5 +1,5 @@
-// What distinguishes the drivers that are linked from one set of objects; what they export is in
-// their lists of symbols.
+// Properties that distinguish drivers linked from the same objects. Their exports are in their
+// symbol lists.
 #include "driver/call/settings.hpp"
 
 namespace sim {

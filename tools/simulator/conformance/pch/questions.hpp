@@ -1,4 +1,4 @@
-// Compiled once, ahead of the questions: what all of them include, and what that takes long for.
+// Precompiled header: headers that all sections include and that are slow to compile.
 #include <cushim/cushim.hpp>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A second process for questions that take one.
+// A second process for questions that need one.
 #pragma once
 
 #include <cstdio>
@@ -9,8 +9,8 @@
 
 namespace record {
 
-// A process that was forked before CUDA was first used, and the pipes to it and back. What it asks
-// it prints itself, so each waits until the other is done.
+// A process that was forked before the first CUDA call, and pipes in both directions. It prints its
+// own results, so each process waits until the other is done.
 struct Other {
     pid_t process;
     int in, out;

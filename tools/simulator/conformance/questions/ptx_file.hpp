@@ -8,7 +8,7 @@
 
 namespace record::QUESTIONS {
 
-// A file of the PTX, as long as it lives.
+// A temporary file with the PTX, removed with this object.
 class PtxFile {
   public:
     PtxFile() {

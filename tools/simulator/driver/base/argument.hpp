@@ -1,4 +1,4 @@
-// The arguments of one call, as its export hands them on: for the call log and poison.hpp.
+// The arguments of one call, which its export passes to the call log and to poison.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Argument {
     // structure
     char kind;
     unsigned short output =
-        0; // bytes of the one value that the call writes there; 0: it is no output
+        0; // size in bytes of the single value that the call writes there; 0: not an output
 };
 
 template <class T>
@@ -41,7 +41,7 @@ inline Argument address(std::uint64_t value) {
     return {value, 'p'};
 }
 
-// Where the call writes one value.
+// An output for a single value.
 template <class T>
 Argument output(T *value) {
     static_assert(sizeof(T) <= 0xffff);

@@ -1,4 +1,4 @@
-// CUDA's headers with every ABI version declared, and no name turned into another by a macro.
+// CUDA's headers with every ABI version declared and without macros that rename functions.
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL 1

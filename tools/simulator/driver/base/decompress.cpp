@@ -6,7 +6,7 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t most = std::size_t(1) << 30; // bytes of one image
+constexpr std::size_t most = std::size_t(1) << 30; // limit on the bytes of one image
 
 #ifdef _WIN32
 constexpr const char *zstd_library = "libzstd.dll";
@@ -14,19 +14,20 @@ constexpr const char *zstd_library = "libzstd.dll";
 constexpr const char *zstd_library = "libzstd.so.1";
 #endif
 
-// How many bytes one compressed byte can stand for, at most: LZ4 writes 255 of a match with a byte,
-// zstd a block of 128 KiB with four. What an image claims beyond that gets no memory.
+// The most bytes that one compressed byte can produce: LZ4 encodes 255 bytes of a match in one
+// byte, zstd a block of 128 KiB in four. A larger claimed size is rejected before memory is
+// allocated.
 constexpr std::size_t growth(Compression compression) noexcept {
     return compression == Compression::lz4 ? 255 : std::size_t(1) << 15;
 }
 
-// One block of LZ4: literals and matches in turn. Every length and offset is checked.
+// Reads one LZ4 block: alternating literals and matches. Every length and offset is checked.
 class Lz4 {
   public:
     Lz4(const std::byte *from, std::size_t from_size, std::byte *to, std::size_t to_size) noexcept
         : from_(from), from_end_(from + from_size), to_(to), begin_(to), to_end_(to + to_size) {}
 
-    // Whether the block is whole and fills its destination.
+    // Returns whether the block is complete and fills its destination.
     bool read() noexcept {
         while (from_ != from_end_) {
             const unsigned int token = byte();
@@ -49,7 +50,7 @@ class Lz4 {
   private:
     unsigned int byte() noexcept { return std::to_integer<unsigned int>(*from_++); }
 
-    // 15 means that more bytes follow, up to the first that is not 255.
+    // After 15, further bytes extend the length, up to the first that is not 255.
     bool extend(std::size_t &length) noexcept {
         unsigned int more = length == 15 ? 255 : 0;
         while (more == 255) {
@@ -79,7 +80,7 @@ class Lz4 {
         distance |= static_cast<std::size_t>(byte()) << 8;
         return distance != 0 && distance <= static_cast<std::size_t>(to_ - begin_);
     }
-    // Byte by byte: a match may overlap what it writes.
+    // Byte by byte, since a match may overlap its destination.
     bool copy_match(std::size_t distance, std::size_t length) noexcept {
         if (length > static_cast<std::size_t>(to_end_ - to_)) {
             return false;
@@ -94,11 +95,11 @@ class Lz4 {
     std::byte *to_, *begin_, *to_end_;
 };
 
-// What zstd.h declares.
+// Functions of zstd.h.
 struct Zstd {
     std::size_t (*decompress)(void *to, std::size_t to_size, const void *from,
                               std::size_t from_size) = nullptr;
-    std::string why; // if it was not found
+    std::string why; // why the library was not found
 };
 
 Zstd find_zstd() {
@@ -114,28 +115,28 @@ Decompressed decompress(Compression compression, const std::byte *from, std::siz
                         std::size_t size) {
     Decompressed result;
     if (compression == Compression::none || compression == Compression::unknown) {
-        result.problem = "compressed in a way that is not known here";
+        result.problem = "compressed in an unknown format";
         return result;
     }
     if (size == 0 || size > most || size / growth(compression) > from_size) {
-        result.problem = "of a size that no image has";
+        result.problem = "compressed, but its uncompressed size is invalid";
         result.damaged = true;
         return result;
     }
     const Zstd zstd = compression == Compression::zstd ? find_zstd() : Zstd();
     if (compression == Compression::zstd && zstd.decompress == nullptr) {
-        result.problem = "compressed with zstd, which the system's library reads: " + zstd.why;
+        result.problem = "compressed with zstd, and libzstd cannot be loaded: " + zstd.why;
         return result;
     }
     result.bytes = std::make_unique_for_overwrite<std::byte[]>(size);
     result.size = size;
-    // zstd's errors are sizes that nothing has.
+    // zstd reports errors as sizes larger than any content.
     const bool whole = compression == Compression::lz4
                            ? Lz4(from, from_size, result.bytes.get(), size).read()
                            : zstd.decompress(result.bytes.get(), size, from, from_size) == size;
     if (!whole) {
         result.bytes.reset();
-        result.problem = "compressed, and damaged";
+        result.problem = "compressed but damaged";
         result.damaged = true;
     }
     return result;

@@ -9,16 +9,16 @@ namespace sim {
 
 enum class Compression : unsigned char { none, lz4, zstd, unknown };
 
-// Bytes that were compressed.
+// Decompressed content.
 struct Decompressed {
-    std::unique_ptr<std::byte[]> bytes; // null where they cannot be read, and why
+    std::unique_ptr<std::byte[]> bytes; // null on failure; then `problem` is set
     std::size_t size = 0;
     std::string problem;
-    bool damaged = false; // otherwise this machine lacks what reads them
+    bool damaged = false; // false: this machine lacks the library to read them
 };
 
-// size: before compression, in bytes; the content must have exactly this size. LZ4 is read here,
-// zstd by the system's libzstd, which is looked for when it is needed.
+// size: bytes before compression; the content must have exactly this size. LZ4 is read here, zstd
+// by the system's libzstd, which is loaded on first use.
 Decompressed decompress(Compression compression, const std::byte *from, std::size_t from_size,
                         std::size_t size);
 

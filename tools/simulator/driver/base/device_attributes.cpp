@@ -5,7 +5,7 @@
 namespace sim {
 namespace {
 
-// By number, from 1 on, as an NVIDIA H200 with driver 580.159.04 answered (recordings/).
+// By number, starting at 1, as recorded from an NVIDIA H200 with driver 580.159.04 (recordings/).
 constexpr int recorded[] = {
     1024,      1024,       1024,   64,        2147483647, 65535,     65535,  49152, 65536,
     32,        2147483647, 65536,  1980000,   512,        1,         132,    0,     0,
@@ -26,8 +26,8 @@ constexpr int recorded[] = {
     1,         0,          0,
 };
 
-// Up to which number the headers of a release know attributes. What a release between two of these
-// added counts for the later one.
+// The highest attribute number in the headers of each release. Attributes added between two of
+// these releases count for the later one.
 constexpr struct {
     int last, version;
 } known_since[] = {{115, 11020}, {119, 11030}, {124, 11080}, {129, 12000},

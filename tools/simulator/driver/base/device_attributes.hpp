@@ -1,5 +1,5 @@
-// The attributes of the device that was recorded, an NVIDIA H200: what a simulated device answers
-// unless the settings say otherwise.
+// Attributes of the recorded device, an NVIDIA H200. A simulated device has the same unless the
+// settings override them.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -8,7 +8,7 @@
 
 namespace sim {
 
-// Nothing where a driver of that version does not know the attribute.
+// No value if a driver of that version does not know the attribute.
 std::optional<int> recorded_attribute(int attribute, int driver_version) noexcept;
 
 } // namespace sim

@@ -12,7 +12,7 @@ const Profile *own_profile(const Machine &machine, int place) {
     return found == machine.own.end() ? nullptr : &found->second;
 }
 
-// What the device's own profile says, or that of all, or neither.
+// The value in the device's own profile, or else in the common profile, or else null.
 template <class T>
 const std::optional<T> &chosen(const Machine &machine, int place,
                                std::optional<T> Profile::*member) {

@@ -1,5 +1,5 @@
-// What the devices of the simulated machine are, each by its place in it. A process sees those that
-// CUDA_VISIBLE_DEVICES leaves it, under ordinals of its own: device.hpp.
+// The devices of the simulated machine, identified by their place in it. CUDA_VISIBLE_DEVICES
+// selects those that a process sees and numbers them: device.hpp.
 #pragma once
 
 #include <cstddef>
@@ -28,32 +28,32 @@ struct Profile {
 
 struct Machine {
     int devices = 1;
-    Profile all;                // what a device has that its own profile does not say
+    Profile all;                // applies where a device's own profile has no value
     std::map<int, Profile> own; // by place
-    // Pairs that can access each other, the lower place first; nothing: all can.
+    // Pairs that can access each other, the lower place first. Without a value, all can.
     std::optional<std::set<std::pair<int, int>>> peers;
 
     const std::string &name(int place) const;
     std::size_t memory(int place) const;
-    std::size_t limit(int place) const; // bytes that may be allocated
+    std::size_t limit(int place) const; // bytes that can be allocated
     Capability capability(int place) const;
-    // The setting of an attribute; null where there is none.
+    // The setting of an attribute; null if it is not set.
     const std::optional<int> *attribute(int place, int number) const;
     bool sets_attributes() const;
     bool can_access(int from, int to) const;
 };
 
-// "name", "memory", "budget", "cc" and "attribute.N", all with ".PLACE" behind the first word for
-// one device only; "devices", "peers". Nothing where the key is none of these; else whether the
-// value was understood.
+// Sets "devices" or "peers", or "name", "memory", "budget", "cc" or "attribute.N". The latter take
+// ".PLACE" after the first word to apply to one device only. Returns no value for other
+// these, otherwise whether the value was understood.
 std::optional<bool> set_profile(Machine &machine, std::string_view key, std::string_view value);
 
-// "GPU-63757368-…": what CUDA_VISIBLE_DEVICES takes, too.
+// "GPU-63757368-…": a form that CUDA_VISIBLE_DEVICES accepts.
 constexpr std::size_t uuid_size = 16;
 void write_uuid(int place, char (&bytes)[uuid_size]);
 std::string uuid_text(int place);
 
-// The places that a value of CUDA_VISIBLE_DEVICES leaves visible, in its order.
+// The places that this value of CUDA_VISIBLE_DEVICES makes visible, in its order.
 std::vector<int> visible_places(const Machine &machine, std::string_view text);
 
 } // namespace sim

@@ -86,7 +86,7 @@ bool set_peers(Machine &machine, std::string_view text) {
     return true;
 }
 
-// A profile's key: its first word, the place where one follows, and what is behind.
+// A key of a profile: its first word, an optional place, and the rest.
 struct Key {
     std::string_view word;
     std::optional<std::string_view> place;

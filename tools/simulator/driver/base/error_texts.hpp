@@ -1,5 +1,5 @@
-// What error codes are in words: the runtime's, recorded of all. The driver's are the same where
-// they were asked for, 1 and 709.
+// Recorded texts of all runtime error codes.  The driver's texts for 1 and 709 were
+// recorded too and are the same.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -163,7 +163,7 @@ inline constexpr ErrorText error_texts[] = {
     {10000, "api failure base"},
 };
 
-// Null where there are none.
+// Null if the code has no text.
 inline const char *error_text(int code) noexcept {
     for (const ErrorText &known : error_texts) {
         if (known.code == code) {

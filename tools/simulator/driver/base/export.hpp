@@ -1,7 +1,7 @@
 // Marks what the libraries export.
 #pragma once
 
-// On Windows the list of symbols alone says it.
+// On Windows, the list of symbols alone determines the exports.
 #ifdef _WIN32
 #define SIM_EXPORT
 #else

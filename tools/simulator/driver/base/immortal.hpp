@@ -1,13 +1,13 @@
-// What outlives the program's static objects: exit handlers and other objects' destructors may use
-// it.
+// Objects that outlive the program's static objects, for use by exit handlers and by destructors of
+// other static objects.
 #pragma once
 
 #include <new>
 
 namespace sim {
 
-// An object that is never destroyed. It lies in place, so that making it needs no memory of the
-// heap: a static variable of a function that must not fail.
+// An object that is never destroyed. It is constructed in place, without heap memory, so a function
+// that must not fail can have it as a static variable.
 template <class T>
 class Immortal {
   public:

@@ -1,4 +1,4 @@
-// Memory that queued work uses.
+// Memory that enqueued work uses.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -7,7 +7,7 @@
 
 namespace sim {
 
-// From an address on. How far a kernel gets from one of its pointers nobody knows: a byte.
+// A range. How far a kernel reads from one of its pointers is unknown, so its range is one byte.
 struct Use {
     CUdeviceptr address;
     std::size_t size; // bytes

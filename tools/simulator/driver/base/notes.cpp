@@ -6,7 +6,7 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kept = 1000; // of a client that goes on and on
+constexpr std::size_t kept = 1000; // limits the memory of a program that never stops
 
 std::vector<std::string> &all() noexcept {
     static Immortal<std::vector<std::string>> texts;

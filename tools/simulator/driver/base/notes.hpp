@@ -1,4 +1,4 @@
-// What a user should know of a run that is no fault of his program, kept for the report.
+// Notes for the report: information about a run that is not an error of the program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What the simulator needs of the operating system: POSIX, with Linux' memory files where it has
-// them.
+// Operating system services for the simulator: POSIX, with Linux memory files where available.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -91,7 +90,7 @@ std::size_t File::size() const {
         return 0;
     }
 #ifdef F_GET_SEALS
-    // Only memory files have seals: an ordinary file is no memory.
+    // Only memory files have seals; an ordinary file is rejected.
     if (fcntl(static_cast<int>(handle_), F_GET_SEALS) == -1 && errno == EINVAL) {
         return 0;
     }
@@ -246,7 +245,7 @@ void stay_loaded() noexcept {
 
 void exit_with(int status) {
 #ifdef __GLIBC__
-    std::exit(status); // inside of exit() it goes on with the handlers that are left
+    std::exit(status); // called inside exit(), this runs the remaining handlers
 #else
     std::fflush(nullptr);
     std::_Exit(status);

@@ -1,5 +1,5 @@
-// What the simulator needs of the operating system: Windows. Memory files are sections of the
-// paging file.
+// Operating system services for the simulator: Windows. Memory files are sections of the paging
+// file.
 #include "base/immortal.hpp"
 #include "base/platform.hpp"
 
@@ -43,9 +43,8 @@ std::byte *view_of(std::intptr_t handle, std::size_t offset, std::size_t size, s
                                                     low_of(offset), size, where));
 }
 
-// The pieces of all view reservations: the system can only release a reservation whole, so one that
-// is to hold a mapping is released, and what is left on both sides of the mapping is reserved
-// again.
+// The pieces of all view reservations. The system releases reservations only as a whole. To map a
+// file, a reservation is released and the parts on both sides of the mapping are reserved again.
 struct Piece {
     std::size_t size;
     bool mapped;
@@ -114,7 +113,7 @@ std::size_t File::size() const {
     if (!valid()) {
         return 0;
     }
-    // The size of a section is what mapping all of it shows.
+    // The size of a section is the size of a mapping of all of it.
     void *view = MapViewOfFile(as_handle(handle_), FILE_MAP_READ, 0, 0, 0);
     MEMORY_BASIC_INFORMATION info{};
     const bool known = view != nullptr && VirtualQuery(view, &info, sizeof info) != 0;
@@ -221,7 +220,7 @@ void unmap_at(std::byte *where, std::size_t size) {
         }
         ++piece;
     }
-    // Neighbours become one piece again, so that a bigger mapping fits there later.
+    // Merge neighbors into one piece, so that a larger mapping fits later.
     piece = pieces().upper_bound(where);
     piece = piece == pieces().begin() ? piece : std::prev(piece);
     while (piece != pieces().end() && piece->first <= where + size) {
@@ -248,7 +247,7 @@ void protect(std::byte *where, std::size_t size, Access access) {
     const DWORD protection = access == Access::none   ? PAGE_NOACCESS
                              : access == Access::read ? PAGE_READONLY
                                                       : PAGE_READWRITE;
-    // Mappings are protected one by one.
+    // Each mapping is protected separately.
     for (auto piece = pieces().lower_bound(where);
          piece != pieces().end() && piece->first < where + size; ++piece) {
         DWORD old = 0;
@@ -333,8 +332,7 @@ void stay_loaded() noexcept {
                              reinterpret_cast<LPCWSTR>(&stay_loaded), &self);
 }
 
-// The handlers of the program itself have run by now: those of a library are called when it is
-// unloaded.
+// The program's own exit handlers have run already; those of a library run when it is unloaded.
 void exit_with(int status) {
     std::fflush(nullptr);
     TerminateProcess(GetCurrentProcess(), static_cast<UINT>(status));

@@ -1,5 +1,5 @@
-// What a call that fails leaves in its outputs: a value that no wrapper can take for a handle, an
-// address or a number. Who reads it anyway is caught.
+// Fills the outputs of a failed call with a value that no wrapper can mistake for a handle, an
+// address or a number, so that code which reads them fails.
 #pragma once
 
 #include "base/argument.hpp"

@@ -1,11 +1,11 @@
-// How an entry point says no: it throws a Refusal, and the export around it returns the status.
+// How an entry point fails: it throws a Refusal, and its export returns the status.
 #pragma once
 
 #include "base/cuda_headers.hpp"
 
 namespace sim {
 
-// Carries the status of a call. Nothing of it leaves the library.
+// The status of a failed call. It never leaves the library.
 struct Refusal {
     CUresult status;
 };
@@ -20,10 +20,10 @@ inline void require(bool condition, CUresult status = CUDA_ERROR_INVALID_VALUE) 
     }
 }
 
-// An error of work that was queued: the stream's context fails from then on where it is sticky.
+// An error of enqueued work. If it is sticky, the stream's context fails permanently.
 struct Fault {
     CUresult status;
-    bool intended = false; // planned, or what the client's own kernel answered
+    bool intended = false; // planned, or returned by the client's own kernel function
 };
 
 } // namespace sim

@@ -1,4 +1,4 @@
-// Pieces of the text of settings.
+// Parsing of settings.
 #pragma once
 
 #include <charconv>
@@ -10,12 +10,12 @@
 
 namespace sim {
 
-// Without blanks around it.
+// The text without surrounding blanks.
 std::string_view trimmed(std::string_view text);
-// What lies between the separators, each trimmed; one part at least.
+// The parts between the separators, each trimmed; at least one part.
 std::vector<std::string> split(std::string_view text, char separator);
 
-// A number that is the whole text.
+// The number, if it is the whole text.
 template <class T>
 std::optional<T> number(std::string_view text) {
     T value{};

@@ -24,7 +24,7 @@ std::shared_ptr<SharedFile> SharedFile::create(std::uint64_t magic, std::size_t 
 
 std::shared_ptr<SharedFile> SharedFile::open(platform::File file, std::uint64_t magic,
                                              std::size_t size) {
-    // Some systems count in whole pages.
+    // Some systems round sizes up to whole pages.
     const std::size_t page = platform::page_size();
     const std::size_t there = file.size();
     if (there < size || (there + page - 1) / page != (size + page - 1) / page) {
@@ -50,7 +50,7 @@ bool still_holds(std::uint64_t holder) {
 }
 
 std::uint64_t unique_number() noexcept {
-    // Two processes with one id do not live at the same time, so time tells them apart.
+    // Processes that reuse an id do not exist at the same time, so the time distinguishes them.
     static std::atomic<std::uint64_t> newest{0};
     const auto now =
         static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());

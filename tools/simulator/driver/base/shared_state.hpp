@@ -1,5 +1,4 @@
-// State that processes share: a small memory file that each of them maps, and waits on by asking
-// again.
+// State that processes share: a small memory file that each of them maps and polls.
 #pragma once
 
 #include "base/platform.hpp"
@@ -13,12 +12,12 @@
 
 namespace sim {
 
-// A memory file, mapped whole for as long as this lives. Its first word is a magic number.
+// A memory file that is mapped for the lifetime of the object. Its first word is a magic number.
 class SharedFile {
   public:
-    // Of zeros but for the magic number; null where the system refuses.
+    // Zeros after the magic number; null if the system call fails.
     static std::shared_ptr<SharedFile> create(std::uint64_t magic, std::size_t size);
-    // Null where the file is not of that size, or has another magic number.
+    // Null if the file has another size or another magic number.
     static std::shared_ptr<SharedFile> open(platform::File file, std::uint64_t magic,
                                             std::size_t size);
     ~SharedFile();
@@ -37,8 +36,8 @@ class SharedFile {
     std::size_t size_;
 };
 
-// The same with a type: T begins with `std::uint64_t magic`, names its value as T::own_magic, and
-// is meaningful when all zeros.
+// The same with a type T, which begins with `std::uint64_t magic`, defines the magic number as
+// T::own_magic, and is valid when its other members are zero.
 template <class T>
 class Shared {
   public:
@@ -57,38 +56,36 @@ class Shared {
     std::shared_ptr<SharedFile> file_;
 };
 
-// A process that holds a file open, as one word: its id and the number of its descriptor.
+// Identifies a process that holds a file open: its process id and descriptor in one word.
 std::uint64_t holder(const platform::File &own) noexcept;
-// Whether that process lives and still has the descriptor.
+// Whether that process is alive and its descriptor is open.
 bool still_holds(std::uint64_t holder);
 
-// A number that no other call of this function gives, in any process.
+// A number that is unique across processes.
 std::uint64_t unique_number() noexcept;
 
-// An event that processes share. Every record of it, in whichever process, gets the next number.
+// An event that processes share. Every record of it, in any process, gets the next number.
 class SharedEvent {
   public:
-    // Null where the system refuses.
+    // Null if the system call fails.
     static std::shared_ptr<SharedEvent> create();
-    // Of another process; null where the file is not an event's, or is another one's.
+    // The event of another process; null if the file is not an event or has another identity.
     static std::shared_ptr<SharedEvent> open(platform::File file, std::uint64_t identity);
     ~SharedEvent();
 
-    // A record is queued: its number, never 0.
+    // A record is enqueued. Returns its number, never 0.
     std::uint64_t begin_record() noexcept;
-    // It ran.
+    // The record has run.
     void end_record(std::uint64_t number) noexcept;
-    // The newest record; 0 where there was none.
+    // The newest record; 0 if none was made.
     std::uint64_t newest() const noexcept;
-    // Whether that record ran, or never will since its process is gone. To be asked again and
-    // again.
+    // Whether that record has run, or never will because its process has ended. Callers poll it.
     bool reached(std::uint64_t number) const;
 
-    bool own() const noexcept { return own_; } // made by this process
-    // Whether the process that made it has destroyed it since; what is done with it then is
-    // undefined.
+    bool own() const noexcept { return own_; } // created by this process
+    // Whether the process that created the event has destroyed it. Its use is then undefined.
     bool exporter_destroyed() const noexcept;
-    // The event that its process made is destroyed. Others that hold it open are told.
+    // The event is destroyed in the process that created it; other processes see that.
     void destroyed() noexcept;
 
     std::uint64_t identity() const noexcept { return state_->identity; }
@@ -103,8 +100,8 @@ class SharedEvent {
         std::atomic<std::uint64_t> newest;
         std::atomic<std::uint64_t> destroyed;
         struct Record {
-            std::atomic<std::uint64_t> done; // number of the newest of these that ran
-            std::atomic<std::uint64_t> by;   // holder() of who queued the newest
+            std::atomic<std::uint64_t> done; // number of the newest of these records that has run
+            std::atomic<std::uint64_t> by;   // holder() of the process that enqueued the newest
         } ring[records];                     // record n is at n % records
     };
 

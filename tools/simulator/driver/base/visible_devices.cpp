@@ -1,5 +1,5 @@
-// CUDA_VISIBLE_DEVICES, as drivers read it: the list ends at its first entry that names no device;
-// whoever names one twice sees none.
+// CUDA_VISIBLE_DEVICES, with the drivers' rules: the list ends at the first entry that names no
+// device, and a list that names a device twice is empty.
 #include "base/device_profile.hpp"
 #include "base/setting_text.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view uuid_prefix = "GPU-";
 
-// What follows the digits is not looked at.
+// Characters after the digits are ignored.
 int place_of_ordinal(const Machine &machine, const std::string &text) {
     char *end = nullptr;
     const long place = std::strtol(text.c_str(), &end, 10);
@@ -19,7 +19,7 @@ int place_of_ordinal(const Machine &machine, const std::string &text) {
                                                                         : -1;
 }
 
-// As much of the beginning as no other device shares.
+// A prefix that no other device shares is sufficient.
 int place_of_uuid(const Machine &machine, const std::string &text) {
     int found = -1;
     for (int place = 0; place < machine.devices && text.starts_with(uuid_prefix); ++place) {
@@ -36,7 +36,8 @@ int place_of_uuid(const Machine &machine, const std::string &text) {
 } // namespace
 
 std::vector<int> visible_places(const Machine &machine, std::string_view text) {
-    const bool by_uuid = trimmed(text).starts_with(uuid_prefix); // the one or the other, not both
+    const bool by_uuid =
+        trimmed(text).starts_with(uuid_prefix); // a list has ordinals or UUIDs, not both
     std::vector<int> places;
     for (const std::string &entry : split(text, ',')) {
         const int place =

@@ -22,15 +22,15 @@ namespace {
 thread_local Call *innermost = nullptr;
 std::uint64_t calls = 0;
 
-// Measured: of the calls that were tried inside a host function the driver answers these, of
-// objects that they name; what needs a current context it refuses.
+// Recorded: inside a host function, the driver permits these of the calls that were tried, on
+// objects that they name. Calls that need a current context fail.
 bool may_host_functions_call(const char *base) noexcept {
     return std::strcmp(base, "cuEventQuery") == 0 || std::strcmp(base, "cuStreamQuery") == 0 ||
            std::strcmp(base, "cuEventRecord") == 0;
 }
 
 void end_fork_in_child() {
-    // What it knows of those that wait is of the parent's threads.
+    // Its waiter list refers to threads of the parent.
     new (&Lock::changed()) std::condition_variable;
     Lock::mutex().unlock();
 }
@@ -40,7 +40,7 @@ void end_fork_in_child() {
 std::mutex &Lock::mutex() {
     static Immortal<std::mutex> mutex;
     static const bool watched = [] {
-        // A child has none of the threads that might hold the lock: it is forked while nobody does.
+        // The child has only the forking thread, so the lock must be free during the fork.
         platform::around_fork([] { Lock::mutex().lock(); }, [] { Lock::mutex().unlock(); },
                               end_fork_in_child);
         return true;
@@ -55,9 +55,9 @@ std::condition_variable &Lock::changed() {
 }
 
 bool Lock::take_at_exit() {
-    // Two kinds of threads never give it back: those that the system has ended before it calls the
-    // handlers, as Windows does, and this one, where a signal handler that interrupted its call
-    // exits.
+    // Two kinds of threads never release the lock: threads that the system ended before it called
+    // the exit handlers, as on Windows, and this thread, if a signal handler interrupted its call
+    // and exited.
     const bool comes_back = platform::threads_run_at_exit() && innermost == nullptr;
     if (comes_back) {
         mutex().lock();
@@ -97,7 +97,7 @@ CUresult Call::enter() noexcept {
         return CUDA_ERROR_STUB_LIBRARY;
     }
     if (!row_.any_time) {
-        // Measured: the one call that a child may make of its parent's objects, to no effect.
+        // Recorded: the one call that a child may make on its parent's objects. It has no effect.
         if (is_forked() && std::strcmp(row_.base, "cuEventDestroy") == 0) {
             answered_ = true;
             return CUDA_SUCCESS;
@@ -109,7 +109,7 @@ CUresult Call::enter() noexcept {
             return CUDA_ERROR_NOT_PERMITTED;
         }
     }
-    // Plans are of the client's calls, and count those.
+    // Faults apply to the client's calls and count only those.
     if (!faults_planned() || client.name != nullptr) {
         return CUDA_SUCCESS;
     }
@@ -132,8 +132,8 @@ CUresult Call::leave(CUresult status) noexcept {
     innermost = outer_;
     FailureNotice notice;
     if (is_logged(status)) {
-        // The runtime may make it good, and has locks of its own now: its call is told of as a
-        // whole.
+        // The runtime may recover from it, and holds its own locks now. The error log gets one line
+        // for the whole runtime call.
         if (in_runtime_call()) {
             note_refusal();
         } else {

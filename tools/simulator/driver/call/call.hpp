@@ -1,4 +1,4 @@
-// One call of an entry point, from its export to its status: life cycle, faults, log, lock.
+// A call of an entry point, from its export to its status: life cycle, faults, log, lock.
 #pragma once
 
 #include "base/argument.hpp"
@@ -13,33 +13,33 @@
 
 namespace sim {
 
-// A row of the tables.
+// A row of the entry-point tables.
 struct Row {
-    const char *name;    // exported
+    const char *name;    // exported name
     const char *base;    // without _v2 and _ptsz
-    const void *address; // of the export
-    int introduced;      // CUDA version, 0 where it is not known
+    const void *address; // address of the export
+    int introduced;      // CUDA version, 0 if unknown
     unsigned short abi;  // 1, 2, 3, …
     char per_thread;     // 0, 'd' (_ptds), 'z' (_ptsz)
     bool simulated;
-    bool any_time;       // may be called before cuInit, after exit has begun, in a child of fork
-    unsigned int number; // its index, plus that of the driver's rows for a row of the runtime
+    bool any_time;       // may be called before cuInit, during exit and in a child of fork
+    unsigned int number; // index; runtime rows follow the driver's rows
 };
 extern const Row driver_rows[];
 extern const unsigned int driver_row_count;
 
-// The lock of the whole simulator. Every entry point runs under it; what blocks or calls back into
-// the client gives it up for so long (Unlocked).
+// The lock of the whole simulator. Every entry point runs under it. Code that blocks or calls the
+// client releases it meanwhile (Unlocked).
 class Lock {
   public:
     static std::mutex &mutex();
-    static std::condition_variable &changed(); // notified whenever queued work may go on
-    // Takes it in a handler of the process's exit, however long the thread that has it goes on.
-    // False where that one may never give it back, and did not for a while: see there.
+    static std::condition_variable &changed(); // notified when enqueued work may be able to run
+    // Takes the lock in an exit handler, however long its owner keeps it. Returns false if the
+    // owner may never release it and has not done so for a while: see call.cpp.
     static bool take_at_exit();
 };
 
-// Gives up the lock of the calling thread for a scope.
+// Releases the calling thread's lock for a scope.
 class Unlocked {
   public:
     Unlocked() { Lock::mutex().unlock(); }
@@ -48,10 +48,10 @@ class Unlocked {
     Unlocked &operator=(const Unlocked &) = delete;
 };
 
-// The call that the calling thread is in.
+// The calling thread's current call.
 class Call {
   public:
-    // Runs one entry point: the body only where nothing forbids it.
+    // Runs one entry point. The body runs unless the call fails before it begins.
     template <class Body>
     static CUresult run(const Row &row, const Argument *arguments, unsigned int count,
                         Body body) noexcept {
@@ -63,20 +63,20 @@ class Call {
         return call.leave(status);
     }
 
-    // Numbers begin at 1 again.
+    // The next call gets number 1.
     static void restart() noexcept;
-    // Of a call that begins. With the lock held.
+    // The number of a call that begins. The caller holds the lock.
     static std::uint64_t next_number() noexcept;
 
     // Null outside any call, as in a worker thread of the simulator.
     static Call *current() noexcept;
 
-    // As the client made it: within a call of the runtime, that one's name and number.
+    // The client's call: inside a runtime call, the name and number of the runtime call.
     const char *name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
-    // Whether a null stream stands for the calling thread's own stream.
+    // Whether a null stream means the per-thread default stream.
     bool per_thread_stream() const noexcept { return row_.per_thread != 0; }
-    // What work that this call queues has to fail with; CUDA_SUCCESS where no fault is planned.
+    // The status that work enqueued by this call must fail with; CUDA_SUCCESS without such a fault.
     CUresult take_async_fault() noexcept;
 
     Call(const Call &) = delete;
@@ -86,9 +86,9 @@ class Call {
     Call(const Row &row, const Argument *arguments, unsigned int count) noexcept
         : row_(row), arguments_(arguments), count_(count) {}
 
-    // Takes the lock; says with what the call is refused before it begins.
+    // Takes the lock. Returns the status of a call that must fail before it begins.
     CUresult enter() noexcept;
-    // Notes the status and gives up the lock.
+    // Records the status and releases the lock.
     CUresult leave(CUresult status) noexcept;
     template <class Body>
     CUresult guarded(Body &body) noexcept {
@@ -106,13 +106,13 @@ class Call {
     unsigned int count_;
     const char *name_ = row_.name;
     std::uint64_t number_ = 0;
-    bool answered_ = false; // before the body
+    bool answered_ = false; // the status was determined before the body ran
     PlannedFault fault_;
     Call *outer_ = nullptr;
 };
 
-// Whether the calling thread runs a host function or a callback of a stream: calls of the API from
-// there answer NOT_PERMITTED.
+// Whether the calling thread runs a host function or a stream callback, where API calls return
+// NOT_PERMITTED.
 bool &in_host_function() noexcept;
 
 } // namespace sim

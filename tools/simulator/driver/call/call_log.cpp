@@ -26,7 +26,7 @@ std::vector<Entry> &entries() {
 
 std::uint64_t threads = 0, restarts_of_log = 0;
 
-// The calling thread's own: the system gives the identity of a thread that has ended to another.
+// Counted here: the system reuses the identity of a thread that has ended.
 std::uint64_t thread_number() {
     static thread_local std::uint64_t number = 0, given_after = 0;
     if (number == 0 || given_after != restarts_of_log) {
@@ -36,7 +36,7 @@ std::uint64_t thread_number() {
     return number;
 }
 
-// In quotes, what does not print as "\x0a". Long ones end with "...".
+// The text in quotes, with non-printable bytes as "\x0a". Long texts end with "...".
 std::string quoted(const char *given) {
     constexpr std::size_t longest = 100;
     std::string text = "\"";

@@ -1,4 +1,4 @@
-// The calls that a client made, for tests that say exactly which they expect.
+// The log of client calls, for tests that check exact call sequences.
 #pragma once
 
 #include "../../cushim_sim.h"
@@ -13,7 +13,7 @@ void log_call(std::uint64_t number, const Row &row, const Argument *arguments, u
 std::size_t logged_calls() noexcept;
 bool logged_call(std::size_t index, cushim_sim_call &call);
 void clear_log() noexcept;
-// As in a fresh process: threads are counted from 1 again.
+// Numbers threads from 1 again, as in a new process.
 void restart_log() noexcept;
 
 } // namespace sim

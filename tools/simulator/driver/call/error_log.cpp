@@ -1,6 +1,6 @@
-// The error log: lines as the driver writes them, but of a call that failed the last one only,
-// which says what it returned. What was wrong, the driver tells in others, whose words are its own.
-// Of a call of the runtime the line says what that one returned.
+// The error log has the driver's line format, but of each failed call only the last line, which
+// states its status. The driver explains the cause in further lines, in its own words. For a
+// runtime call, the line states the status of the runtime call.
 #include "call/error_log.hpp"
 #include "base/immortal.hpp"
 #include "call/call.hpp"
@@ -20,25 +20,25 @@
 #include <thread>
 #include <vector>
 
-// What a CUlogsCallbackHandle stands for. One that stays to the end is no leak: it is to see that,
-// too.
+// The object behind a CUlogsCallbackHandle. A callback that stays registered until exit is not a
+// leak: it exists to observe the exit too.
 struct CUlogsCallbackEntry_st {
     CUlogsCallback callback;
     void *user;
     bool removed = false;
-    int running = 0; // threads that are in it
+    int running = 0; // threads inside the callback
 };
 
 namespace sim {
 namespace {
 
 constexpr std::size_t most_bytes = 25600; // documented
-constexpr char truncated[] = "[CUDA][W] older messages are left out\n";
+constexpr char truncated[] = "[CUDA][W] older messages were dropped\n";
 
 struct ErrorLog {
-    std::vector<std::string> lines; // each with its newline
+    std::vector<std::string> lines; // each ends with a newline
     std::size_t bytes = 0;
-    CUlogIterator first = 0; // the number of the oldest line
+    CUlogIterator first = 0; // number of the oldest line
     std::vector<LogCallback> callbacks;
 
     CUlogIterator next() const noexcept { return first + static_cast<CUlogIterator>(lines.size()); }
@@ -81,7 +81,7 @@ struct Dump {
     bool complete = true;
 };
 
-// As many of the newest lines as there is room for, behind the word that there were others.
+// As many of the newest lines as fit, after a line which states that older ones were dropped.
 Dump dump_newest(std::size_t begin, std::size_t room) {
     const auto &lines = error_log().lines;
     std::size_t taken = lines.size(), bytes = sizeof truncated - 1;
@@ -110,11 +110,12 @@ Dump dump(CUlogIterator from, std::size_t room) {
     return {std::move(all), true};
 }
 
-// Where a dump begins. One that is ahead of the log is of before a reset: nothing is there yet.
+// The first line of a dump. An iterator beyond the log dates from before a reset: its dump is
+// empty.
 CUlogIterator begin_of(const CUlogIterator *iterator) {
     const ErrorLog &log = error_log();
     if (iterator == nullptr) {
-        return 0; // from the first there was
+        return 0; // from the first line ever
     }
     return static_cast<int>(log.next() - *iterator) < 0 ? log.next() : *iterator;
 }
@@ -125,10 +126,10 @@ void advance(CUlogIterator *iterator) {
     }
 }
 
-// The callback that the calling thread is in.
+// The callback that the calling thread is inside.
 constinit thread_local const CUlogsCallbackEntry_st *telling = nullptr;
 
-// False where it has been taken back since the call that failed.
+// False if the callback was unregistered after the call failed.
 bool begin_telling(CUlogsCallbackEntry_st &entry) {
     const std::lock_guard held(Lock::mutex());
     if (entry.removed) {
@@ -146,7 +147,7 @@ void end_telling(CUlogsCallbackEntry_st &entry) {
     Lock::changed().notify_all();
 }
 
-// Until no other thread is in it. Those that a fork or the exit has ended never leave it.
+// Waits until no other thread is inside the callback. A thread ended by fork or exit never leaves.
 void wait_for_others(const CUlogsCallbackEntry_st &entry) {
     const int own = telling == &entry ? 1 : 0;
     std::unique_lock lock(Lock::mutex(), std::adopt_lock);
@@ -159,7 +160,7 @@ void wait_for_others(const CUlogsCallbackEntry_st &entry) {
 } // namespace
 
 void FailureNotice::give() noexcept {
-    // Every call comes by here, and mostly there is nobody to tell.
+    // Every call passes here, and most processes have no listener.
     if (listeners_.empty() || telling != nullptr) {
         return;
     }
@@ -179,7 +180,7 @@ FailureNotice log_failure(const char *entry, int status, const char *name) noexc
                        (name != nullptr ? name : "unknown") + ") from " + entry;
     keep(line_of(text));
     return {std::move(text), error_log().callbacks};
-} catch (...) { // out of memory: the status says enough
+} catch (...) { // out of memory: the call has already failed with a status
     return {};
 }
 
@@ -216,8 +217,8 @@ CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
     return CUDA_SUCCESS;
 }
 
-// Once it returns, the callback is called no more and what it uses may go, but for the call that
-// this one is in.
+// After it returns, the callback is not called again and its resources may be destroyed, unless
+// this call is made inside that callback.
 CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
     auto &callbacks = error_log().callbacks;
     const auto found =
@@ -231,7 +232,7 @@ CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
     return CUDA_SUCCESS;
 }
 
-// Measured: flags mean nothing yet, and none is refused.
+// Recorded: the flags have no meaning yet, and the driver accepts any value.
 CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int) {
     require(iterator_out != nullptr);
     *iterator_out = error_log().next();

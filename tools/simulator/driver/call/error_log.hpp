@@ -1,5 +1,5 @@
-// The driver's error log: a line for each call of the client's that failed, kept for cuLogsDump…
-// and told to callbacks.
+// The driver's error log: one line for each failed call of the client. Lines are kept for
+// cuLogsDump… and passed to callbacks.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -7,7 +7,7 @@
 
 namespace sim {
 
-// What becomes a line: no answer of the link stub's, and not that work is under way.
+// Every failure is logged, except NOT_READY. The link stub logs nothing.
 inline bool is_logged(int status) noexcept {
     return status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY && sim_variant_is_stub == 0;
 }
@@ -25,15 +25,15 @@ namespace sim {
 
 using LogCallback = std::shared_ptr<CUlogsCallbackEntry_st>;
 
-// What is to be told of one call, once it has given up the lock: callbacks are code of the
-// client's.
+// The notification of one failed call. It is delivered after the call has released the lock, since
+// callbacks are client code.
 class FailureNotice {
   public:
     FailureNotice() = default;
     FailureNotice(std::string text, std::vector<LogCallback> listeners)
         : text_(std::move(text)), listeners_(std::move(listeners)) {}
-    // Outside any call of the runtime. Not within a callback of the same thread: calls in there may
-    // fail, too.
+    // Delivers it. The caller is outside any runtime call. Does nothing inside a callback of the
+    // same thread, where calls may fail too.
     void give() noexcept;
 
   private:
@@ -41,16 +41,15 @@ class FailureNotice {
     std::vector<LogCallback> listeners_;
 };
 
-// Writes down what a call answered, and how that is called (null where it has no name). With the
-// lock held.
+// Logs the status of a call and the status's name (null if it has none). The caller holds the lock.
 FailureNotice log_failure(const char *entry, int status, const char *name) noexcept;
 FailureNotice log_failure(const char *entry, CUresult status) noexcept;
-// Forgets all lines and callbacks.
+// Discards all lines and callbacks.
 void restart_error_log() noexcept;
 
 } // namespace sim
 
-#else // there is none
+#else
 
 namespace sim {
 

@@ -1,4 +1,4 @@
-// The text form of a planned fault: ENTRY:NTH:CODE, and what else there is to say of it.
+// The text form of a planned fault: ENTRY:NTH:CODE and its options.
 #include "base/setting_text.hpp"
 #include "call/faults.hpp"
 
@@ -7,7 +7,7 @@
 namespace sim {
 namespace {
 
-// A decimal fraction above 0, up to 1. Not as the locale writes numbers.
+// A decimal fraction in (0, 1], independent of the locale.
 std::optional<double> probability(std::string_view text) {
     const auto dot = std::min(text.find('.'), text.size());
     const std::string_view digits = text.substr(std::min(dot + 1, text.size()));
@@ -24,7 +24,7 @@ std::optional<double> probability(std::string_view text) {
     return value > 0 && value <= 1 ? std::optional(value) : std::nullopt;
 }
 
-// Of these a fault has one.
+// The options that set the kind; a fault has at most one.
 bool set_kind(cushim_sim_fault &fault, std::string_view option) {
     if (option == "instead") {
         fault.kind = CUSHIM_SIM_FAULT_INSTEAD;

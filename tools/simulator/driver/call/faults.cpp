@@ -27,7 +27,7 @@ struct Plan {
     std::uint64_t seen = 0, fired = 0;
     bool noted = false; // note_unused()
 
-    // A base name stands for all its versions and per-thread twins.
+    // A base name matches all ABI versions and per-thread variants.
     bool names(const Row &row) const {
         return entry == "*" || entry == row.name || entry == row.base;
     }
@@ -54,17 +54,17 @@ struct KnownRows {
     const Row *rows;
     unsigned int count;
 };
-// Those of every runtime library that the process has loaded.
+// The tables of every runtime library that the process has loaded.
 constexpr std::size_t most_tables = 16;
 KnownRows known[most_tables];
 std::size_t known_tables = 0;
 
-std::uint64_t releases = 0;     // of hangs
-std::size_t hanging = 0;        // calls
-std::uint64_t first_number = 1; // of the oldest plan: numbers stay unique when plans are cleared
+std::uint64_t releases = 0;     // calls of release_hangs()
+std::size_t hanging = 0;        // calls that hang now
+std::uint64_t first_number = 1; // of the oldest plan; numbers stay unique after clear_faults()
 
-// A hang that nobody releases ends by itself, long after every wait for queued work has given up:
-// ten minutes, where the settings do not say otherwise.
+// A hang that is never released ends by itself, long after every wait for enqueued work has timed
+// out: after ten minutes by default.
 std::chrono::milliseconds longest_hang() {
     constexpr std::uint64_t waits = 10, most = std::uint64_t(1) << 40;
     return std::chrono::milliseconds(std::min(settings().patience_ms, most) * waits);
@@ -81,7 +81,7 @@ void hang(const Row &row) {
     --hanging;
     if (!released) {
         note(std::string(row.name) + " hung as planned for " + std::to_string(longest.count()) +
-             " ms, and nobody released it (ten times the setting 'patience')");
+             " ms and was not released (limit: ten times the setting 'patience')");
     }
 }
 
@@ -125,7 +125,7 @@ PlannedFault consult_faults(const Row &row) noexcept {
             break;
         }
     }
-    // Only now: others may change the plans meanwhile.
+    // These release the lock, and other threads may then change the plans.
     if (delay > 0) {
         sleep_unlocked(delay);
     }
@@ -140,8 +140,8 @@ void note_unused(const PlannedFault &fault, const char *call, std::uint64_t numb
     if (index >= plans().size() || std::exchange(plans()[index].noted, true)) {
         return;
     }
-    note("the fault that is planned for the work of " + plans()[index].entry +
-         " failed nothing: " + call + " in call " + std::to_string(number) + " queued no work");
+    note("the fault planned for the work of " + plans()[index].entry + " had no effect: " + call +
+         " in call " + std::to_string(number) + " enqueued no work");
 } catch (...) { // out of memory
 }
 

@@ -1,4 +1,4 @@
-// Planned faults: which call fails, with what. See cushim_sim_fault.
+// Planned faults: which call fails, and how. See cushim_sim_fault.
 #pragma once
 
 #include "../../cushim_sim.h"
@@ -13,35 +13,35 @@
 
 namespace sim {
 
-// Whether there is any plan: a call without plans pays no more than this.
+// Whether any plan exists. Without plans, this check is the only cost for a call.
 bool faults_planned() noexcept;
-// Counts the call against every plan; waits where one says so, with the lock given up.
+// Counts the call against every plan. Releases the lock and waits if a plan requires it.
 PlannedFault consult_faults(const Row &row) noexcept;
-// Of a call that is over, and has not taken the fault of its work: notes, once for a plan, that
-// there was none.
+// For a finished call that enqueued no work for a planned asynchronous fault: adds a note, once per
+// plan.
 void note_unused(const PlannedFault &fault, const char *call, std::uint64_t number) noexcept;
 
-// 0 where no entry point has that name. With the lock held.
+// Returns 0 if no entry point has that name. The caller holds the lock.
 std::uint64_t plan_fault(const cushim_sim_fault &fault);
-// Whether a text of a fault begins with the name of an entry point, or with "*". fault_text.cpp.
+// Whether the text of a fault begins with the name of an entry point or with "*". fault_text.cpp.
 bool names_entry_point(std::string_view text);
 bool is_entry_point(std::string_view name);
-// The same as plan_fault() of a text; false where it is not understood. fault_text.cpp.
+// Plans the fault that a text describes; false if it is not understood. fault_text.cpp.
 bool plan_fault_of(std::string_view text);
 std::uint64_t fault_fired(std::uint64_t number) noexcept;
-// A line for every plan that has not fired.
+// Reports one line for each plan that has not fired.
 void for_each_idle_fault(const std::function<void(const std::string &)> &line);
 void clear_faults() noexcept;
-// Lets every call go on that hangs now.
+// Ends every hang in progress.
 void release_hangs() noexcept;
-// Whether a call hangs now.
+// Whether a call is hanging now.
 bool call_hangs() noexcept;
-// The names of the runtime library's entry points, exported and base.
+// Exported and base names of the runtime library's entry points.
 extern const char *const runtime_names[];
 extern const unsigned int runtime_name_count;
-// For the rows of the runtime library, which registers them.
+// The runtime library registers its rows here.
 void add_known_rows(const Row *rows, unsigned int count) noexcept;
-// The rows of all tables in turn; null past the end.
+// The rows of all tables, one after the other; null past the end.
 const Row *known_row(std::size_t index) noexcept;
 
 } // namespace sim

@@ -18,7 +18,7 @@ std::vector<std::string> &pending() noexcept {
     return *paths;
 }
 
-// With a folder: what is given is a file, not a name to look for.
+// An absolute path, so that the name is opened as a file and not searched for.
 std::string absolute(const std::string &path) {
     std::error_code error;
     const std::filesystem::path whole = std::filesystem::absolute(path, error);
@@ -56,7 +56,7 @@ void keep_kernel_files(std::size_t count) noexcept {
                     pending().end());
 }
 
-// They stay pending until they are registered: another thread's cuInit must not return before that.
+// Files stay pending until they are registered: no other thread's cuInit may return before that.
 std::string register_kernel_files(const cushim_sim &table) {
     std::vector<std::string> paths;
     {

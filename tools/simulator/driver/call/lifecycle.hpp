@@ -1,22 +1,22 @@
-// The states of a process: before cuInit, initialised, in a child of fork, exiting.
+// States of a process: before cuInit, initialized, child of fork, exiting.
 #pragma once
 
 #include "base/cuda_headers.hpp"
 
 namespace sim {
 
-// With what a call is refused now: 3 before cuInit and in a child of a process that called it, 4
-// from the exit handler on that cuInit registered; CUDA_SUCCESS otherwise.
+// The status that every call fails with now: 3 before cuInit and in a child of a process that
+// called it; 4 after the exit handler that cuInit registered has begun; otherwise CUDA_SUCCESS.
 CUresult process_state() noexcept;
 bool is_initialised() noexcept;
-// In a child of a process that had called cuInit.
+// Whether this is a child of a process that had called cuInit.
 bool is_forked() noexcept;
 bool is_exiting() noexcept;
 
 void set_initialised() noexcept;
 void set_forked() noexcept; // in the child
 void set_exiting() noexcept;
-// As in a fresh process.
+// Restores the state of a new process.
 void restart_process() noexcept;
 
 } // namespace sim

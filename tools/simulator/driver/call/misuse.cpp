@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kept = 1000; // of a client that goes on and on
+constexpr std::size_t kept = 1000; // limits the memory of a program that never stops
 
 std::vector<std::string> &all() {
     static Immortal<std::vector<std::string>> texts;
@@ -40,11 +40,11 @@ void misuse(const std::string &text) noexcept try {
         std::fprintf(stderr, "cushim-sim: misuse: %s\n", line.c_str());
         std::abort();
     }
-} catch (...) { // out of memory: the status says enough
+} catch (...) { // out of memory: the call still returns its status
 }
 
 void refuse_fatal(const std::string &text, CUresult status) {
-    misuse(text + ", which ends a process of the measured driver");
+    misuse(text + "; the recorded driver crashes the process here");
     refuse(status);
 }
 

@@ -9,13 +9,13 @@
 namespace sim {
 namespace {
 
-// The calling thread's, and the outermost that the client made where it is now, beside it: every
-// call of the driver asks for that, and gets to it in a few instructions. Nothing here ends with
-// the thread.
+// The calling thread's innermost runtime call, and the outermost one that the client made. Every
+// driver call reads the latter, within a few instructions. Both are trivially destroyed, so they
+// work until the thread ends.
 constinit thread_local RuntimeFrame *innermost = nullptr;
 constinit thread_local ClientCall client;
 
-// What the runtime refuses by itself, or makes good, the driver's error log does not have.
+// The driver's error log lacks errors that the runtime detects itself or recovers from.
 FailureNotice end_outermost(const RuntimeFrame &frame, int status) {
     const ClientCall ended = std::exchange(client, {});
     if (log_enabled()) {

@@ -23,7 +23,7 @@ bool set_granularity(std::string_view text) {
     return value && *value != 0 && *value % 4096 == 0 && assign(settings().granularity, value);
 }
 
-// A version or a status: none is negative.
+// A version or a status, which cannot be negative.
 std::optional<int> natural(std::string_view text) {
     const auto value = number<int>(text);
     return value && *value >= 0 ? value : std::nullopt;

@@ -1,4 +1,4 @@
-// What the simulator plays: devices, versions, modes. Text form: see the end of cushim_sim.h.
+// Settings of the simulator: devices, versions, modes. Text form: see the end of cushim_sim.h.
 #pragma once
 
 #include "base/device_profile.hpp"
@@ -16,31 +16,30 @@ enum class Report { none, print, fail }; // at exit
 
 struct Settings {
     Machine machine;
-    int driver = 0; // 0: the variant's
+    int driver = 0; // 0: that of the variant
     int init = 0;
     std::size_t granularity = std::size_t(2) << 20;
-    std::size_t addresses = 0; // bytes of addresses that there are in all; 0: what the system has
+    std::size_t addresses = 0; // size of all device addresses; 0: limited by the system
     Mode mode = Mode::immediate;
     std::uint64_t seed = 1;
-    // How long a wait goes on while nothing moves anywhere, before it is reported as a deadlock.
+    // How long a call waits without progress anywhere before it reports a deadlock.
     std::uint64_t patience_ms = 60000;
-    // Adversarial mode: how long the program does nothing before queued work runs by itself; 0: for
-    // ever.
+    // Adversarial mode: after this time without a call, enqueued work runs by itself; 0: never.
     std::uint64_t stall_ms = 10000;
     Report report = Report::none;
     bool log = false, abort = false;
 };
 
 Settings &settings() noexcept;
-// The text of a problem, or nothing. Plans faults, too.
+// Returns the text of a problem, or no value. Also plans faults.
 std::optional<std::string> configure(std::string_view text);
 
-// What cuDriverGetVersion answers: the setting, else the variant's.
+// The version that cuDriverGetVersion returns: the setting, or else the variant's version.
 int driver_version() noexcept;
-// Of the variant that this library was linked as (variants/variant.cpp).
+// The version of the variant that this library was linked as (variants/variant.cpp).
 extern "C" const int sim_variant_version;
 extern "C" const int sim_variant_is_stub;
-// An exported name that it lacks, or "".
+// An exported name that the variant lacks, or "".
 extern "C" const char *const sim_variant_lacks;
 
 } // namespace sim

@@ -13,7 +13,7 @@ namespace sim {
 namespace {
 
 bool started = false;
-std::atomic<unsigned long long> count{0}; // read without the lock, too
+std::atomic<unsigned long long> count{0}; // also read without the lock
 
 std::set<std::string> &kept_texts() noexcept {
     static Immortal<std::set<std::string>> texts;
@@ -52,7 +52,7 @@ void check_settings() {
 }
 
 void refuse_start(const std::string &problem) {
-    std::fprintf(stderr, "cushim-sim: cuInit fails, %s\n", problem.c_str());
+    std::fprintf(stderr, "cushim-sim: cuInit fails: %s\n", problem.c_str());
     refuse(CUDA_ERROR_UNKNOWN);
 }
 

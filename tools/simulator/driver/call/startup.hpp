@@ -1,25 +1,25 @@
-// The settings that a process starts with, from CUSHIM_SIM, and what is wrong with them.
+// The settings from CUSHIM_SIM that a process starts with, and their problems.
 #pragma once
 
 #include <string>
 
 namespace sim {
 
-// Reads CUSHIM_SIM at the first call of a process.
+// Reads CUSHIM_SIM at the first call of the process.
 void start_once() noexcept;
-// For a reset: counts it; forgets all settings, and reads CUSHIM_SIM again.
+// At a reset: counts it, discards all settings and reads CUSHIM_SIM again.
 void count_restart() noexcept;
 void start_again();
-// How many resets there were.
+// The number of resets so far.
 unsigned long long restarts() noexcept;
-// What was not understood in the last settings, or "".
+// The part of the last settings that was not understood, or "".
 std::string &settings_problem() noexcept;
-// The same text, until the next reset: for those who get a pointer to it.
+// A copy of the text that stays valid until the next reset.
 const char *kept_text(const std::string &text);
-// Refuses with UNKNOWN where that, or CUSHIM_SIM, was not understood, and says so: who is set up
-// wrongly must not pass for a good one.
+// Fails the call with UNKNOWN and prints the reason if the settings or CUSHIM_SIM were not
+// understood, so that a wrong configuration does not pass unnoticed.
 void check_settings();
-// The same for another problem.
+// Fails the call with UNKNOWN for another problem, and prints it.
 [[noreturn]] void refuse_start(const std::string &problem);
 
 } // namespace sim

@@ -1,4 +1,4 @@
-// Contexts of cuCtxCreate, and the calling thread's stack.
+// Contexts of cuCtxCreate, and the calling thread's context stack.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
@@ -28,7 +28,7 @@ void pop() {
     note_pops(context_stack().size());
 }
 
-// Null stands for the current one.
+// Null means the current context.
 Context &context_or_current(CUcontext handle) {
     if (handle == nullptr) {
         return current_context();
@@ -38,7 +38,7 @@ Context &context_or_current(CUcontext handle) {
     return context;
 }
 
-// Those that the recorded device does not support.
+// Limits that the recorded device supports.
 bool is_supported(CUlimit which) {
     return which >= 0 && which != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH &&
            static_cast<std::size_t>(which) < known_limits;
@@ -73,7 +73,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     require(ctx != nullptr);
     Context &context = checked_context(ctx);
     require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
-    require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED); // another thread does
+    require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED); // another thread destroys it
     if (current_or_null() == &context) {
         pop();
     }
@@ -123,7 +123,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
     if (next == nullptr && !stack.empty()) {
         pop();
     } else if (next != nullptr && !stack.empty()) {
-        stack.back() = next; // whoever pushed what was there has to pop it still
+        stack.back() = next; // the entry still counts as pushed and must be popped
     } else if (next != nullptr) {
         stack.push_back(next);
     }
@@ -138,7 +138,7 @@ CUresult cuCtxGetCurrent(CUcontext *pctx) {
 
 CUresult cuCtxGetDevice(CUdevice *device) {
     require(device != nullptr);
-    // Answered for a context that was reset, too.
+    // Also returned for a context that was reset.
     const Context *context = current_or_null();
     require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
     require(Registry::get().find(context) != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -196,7 +196,7 @@ CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     Context &context = current_context();
     require(which >= 0 && static_cast<std::size_t>(which) < context.limits.size());
     require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
-    // Stacks grow by 16 bytes.
+    // Stack sizes are rounded up to 16 bytes.
     context.limits[which] = which == CU_LIMIT_STACK_SIZE ? (value + 15) / 16 * 16 : value;
     return CUDA_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// Devices: how many, which, and what they are.
+// Devices: their number, handles and properties.
 #include "base/refusal.hpp"
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
@@ -12,7 +12,7 @@
 namespace sim::driver {
 namespace {
 
-// As much of the text as fits, always with its end.
+// Copies as much of the text as fits, always NUL-terminated.
 void copy_text(char *target, int length, const std::string &text) {
     require(target != nullptr && length > 0);
     const auto count = std::min(text.size(), static_cast<std::size_t>(length) - 1);
@@ -110,7 +110,7 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev) {
 
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
     const std::string id = pci_bus_id(device(dev));
-    require(len > static_cast<int>(id.size())); // never cut, as a name is
+    require(len > static_cast<int>(id.size())); // unlike a name, it is never truncated
     copy_text(pciBusId, len, id);
     return CUDA_SUCCESS;
 }
@@ -139,7 +139,7 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_
 CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
     device(dev);
     require(pi != nullptr && type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
-    *pi = 0; // only under a multi-process server
+    *pi = 0; // supported only under MPS
     return CUDA_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-// Events: recording them, asking and waiting for them, and the time between two.
+// Events: records, queries, waits, and elapsed times.
 #include "base/shared_state.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
@@ -13,7 +13,7 @@
 namespace sim::driver {
 namespace {
 
-// Whether its newest record is done; takes a step where the mode needs it.
+// Whether the newest record is done; takes a step if the mode requires it.
 bool event_done(const Event &event) {
     const auto shared = event.shared; // the event may be destroyed meanwhile
     return finished(event.recorded) && (!shared || shared->reached(shared->newest()));
@@ -26,16 +26,16 @@ Event &usable_event(CUevent handle) {
     Event &event = checked(handle);
     check_usable(*event.context);
     if (event.shared && event.shared->exporter_destroyed()) {
-        misuse("use of an event whose exporter has destroyed it, " + event.describe());
+        misuse("use of an event that its exporter has destroyed, " + event.describe());
     }
     return event;
 }
 
-// Measured: of what several processes may have, only nodes of graphs may wait in any context.
+// Recorded: only graph nodes may wait for an interprocess event in any context.
 void check_waits(const Context &context, const Event &event) {
     if (event.shared && event.context != &context) {
-        refuse_fatal("wait for an event for several processes, " + event.describe() +
-                         ", in a context that neither made nor opened it",
+        refuse_fatal("wait for an interprocess event, " + event.describe() +
+                         ", in a context that neither created nor opened it",
                      CUDA_ERROR_INVALID_HANDLE);
     }
 }
@@ -46,7 +46,7 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     Event &event = usable_event(handle);
     const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
     require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
-    if (!external && event.context != stream.context) { // a node may
+    if (!external && event.context != stream.context) { // graph nodes may do this
         misuse("record of an event in a stream of another context: " + event.describe() + ", " +
                stream.describe());
         refuse(CUDA_ERROR_INVALID_HANDLE);
@@ -58,15 +58,15 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     return CUDA_SUCCESS;
 }
 
-// What is to say of an event whose newest record is done: what that failed with, whoever was told
-// of it before; else what other work failed with and nobody was told of.
+// The status of an event whose newest record is done: the error of that record, even if it was
+// reported before; otherwise an unreported error of other work.
 CUresult outcome(const Ticket &record, Context &context) {
     check_still_usable(&context);
     const CUresult own = wait(record);
     return own != CUDA_SUCCESS ? own : take_error(context);
 }
 
-// The newest record, of an event that takes the time.
+// The newest record of an event that measures time.
 Ticket timed_record(Event &event) {
     require((event.flags & CU_EVENT_DISABLE_TIMING) == 0, CUDA_ERROR_INVALID_HANDLE);
     refuse_captured(event);
@@ -75,7 +75,7 @@ Ticket timed_record(Event &event) {
 }
 
 CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
-    require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE); // as measured
+    require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE); // as recorded
     Event &start = usable_event(start_handle), &end = usable_event(end_handle);
     require(start.context->device == end.context->device, CUDA_ERROR_INVALID_HANDLE);
     const Ticket first = timed_record(start), last = timed_record(end);
@@ -110,7 +110,7 @@ CUresult cuEventDestroy_v2(CUevent hEvent) {
     Event &event = checked(hEvent);
     const CUresult failed = event.context->sticky;
     Registry::get().destroy(&event);
-    return failed; // it is gone all the same
+    return failed; // the event is destroyed nevertheless
 }
 
 CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
@@ -176,7 +176,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 }
 
 #if CUDA_VERSION >= 12050
-// Not ordered with any stream: the null stream only holds the operation.
+// The operation is not ordered with any stream; the legacy stream only holds it.
 CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
     Context &context = checked_context(hCtx);
     check_usable(context);

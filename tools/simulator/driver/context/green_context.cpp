@@ -1,5 +1,5 @@
-// Green contexts: a share of a device's multiprocessors, and streams that are bound to it. A share
-// limits nothing here; it is kept, checked, and told.
+// Green contexts: a share of the multiprocessors of a device and the streams bound to it. The share
+// is stored, checked and returned, but does not limit execution.
 #include "call/misuse.hpp"
 #include "context/primary_contexts.hpp"
 #include "driver_functions.hpp"
@@ -20,13 +20,13 @@
 namespace sim {
 namespace {
 
-// What the simulator keeps in the part of a CUdevResource that clients must not touch.
+// The simulator's data in the opaque part of a CUdevResource.
 struct Share {
     static constexpr std::uint64_t own_magic = 0x6572616873207573;
     std::uint64_t magic;
     std::int32_t device;
-    std::uint32_t count; // of multiprocessors
-    std::uint64_t split; // by which it was made; 0: none, it can be split
+    std::uint32_t count; // number of multiprocessors
+    std::uint64_t split; // the split that created it; 0: none, so it can be split
 };
 static_assert(sizeof(Share) <= sizeof(CUdevResource::_internal_padding));
 
@@ -35,7 +35,7 @@ static_assert(sizeof(Share) <= sizeof(CUdevResource::_internal_padding));
 
 struct CUdevResourceDesc_st final : sim::Object {
     explicit CUdevResourceDesc_st(const sim::Share &all) : Object(own_kind), share(all) {
-        counted = false; // no call ends it
+        counted = false; // no call destroys it
     }
     static constexpr sim::Kind own_kind = sim::Kind::other;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
@@ -54,8 +54,8 @@ struct CUgreenCtx_st final : sim::Object {
 
     sim::Share share;
     unsigned long long id;
-    std::vector<CUstream> streams;     // which may have been destroyed since
-    std::vector<sim::Ticket> barriers; // come before all work of streams that are made from now on
+    std::vector<CUstream> streams;     // may contain destroyed streams
+    std::vector<sim::Ticket> barriers; // precede all work of streams that are created later
 };
 
 namespace sim {
@@ -63,7 +63,7 @@ namespace {
 
 using GreenContext = CUgreenCtx_st;
 
-// What the compute capability asks of a part.
+// The granularity of a share for a compute capability.
 struct Granularity {
     unsigned int least, step;
 };
@@ -94,7 +94,7 @@ CUdevResource resource_of(const Share &share) {
     return resource;
 }
 
-// What a client got from a call before; refuses what it made up.
+// The share in a resource that a call returned. Fails for values that the client made up.
 Share share_of(const CUdevResource &resource) {
     require(resource.type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
     Share share;
@@ -116,7 +116,7 @@ GreenContext &green_context(CUgreenCtx handle) {
     return green;
 }
 
-// Its streams that live still.
+// Its live streams.
 std::vector<Stream *> streams_of(GreenContext &green) {
     std::vector<Stream *> streams;
     std::erase_if(green.streams, [&](CUstream handle) {
@@ -130,7 +130,7 @@ std::vector<Stream *> streams_of(GreenContext &green) {
     return streams;
 }
 
-// Calls on a green context one of whose streams captures invalidate the capture.
+// A call on a green context invalidates the capture of each of its streams.
 void refuse_capturing(GreenContext &green) {
     for (Stream *stream : streams_of(green)) {
         sim::refuse_capturing(*stream);
@@ -158,7 +158,7 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
                                   CUdevResourceType type) {
     require(resource != nullptr);
     Share share = green_context(hCtx).share;
-    share.split = 0; // of a green context, it can be split again
+    share.split = 0; // the share of a green context can be split again
     tell(resource, type, share);
     return CUDA_SUCCESS;
 }
@@ -193,7 +193,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *res
                                    unsigned int nbResources) {
     require(phDesc != nullptr && resources != nullptr);
     if (nbResources == 0) {
-        refuse_fatal("a description of no resources");
+        refuse_fatal("an empty resource description");
     }
     Share all = share_of(resources[0]);
     for (unsigned int i = 1; i < nbResources; ++i) {
@@ -220,7 +220,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice de
 CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
     GreenContext &green = checked(hCtx, CUDA_ERROR_INVALID_CONTEXT);
     for (Stream *stream : streams_of(green)) {
-        misuse("its green context is destroyed before " + stream->describe());
+        misuse("a green context is destroyed before its " + stream->describe());
         end_stream(*stream);
     }
     Device &on = device(green.context->device);
@@ -260,7 +260,7 @@ CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
     for (const Stream *stream : streams_of(green)) {
         after.insert(after.end(), stream->queue.begin(), stream->queue.end());
     }
-    // Not ordered with any stream: the null stream only holds the operation.
+    // The operation is not ordered with any stream; the legacy stream only holds it.
     enqueue(legacy_stream(*green.context), event_record_work(event, "cuGreenCtxRecordEvent"),
             std::move(after), false);
     return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// Functions of the client that streams call: host functions, and callbacks, which are told of
-// errors, too.
+// Client functions that streams call: host functions, and stream callbacks, which also receive
+// errors.
 #include "engine/host_function.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"

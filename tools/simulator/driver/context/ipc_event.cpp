@@ -1,4 +1,4 @@
-// IPC events: their state lies in a memory file, which an importer opens through the exporter's
+// IPC events: their state is in a memory file, which an importer opens through the exporter's
 // descriptor.
 #include "base/shared_state.hpp"
 #include "driver_functions.hpp"

@@ -1,4 +1,4 @@
-// Access of one device to another's memory.
+// Peer access between devices.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
@@ -7,9 +7,9 @@
 namespace sim::driver {
 namespace {
 
-constexpr int only_partial_native_atomics = 5; // which old headers do not name
+constexpr int only_partial_native_atomics = 5; // missing from old headers
 
-// As recorded, a context that was destroyed answers 709 here.
+// Recorded: a destroyed context returns 709 here.
 Context &checked_peer(CUcontext handle) {
     return checked<Context>(handle, handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT
                                                       : CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -45,8 +45,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
 
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice) {
-    // Where there is a place for the answer, the devices are checked before the attribute, as
-    // measured.
+    // Recorded: if the output pointer is valid, the devices are checked before the attribute.
     require(value != nullptr);
     device(srcDevice);
     device(dstDevice);
@@ -56,7 +55,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
         *value = 0;
         break;
-    case only_partial_native_atomics: // there are all or none
+    case only_partial_native_atomics: // the simulated device has all or none
         *value = 0;
         break;
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:

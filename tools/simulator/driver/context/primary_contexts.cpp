@@ -46,8 +46,8 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
     await_end_of(on);
     if (on.primary != nullptr && !on.primary->destroyed) {
         tear_down(*on.primary);
-        // As recorded: another context of the device uses and frees it as before. What other
-        // devices' contexts would change is not recorded.
+        // Recorded: another context of the device keeps using and freeing the pool. Effects of
+        // other devices' contexts were not recorded.
         if (!has_created_context(dev)) {
             end_pool_memory_of(dev);
         }
@@ -65,7 +65,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-// Of CUDA 7.0, which did not change a context that is there.
+// The version of CUDA 7.0, which did not change an active context.
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
     const Device &on = device(dev);
     require(on.primary == nullptr || on.primary->destroyed, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);

@@ -1,11 +1,11 @@
-// Primary contexts: one per device, shared by all who retain it.
+// Primary contexts: one per device, reference-counted.
 #pragma once
 
 #include "engine/context.hpp"
 
 namespace sim {
 
-// Counts one more who retains it, or one less.
+// Add and remove one reference.
 Context &retain_primary(Device &device);
 void release_primary(Device &device);
 

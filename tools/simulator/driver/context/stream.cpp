@@ -1,4 +1,4 @@
-// Streams: making and ending them, asking and waiting, what they tell of themselves.
+// Streams: creation, destruction, queries, waits and attributes.
 #include "engine/stream.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
@@ -10,7 +10,7 @@
 namespace sim::driver {
 namespace {
 
-// The range that cuCtxGetStreamPriorityRange tells.
+// The range that cuCtxGetStreamPriorityRange returns.
 constexpr int least_priority = 0, greatest_priority = -5;
 
 int usable_priority(int priority) {
@@ -59,7 +59,7 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
     require(!stream.legacy && !stream.per_thread, CUDA_ERROR_INVALID_HANDLE);
     const CUresult failed = stream.context->sticky;
     end_stream(stream);
-    return failed; // it is gone all the same
+    return failed; // the stream is destroyed nevertheless
 }
 
 CUresult cuStreamQuery(CUstream hStream) {

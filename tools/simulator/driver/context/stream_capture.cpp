@@ -1,4 +1,4 @@
-// Begin and end of stream capture, what there is to know of it, and what it depends on.
+// Stream capture: begin, end, status and dependencies.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
@@ -15,7 +15,7 @@ void check_mode(CUstreamCaptureMode mode) {
             mode == CU_STREAM_CAPTURE_MODE_RELAXED);
 }
 
-// A graph of the client's, or null for one of the capture's own.
+// `graph` is a graph of the client, or null for a new one.
 void begin(CUstream handle, CUstreamCaptureMode mode, Graph *graph, std::vector<Edge> first) {
     Stream &stream = stream_of(handle);
     check_mode(mode);
@@ -30,7 +30,7 @@ void begin(CUstream handle, CUstreamCaptureMode mode, Graph *graph, std::vector<
     open_capture(std::move(capture), std::move(first));
 }
 
-// The stream, whose status may be asked while the legacy stream may not be used.
+// The stream of a status query, which is permitted even if the legacy stream may not be used.
 Stream &stream_to_ask(CUstream handle) {
     Stream &stream = stream_of(handle);
     require(!legacy_is_hindered(stream), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
@@ -45,7 +45,7 @@ CUstreamCaptureStatus status_of(const Stream &stream) {
                                     : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-// What of it is wanted; null where it is not.
+// The requested outputs; null if not requested.
 struct Wanted {
     cuuint64_t *id = nullptr;
     CUgraph *graph = nullptr;
@@ -117,7 +117,7 @@ CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
     return CUDA_SUCCESS;
 }
 
-// Of CUDA 10.0, which knew the global mode only.
+// The version of CUDA 10.0, which had the global mode only.
 CUresult cuStreamBeginCapture(CUstream hStream) {
     begin(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL, nullptr, {});
     return CUDA_SUCCESS;
@@ -136,7 +136,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
 #endif
 
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
-    if (phGraph != nullptr) { // measured: every failure sets it
+    if (phGraph != nullptr) { // recorded: every failure sets it
         *phGraph = nullptr;
     }
     Stream &stream = stream_of(hStream);
@@ -149,7 +149,7 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     }
     CUresult status = CUDA_SUCCESS;
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-        capture->thread != std::this_thread::get_id()) { // measured: this ends it, too
+        capture->thread != std::this_thread::get_id()) { // recorded: this ends the capture too
         capture->invalidated = true;
         status = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     } else if (capture->invalidated) {
@@ -219,7 +219,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     if (mode == nullptr) {
         refuse_fatal("cuThreadExchangeStreamCaptureMode of a null mode");
     }
-    // Measured: the mode may be any number.
+    // Recorded: the mode may be any number.
     std::swap(*mode, thread_capture_mode());
     return CUDA_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// AddressSpace: where ranges lie, and which have ended.
+// AddressSpace: the layout of ranges, and the ranges that have ended.
 #include "base/immortal.hpp"
 #include "base/refusal.hpp"
 #include "call/call.hpp"
@@ -19,9 +19,9 @@ constexpr std::size_t least_alignment = 512;
 constexpr std::size_t first_chunk = std::size_t(1) << 30;
 constexpr std::size_t biggest_chunk = std::size_t(64) << 30;
 constexpr std::size_t smallest_chunk = std::size_t(16) << 20;
-constexpr std::size_t remembered = 1 << 14; // ranges that have ended
+constexpr std::size_t remembered = 1 << 14; // freed ranges kept for reports
 
-// Address space that was reserved in one piece. Never given back: an address has one meaning for
+// Address space reserved in one piece. It is never released: an address refers to one object for
 // the whole life of the process.
 struct Chunk {
     std::uintptr_t begin, next, end;
@@ -35,14 +35,14 @@ struct Ended {
     std::uint64_t made_in;
     const char *ended_by;
     std::uint64_t ended_in;
-    bool in_use; // queued operations needed it still
+    bool in_use; // enqueued operations still needed it
 };
 
 struct Places {
     std::vector<Chunk> chunks;
     std::size_t next_chunk = first_chunk;
-    std::size_t used = 0;  // bytes of addresses that were given out
-    std::size_t views = 0; // bytes of addresses that reservations take for their views
+    std::size_t used = 0;  // bytes of addresses in use or freed
+    std::size_t views = 0; // bytes of addresses used for views of reservations
     std::map<std::uintptr_t, Ended> ended;
     std::list<std::uintptr_t> order; // of `ended`, oldest first
     unsigned long long last_id = 0;
@@ -68,14 +68,14 @@ std::string readable(std::size_t bytes) {
     return std::to_string(bytes >> (big ? 30 : 20)) + (big ? " GiB" : " MiB");
 }
 
-// Whether the settings leave so many addresses.
+// Whether the settings permit that many more addresses.
 bool is_within_limit(std::size_t size) {
     const Places &p = places();
     const std::size_t limit = settings().addresses, taken = p.used + p.views;
     return limit == 0 || (taken <= limit && size <= limit - taken);
 }
 
-// Takes a place from a chunk, or answers 0.
+// Takes an address range from a chunk; 0 if it does not fit.
 std::uintptr_t take(Chunk &chunk, std::size_t size, std::size_t alignment) {
     const std::uintptr_t base = (chunk.next + gap + alignment - 1) & ~(alignment - 1);
     if (base > chunk.end || chunk.end - base < gap || size > chunk.end - base - gap) {
@@ -86,7 +86,7 @@ std::uintptr_t take(Chunk &chunk, std::size_t size, std::size_t alignment) {
     return base;
 }
 
-// Whether a chunk of at least `least` bytes could be had.
+// Adds a chunk of at least `least` bytes; false if the system call fails.
 bool new_chunk(std::size_t least) {
     Places &p = places();
     for (std::size_t size = std::max(least, p.next_chunk);; size /= 2) {
@@ -121,10 +121,10 @@ void note_end(const Range &range) noexcept try {
         p.ended.erase(p.order.front());
         p.order.pop_front();
     }
-} catch (...) { // out of memory: a use of it is reported without its past
+} catch (...) { // out of memory: a later use is reported without this history
 }
 
-// What its end shows: writes out of its bounds, work that still needs it.
+// Reports misuses that appear when a range ends: writes out of bounds, work that still needs it.
 void report_end(const Range &range) noexcept try {
     if (range.backing != nullptr && !range.backing->intact_before()) {
         misuse("bytes were written before the beginning of " + range.describe());
@@ -134,13 +134,14 @@ void report_end(const Range &range) noexcept try {
         misuse("bytes were written past the end of " + range.describe());
     }
     if (range.pending > 0) {
-        misuse(range.describe() + " ends while " + std::to_string(range.pending) +
-               " queued operations need it");
+        misuse(
+            range.describe() + " is freed while " + std::to_string(range.pending) +
+            (range.pending == 1 ? " enqueued operation needs it" : " enqueued operations need it"));
     }
 } catch (...) { // out of memory
 }
 
-// What held the address before it ended, or null.
+// The freed range that contained the address, or null.
 const Ended *find_ended(std::uintptr_t address) noexcept {
     const auto &all = places().ended;
     const auto after = all.upper_bound(address);
@@ -205,7 +206,7 @@ std::uintptr_t AddressSpace::reserve(std::size_t size, std::size_t alignment) {
         refuse_exhausted(size);
     }
     const std::uintptr_t base = take(p.chunks.back(), size, alignment);
-    // The rest of the chunk before is not lost where this one serves nothing else.
+    // Return the rest of the previous chunk unless it is smaller than this request is worth.
     if (p.chunks.size() > 1 && p.chunks.back().end - p.chunks.back().next < first_chunk / 2) {
         std::swap(p.chunks.back(), p.chunks[p.chunks.size() - 2]);
     }
@@ -232,11 +233,11 @@ void AddressSpace::refuse_exhausted(std::size_t wanted) const {
     for (const auto &[base, range] : ranges_) {
         living += owns(base) ? range.size : 0;
     }
-    // Otherwise it would not be there either if addresses were used again.
+    // A misuse only if the request would succeed with reused addresses.
     if (used - living >= wanted) {
-        misuse("there are no more addresses: this process has used " + readable(used) +
-               " of them, of which " + readable(used - living) +
-               " were of memory that has ended, and are not used again; no room for " +
+        misuse("device addresses are exhausted: this process has used " + readable(used) +
+               " of addresses, of which " + readable(used - living) +
+               " belonged to freed memory and are never reused; no room for " +
                std::to_string(wanted) + " bytes");
     }
     refuse(CUDA_ERROR_OUT_OF_MEMORY);
@@ -287,11 +288,11 @@ void AddressSpace::remove(Range &range) noexcept {
     if (range.memory != Memory::registered) {
         note_end(range);
     }
-    // Out of the map first: what the range keeps alive may look for it.
+    // Removed from the map first: objects that the range keeps alive may look for it.
     const auto node = ranges_.extract(range.base);
 }
 
-// What one range keeps alive may end another: on from where this one was.
+// The end of one range may end another, so the search continues at the next address.
 void AddressSpace::remove_all_of(const CUctx_st *context) noexcept {
     for (auto next = ranges_.begin(); next != ranges_.end();) {
         if (next->second.context == context) {

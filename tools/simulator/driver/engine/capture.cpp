@@ -1,4 +1,4 @@
-// The rules of stream capture, and what a stream that captures does with its work.
+// The rules of stream capture, and how a capturing stream records work.
 #include "engine/capture.hpp"
 #include "base/immortal.hpp"
 #include "call/call.hpp"
@@ -21,7 +21,7 @@ bool is_dead(const Capture &capture) {
     return Registry::get().find(capture.origin) != capture.origin;
 }
 
-// Those that are not over. A context may have died with the streams of some.
+// Captures in progress. A context may have been destroyed together with the streams of some.
 const std::vector<std::shared_ptr<Capture>> &captures() {
     auto &all = all_captures();
     while (true) {
@@ -45,7 +45,7 @@ void merge(std::vector<Edge> &into, const std::vector<Edge> &edges) {
     }
 }
 
-// The legacy stream would have to wait for these.
+// Whether the legacy stream would have to wait for a stream of this capture.
 bool hinders_legacy(const Capture &capture, const CUctx_st *context) {
     return std::any_of(capture.frontiers.begin(), capture.frontiers.end(), [&](const auto &entry) {
         const Stream *stream = entry.first;
@@ -54,7 +54,7 @@ bool hinders_legacy(const Capture &capture, const CUctx_st *context) {
     });
 }
 
-// What the stream's work is as a node of the graph.
+// The stream's work in the form of a graph node.
 NodeContent content_of(Stream &stream, Work &work) {
     NodeContent content;
     if (work.type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
@@ -147,7 +147,7 @@ Node &capture_node(Stream &stream, NodeContent content) {
     Capture &capture = *stream.capture;
     check_valid(capture);
     if (Call *call = Call::current()) {
-        content.work.fault = call->take_async_fault(); // for when the graph runs
+        content.work.fault = call->take_async_fault(); // applies when the graph runs
     }
     std::vector<Edge> &frontier = capture.frontiers[&stream];
     Node &node = add_node(*capture.graph, std::move(content), frontier);
@@ -195,9 +195,9 @@ bool capture_event_wait(Stream &stream, Event &event) {
         check_valid(*into);
     }
     if (!from && !event.recorded) {
-        return true; // there is nothing to wait for
+        return true; // never recorded
     }
-    if (!from || from->graph == nullptr) { // recorded outside, or in a capture that is over
+    if (!from || from->graph == nullptr) { // recorded outside a capture, or in one that has ended
         if (into) {
             invalidate(*into);
         }
@@ -220,7 +220,7 @@ bool capture_event_wait(Stream &stream, Event &event) {
 
 void refuse_captured(Event &event) {
     if (const auto &capture = event.captured_in) {
-        // Measured: 907 only while the capture is a good one.
+        // Recorded: 907 only while the capture is valid.
         require(capture->graph != nullptr && !capture->invalidated);
         invalidate(*capture);
         refuse(CUDA_ERROR_CAPTURED_EVENT);
@@ -289,7 +289,8 @@ CUstreamCaptureMode &thread_capture_mode() {
         CUstreamCaptureMode mode;
     };
     static thread_local Mode mode = {0, CU_STREAM_CAPTURE_MODE_GLOBAL};
-    if (mode.generation != capture_generation()) { // as a fresh thread's after a reset
+    if (mode.generation !=
+        capture_generation()) { // after a reset, the mode is that of a new thread
         mode = {capture_generation(), CU_STREAM_CAPTURE_MODE_GLOBAL};
     }
     return mode.mode;

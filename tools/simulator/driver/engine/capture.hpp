@@ -1,4 +1,4 @@
-// Stream capture: what a stream does instead of working while it captures, and what is forbidden
+// Stream capture: how a capturing stream records work, and the calls that are not permitted
 // meanwhile.
 #pragma once
 
@@ -16,75 +16,74 @@ struct CUevent_st;
 
 namespace sim {
 
-// One capture sequence, from begin to end. Every stream that takes part shares it
-// (CUstream_st::capture).
+// A capture sequence, from begin to end. All participating streams share it (CUstream_st::capture).
 struct Capture {
     std::uint64_t id = 0;
-    CUstream_st *origin = nullptr; // where it began and has to end
+    CUstream_st *origin = nullptr; // where it began and must end
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    std::thread::id thread;      // that began it
-    CUgraph_st *graph = nullptr; // null once it is over
+    std::thread::id thread;      // the thread that began it
+    CUgraph_st *graph = nullptr; // null once it has ended
     bool own_graph = true;       // false: begun by cuStreamBeginCaptureToGraph
     bool invalidated = false;
-    // What the next node of each stream depends on.
+    // The dependencies of each stream's next node.
     std::map<CUstream_st *, std::vector<Edge>> frontiers;
-    // What a wait for an event means that was recorded here.
+    // The dependencies that a wait for an event recorded in this capture adds.
     std::map<CUevent_st *, std::vector<Edge>> events;
-    // What cuStreamGetCaptureInfo shows, until the next call.
+    // Storage for the result of cuStreamGetCaptureInfo, until the next call.
     std::vector<CUgraphNode> shown_nodes;
     std::vector<EdgeData> shown_edges;
 
     bool active() const noexcept { return graph != nullptr && !invalidated; }
 };
 
-// For submit(): where the stream captures, makes the work a node and returns true. Refuses with 901
-// where the capture is invalidated, with 906 where the stream is the legacy one and a blocking
-// stream captures.
+// For submit(): if the stream captures, adds the work as a node and returns true. Fails with 901 if
+// the capture is invalidated, and with 906 if this is the legacy stream and a blocking stream
+// captures.
 bool captured(CUstream_st &stream, Work &work);
 
-// The same for a node as the graph holds it.
+// The same for a complete node.
 Node &capture_node(CUstream_st &stream, NodeContent content);
-// Refuses with 906 the legacy stream while a blocking stream of its context captures.
+// Fails with 906 for the legacy stream while a blocking stream of its context captures.
 void refuse_implicit(CUstream_st &stream);
 
-// Refuses with 901 a stream whose capture is invalidated: what looks at its stream before anything
-// else.
+// Fails with 901 if the stream's capture is invalidated, for calls that check their stream first.
 void refuse_invalidated(const CUstream_st &stream);
 
-// For cuEventRecord without CU_EVENT_RECORD_EXTERNAL: where the stream captures, notes what the
-// event stands for and returns true. Where it does not, forgets what the event stood for.
+// For cuEventRecord without CU_EVENT_RECORD_EXTERNAL: if the stream captures, stores the event's
+// dependencies and returns true. Otherwise discards the event's earlier dependencies.
 bool capture_event_record(CUstream_st &stream, CUevent_st &event);
-// For cuStreamWaitEvent without CU_EVENT_WAIT_EXTERNAL: true where that made a dependency of a
-// capture, which the stream may have joined by it. Refuses a merge 902, a wait across the border of
-// a capture 905, an event of a capture that is over 1.
+// For cuStreamWaitEvent without CU_EVENT_WAIT_EXTERNAL: returns true if the wait became a
+// dependency in a capture, which the stream may have joined. Fails with 902 for a merge of two
+// captures, with 905 for a wait across the border of a capture, and with 1 for an event of an ended
+// capture.
 bool capture_event_wait(CUstream_st &stream, CUevent_st &event);
 
-// For cuEventQuery and cuEventElapsedTime (907), cuEventSynchronize: refuses an event that was last
-// recorded in a capture, and invalidates that.
+// For cuEventQuery and cuEventElapsedTime (907) and cuEventSynchronize: fails for an event that was
+// last recorded in a capture, and invalidates that capture.
 void refuse_captured(CUevent_st &event);
-// For cuStreamQuery, cuStreamSynchronize and others that a capturing stream cannot do: refuses with
-// 900 and invalidates its capture. The legacy stream is refused with 906 while a blocking stream
-// captures.
+// For cuStreamQuery, cuStreamSynchronize and other calls that a capturing stream does not permit:
+// fails with 900 and invalidates the capture. Fails with 906 for the legacy stream while a blocking
+// stream captures.
 void refuse_capturing(CUstream_st &stream);
 // For cuCtxSynchronize: the same for any stream of the context.
 void refuse_capturing(CUctx_st &context);
 
-// Whether the stream is a legacy one that cannot be used since a blocking stream captures.
+// Whether this is a legacy stream that cannot be used because a blocking stream captures.
 bool legacy_is_hindered(const CUstream_st &stream);
 
-// Begins one, whose origin, mode, thread and graph are set.
+// Begins a capture whose origin, mode, thread and graph are set.
 void open_capture(std::shared_ptr<Capture> capture, std::vector<Edge> first);
-// Ends one; returns its graph, or null where that went with it.
+// Ends a capture. Returns its graph, or null if the graph was destroyed.
 CUgraph_st *close_capture(Capture &capture);
-// Whether all that other streams captured comes before the end of the origin's work.
+// Whether the captured work of all other streams precedes the last work of the origin.
 bool is_joined(const Capture &capture);
 
-// Of the calling thread: see cuThreadExchangeStreamCaptureMode.
+// Of the calling thread; see cuThreadExchangeStreamCaptureMode.
 CUstreamCaptureMode &thread_capture_mode();
-unsigned int &capture_generation(); // grows with every reset
+unsigned int &capture_generation(); // incremented by every reset
 void restart_captures();
 
-// A stream dies: its capture with it where that began there, else it is invalidated.
+// A stream is destroyed: ends the capture that began in it, or invalidates the one it joined.
 void leave_capture(CUstream_st &stream);
 
 } // namespace sim

@@ -16,8 +16,8 @@ CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
     : Object(own_kind), device(ordinal), primary(is_primary) {
     static unsigned long long ids = 0;
     id = ++ids;
-    counted = !is_primary; // a device keeps its own
-    // As recorded: stack, printf, heap, (synchronisation depth), pending launches, L2 fetch,
+    counted = !is_primary; // the device owns its primary context
+    // As recorded: stack, printf, heap, (synchronization depth), pending launches, L2 fetch,
     // persisting L2, shared memory, interleaving.
     limits = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448, 0};
     shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
@@ -26,8 +26,8 @@ CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
 namespace sim {
 namespace {
 
-// A thread's. It stays when the thread ends: until the very last, its objects' destructors may make
-// calls, as those of a program's static objects do in the main thread. It goes with a reset.
+// The context stack of one thread. It stays when the thread ends, since destructors of thread-local
+// objects (and of static objects in the main thread) may still make calls. A reset deletes it.
 struct Stack {
     std::vector<Context *> entries;
     const unsigned long long restart = restarts();
@@ -38,7 +38,7 @@ std::vector<std::unique_ptr<Stack>> &stacks() noexcept {
     return *all;
 }
 
-// The calling thread's, or null where it has had none since the reset.
+// The calling thread's stack, or null if it has had none since the reset.
 Stack *&own_stack() noexcept {
     struct Own {
         Stack *stack;
@@ -51,18 +51,18 @@ Stack *&own_stack() noexcept {
     return own.stack;
 }
 
-// After a fault the process has lost the device, once the context is gone. Recorded of a primary
-// context that is reset; that created ones do not differ is what CUDA's words of such errors say:
-// the process must be ended.
+// After a fault, the process can no longer use the device once the context is gone. This was
+// recorded for the reset of a primary context. Created contexts behave the same here, since CUDA
+// documents for such errors that the process must be terminated.
 void check_available(const Device &on) {
     constexpr auto device_unavailable = static_cast<CUresult>(46);
     require(!on.failed, device_unavailable);
 }
 
-// Recorded with two devices: after 719 in one's primary context the other's answers 719, too, be
-// they peers or not, and sets no memory. A created context is taken for no other than a primary
-// one. Not recorded, and so with no effect on other contexts: every other fault, contexts of the
-// same device, and those that are made or revived later.
+// Recorded with two devices: after 719 in the primary context of one, that of the other returns 719
+// too, whether they are peers or not, and does not set memory. A created context is only assumed to
+// affect primary contexts. Other cases were not recorded and have no effect on other contexts:
+// other faults, contexts of the same device, contexts that are created or revived later.
 bool takes_other_devices(CUresult status) {
     return status == CUDA_ERROR_LAUNCH_FAILED;
 }
@@ -73,12 +73,12 @@ void wait_for_change() {
     lock.release();
 }
 
-// Until nothing is queued, and no call of another thread is about to queue more.
+// Waits until nothing is enqueued and no call of another thread is about to enqueue more.
 void finish_work(Context &context) {
     for (;;) {
         try {
             wait_context(context);
-        } catch (const Refusal &) { // what is torn down needs no word of its errors
+        } catch (const Refusal &) { // errors of a context that is torn down are not reported
         }
         if (context.users == 0) {
             return;
@@ -87,7 +87,7 @@ void finish_work(Context &context) {
     }
 }
 
-// Everything bound to it, its work done first. The context itself stays.
+// Destroys everything that is bound to the context, after its work. The context itself stays.
 void empty(Context &context) {
     context.ending = true;
     finish_work(context);
@@ -141,7 +141,7 @@ bool current_has_ended() noexcept {
 }
 
 void check_usable(const Context &context) {
-    // Its last work needs it still.
+    // Its last work still uses it.
     const bool ended = context.destroyed || (context.ending && !executing());
     require(!ended, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     require(context.sticky == CUDA_SUCCESS, context.sticky);
@@ -155,7 +155,7 @@ void check_still_usable(const Context *context) {
 Context &current_context() {
     Context *context = current_or_null();
     require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-    // A context that cuCtxDestroy ended while it was current elsewhere.
+    // cuCtxDestroy destroyed this context while it was current in another thread.
     require(Registry::get().find(context) == context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     check_usable(*context);
     return *context;
@@ -189,7 +189,8 @@ ContextScope::ContextScope(Context &context) {
 }
 
 ContextScope::~ContextScope() {
-    if (auto &stack = context_stack(); !stack.empty()) { // empty after a restart meanwhile
+    if (auto &stack = context_stack();
+        !stack.empty()) { // empty if the simulator was reset meanwhile
         stack.pop_back();
     }
 }

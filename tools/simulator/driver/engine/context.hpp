@@ -1,4 +1,4 @@
-// Contexts: the stack of every thread, what is bound to a context, and its sticky error.
+// Contexts: each thread's context stack, the objects bound to a context, and its sticky error.
 #pragma once
 
 #include "engine/object.hpp"
@@ -20,49 +20,52 @@ struct CUctx_st final : sim::Object {
 
     CUdevice device;
     bool primary;
-    bool destroyed = false; // a primary context after its reset or last release: calls answer 709
-    bool ending = false;    // its work is waited for: it takes no more
+    bool destroyed = false; // primary context after reset or last release; calls return 709
+    bool ending = false;    // being destroyed: accepts no more work
     unsigned int users = 0; // InUse
     unsigned int flags = 0;
     unsigned long long id = 0;
-    unsigned int attached = 1;      // of a created context: cuCtxCreate and cuCtxAttach
-    unsigned int generation = 0;    // of a primary context: grows when it comes to life again
-    CUresult sticky = CUDA_SUCCESS; // a fault of queued work: every later call answers it
+    unsigned int attached = 1;      // created context: number of cuCtxCreate and cuCtxAttach
+    unsigned int generation = 0;    // primary context: incremented when it is revived
+    CUresult sticky = CUDA_SUCCESS; // a fault of enqueued work; every later call returns it
     std::array<std::size_t, 16> limits{};
     int cache_config = 0;
     int shared_config = 0;
-    std::set<CUctx_st *> peers; // whose memory it may use
+    std::set<CUctx_st *> peers; // contexts whose memory it may access
 };
 
 namespace sim {
 
 using Context = CUctx_st;
 
-// The calling thread's stack; its last is current. Entries may be dead: see current_context().
+// The calling thread's stack; its last entry is current. Entries may be destroyed contexts, see
+// current_context().
 std::vector<Context *> &context_stack();
-// At a reset: those of all threads.
+// Clears the stacks of all threads, at a reset.
 void forget_context_stacks();
 
-// The current context. Refuses: none 201, reset or destroyed 709, after a fault the fault's code.
+// The current context. Fails with 201 without one, with 709 if it was reset or destroyed, and
+// after a fault with the status of the fault.
 Context &current_context();
-// The current one or null. Not to be looked into: another thread may have ended it.
+// The current context or null. Do not dereference it: another thread may have destroyed it.
 Context *current_or_null() noexcept;
-// The current one, or null where there is none or it was destroyed.
+// The current context, or null if it does not exist or was destroyed.
 Context *living_current() noexcept;
-// Its device; where there is none, the first, which stands for any.
+// The device of the current context; the first device without one.
 CUdevice current_device() noexcept;
-// Whether there is a current one, but it has ended.
+// Whether the current context has been destroyed.
 bool current_has_ended() noexcept;
-// Refuses what a context that is not usable refuses.
+// Fails for a context that is not usable, with its status.
 void check_usable(const Context &context);
-// The same where the lock was given up since it was known to live.
+// The same after the lock was released, when the context may have been destroyed.
 void check_still_usable(const Context *context);
-Context &checked_context(CUcontext handle); // INVALID_CONTEXT 201; a dead one 709
+Context &checked_context(CUcontext handle); // INVALID_CONTEXT 201; a destroyed one 709
 
-// A fault of its work: every later call answers it. Some take the contexts of other devices along.
+// A fault of its work: every later call returns it. Some faults also fail contexts of other
+// devices.
 void fail_context(Context &context, CUresult status);
 
-// Makes a context current for a scope, as work that runs on behalf of one.
+// Makes a context current for a scope, for work that runs on its behalf.
 class ContextScope {
   public:
     explicit ContextScope(Context &context);
@@ -71,19 +74,17 @@ class ContextScope {
     ContextScope &operator=(const ContextScope &) = delete;
 };
 
-// Destroys everything that is bound to the context: streams (their work done first), events,
-// memory…
+// Destroys everything that is bound to the context: streams (after their work), events, memory…
 void tear_down(Context &context);
-// Gives up the lock until no thread tears it down.
+// Releases the lock until no thread is tearing down the device's primary context.
 void await_end_of(Device &device);
-// The primary context of a device, alive, without retaining it for anybody (makes one where
-// needed).
+// The live primary context of a device, created if necessary. Does not count as a retain.
 Context &primary_context(Device &device);
-// Whether cuCtxCreate made one of the device that lives.
+// Whether a live context of the device was created by cuCtxCreate.
 bool has_created_context(CUdevice device);
-// Refuses flags that no driver knows.
+// Fails for flags that no driver accepts.
 void check_context_flags(unsigned int flags);
-// Makes a context that cuCtxCreate made.
+// Creates a context, for cuCtxCreate.
 Context &create_context(CUdevice device, unsigned int flags);
 
 } // namespace sim

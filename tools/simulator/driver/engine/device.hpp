@@ -1,4 +1,4 @@
-// Simulated devices: ordinals, properties, the accounting of their memory.
+// Simulated devices: ordinals, properties, memory accounting.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -16,35 +16,35 @@ struct Device {
     int ordinal = 0;
     int place = 0;                  // in the machine: see device_profile.hpp
     std::size_t used = 0;           // bytes of physical memory
-    CUctx_st *primary = nullptr;    // made at its first retain, never destroyed: reset only
+    CUctx_st *primary = nullptr;    // created at the first retain; reset but never destroyed
     unsigned int primary_count = 0; // retains
     unsigned int primary_flags = 0;
-    bool failed = false; // a context ended on it that had failed: it gives the process no other
+    bool failed = false; // a failed context was destroyed; no other can be created
     CUmemPoolHandle_st *default_pool = nullptr;
-    CUmemPoolHandle_st *pool = nullptr; // the current one
+    CUmemPoolHandle_st *pool = nullptr; // the current pool
 };
 
-// Refuses with INVALID_DEVICE where there is none.
+// Fails with INVALID_DEVICE if it does not exist.
 Device &device(CUdevice ordinal);
 int device_count() noexcept;
-// After a fresh start: those that CUDA_VISIBLE_DEVICES leaves.
+// After a reset: creates the devices that CUDA_VISIBLE_DEVICES makes visible.
 void restart_devices();
 
-// Where the devices sit: bus N of domain 0 is that of the device at place N of the machine.
+// PCI locations: the device at place N of the machine is on bus N of domain 0.
 constexpr int pci_device = 6;
 
-// As the settings have them. Refuse with INVALID_DEVICE where there is none.
+// Values from the settings. Fail with INVALID_DEVICE if the device does not exist.
 const std::string &device_name(CUdevice ordinal);
 std::size_t device_memory(CUdevice ordinal); // bytes
-std::size_t device_limit(CUdevice ordinal);  // bytes that may be allocated
+std::size_t device_limit(CUdevice ordinal);  // bytes that can be allocated
 Capability device_capability(CUdevice ordinal);
 
 bool can_access_peer(CUdevice from, CUdevice to);
-// The value of a device attribute; refuses with INVALID_VALUE what this driver does not know.
+// The value of a device attribute. Fails with INVALID_VALUE if this driver does not know it.
 int device_attribute(CUdevice ordinal, CUdevice_attribute attribute);
-// Whether a device attribute says so; false where the driver does not know the attribute.
+// Whether a device attribute is not zero; false if the driver does not know the attribute.
 bool device_has(CUdevice ordinal, int attribute) noexcept;
-// The device that a location names; where access is granted, others answer INVALID_VALUE.
+// The device of a location; for grants of access. Fails with INVALID_VALUE for other locations.
 CUdevice visible_device(const CUmemLocation &where);
 
 } // namespace sim

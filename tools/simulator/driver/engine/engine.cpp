@@ -1,4 +1,4 @@
-// Queues operations and runs them.
+// Enqueues operations and runs them.
 #include "engine/engine.hpp"
 #include "base/immortal.hpp"
 #include "call/call.hpp"
@@ -16,16 +16,16 @@
 namespace sim {
 namespace {
 
-// What the work has failed with. No context fails without a line that says why.
+// Reports the failure of an operation. Every context that fails has a line with the reason.
 CUresult told(const Operation &operation, CUresult status, std::uint64_t misuses_before) {
     if (is_sticky(status) && misuses_of_thread() == misuses_before && !operation.done) {
-        misuse(describe(operation) + " fails with " + std::to_string(static_cast<int>(status)) +
-               ": what was good when it was queued is so no longer");
+        misuse(describe(operation) + " failed with " + std::to_string(static_cast<int>(status)) +
+               ": it was valid when enqueued, but is no longer valid");
     }
     return status;
 }
 
-// Does the work, or fails as it was planned to. What it did wrong is its result.
+// Runs the work, or fails it as planned. Its errors are its result.
 CUresult run_work(Operation &operation, Stream &stream) {
     Work &work = operation.work;
     const CUresult failed =
@@ -53,7 +53,7 @@ CUresult run_work(Operation &operation, Stream &stream) {
     } catch (const std::bad_alloc &) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     } catch (...) {
-        misuse(std::string("an exception left the work of ") + work.what);
+        misuse(std::string("an exception was thrown by the work of ") + work.what);
         return CUDA_ERROR_LAUNCH_FAILED;
     }
 }
@@ -95,29 +95,29 @@ void ensure_threads(Stream &stream) {
     }
 }
 
-// New work is in a queue.
+// A queue has new work.
 void start() noexcept {
     engine().mode = settings().mode;
     if (settings().mode == Mode::threaded) {
         Lock::changed().notify_all();
     }
-    // The loop further out goes on with what a function of the client's has queued.
+    // An enclosing loop runs work that a client function has enqueued.
     if (settings().mode != Mode::immediate || executing()) {
         return;
     }
     try {
         run_all();
-    } catch (...) { // no memory: the next call that queues work or waits goes on
+    } catch (...) { // out of memory: the next call that enqueues or waits continues
     }
 }
 
-// An operation that is made around its work: work is big to move about.
+// An operation that is constructed around its work, since moving work is expensive.
 struct MadeOperation final : Operation {
     MadeOperation(CUstream_st &in, Work &&its_work, bool is_ordered)
         : Operation{std::move(its_work), &in, in.context, {}, is_ordered} {}
 };
 
-// Those that come one after the other, so far as no other has gone on with them.
+// Continues the chain of an earlier operation, unless another operation already continues it.
 void choose_chain(Operation &operation) {
     const auto open =
         std::find_if(operation.after.begin(), operation.after.end(), [](const Ticket &earlier) {
@@ -129,7 +129,7 @@ void choose_chain(Operation &operation) {
     }
 }
 
-// All that can fail. If it does, the operation is not in the queue.
+// Everything that can fail. On failure, the operation is not in the queue.
 void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<Ticket> &after) {
     ensure_threads(stream);
     if (engine().busy.size() == engine().busy.capacity()) {
@@ -150,7 +150,7 @@ void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<T
             operation->work.enqueued(operation);
         }
         if (operation->work.ready && settings().mode == Mode::immediate) {
-            ensure_runner(); // it may have to wait
+            ensure_runner(); // the operation may have to wait
         }
     } catch (...) {
         stream.queue.pop_back();
@@ -169,7 +169,7 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
     try {
         put_into_queue(operation, stream, after);
     } catch (...) {
-        operation->done = true; // an event that has noted it waits for nothing
+        operation->done = true; // an event that refers to it is complete
         throw;
     }
     if (stream.queue.size() == 1) {
@@ -257,7 +257,7 @@ void execute(Ticket operation) {
     operation->running = false;
     inside = was_inside;
     if (operation->done) {
-        return; // dropped meanwhile
+        return; // removed meanwhile
     }
     if (again) {
         ++engine().progress;
@@ -278,7 +278,7 @@ void finish(const Ticket &operation, CUresult result) {
     operation->time_ns = operation->begin_ns;
     operation->stream = nullptr;
     operation->after.clear();
-    const Work work = std::move(operation->work); // what it keeps alive goes now
+    const Work work = std::move(operation->work); // releases the resources of the work here
     release(work.uses);
     ++engine().progress;
     unqueue(stream, operation);
@@ -289,9 +289,9 @@ void stop_engine() {
     Engine &e = engine();
     end_workers();
     if (is_forked()) {
-        e.running = e.waiting = 0; // they were in threads of the parent
+        e.running = e.waiting = 0; // those threads exist in the parent only
     }
-    // The links first: they must not be followed by destructors, one after the other.
+    // Cut the links first, so that destructors do not recurse along them.
     for (Stream *stream : e.busy) {
         for (const Ticket &operation : stream->queue) {
             operation->after.clear();
@@ -306,7 +306,7 @@ void stop_engine() {
         }
     }
     std::erase_if(e.groups, [](const auto &entry) { return entry.second.streams.empty(); });
-    for (auto &[context, group] : e.groups) { // their streams end with the registry
+    for (auto &[context, group] : e.groups) { // the registry destroys their streams
         group.barriers.clear();
         group.barrier_ns = 0;
         group.error = CUDA_SUCCESS;

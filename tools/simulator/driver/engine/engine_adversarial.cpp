@@ -1,12 +1,12 @@
-// Adversarial mode: nothing runs before somebody waits for it; then one legal order of many is
-// taken, by a seed. What nobody needs is put off: who relies on it having run, or on it not reading
-// memory any more, fails, and does so again with the same seed.
+// Adversarial mode: nothing runs before a call waits for it; then the seed picks one of the legal
+// orders. Work that no wait needs is delayed. A program that relies on such work having run, or on
+// it no longer reading memory, fails, and fails again with the same seed.
 //
-// The streams have ranks: of what can run, that of the highest stream runs, or what that waits for,
-// so that all of a stream's work comes before or after another's, however much there is of it.
-// Seeds 2N and 2N+1 are a pair: one ranks the streams the other way round than the other, so that
-// of two streams that race each comes first in one. Not where work of a third, higher stream waits
-// for one of the two: no two orders reverse all that may be reversed.
+// Streams have ranks. Of the operations that can run, that of the highest stream runs, or one that
+// it waits for. So all work of a stream precedes or follows that of another, however long it is.
+// Seeds 2N and 2N+1 rank the streams in opposite orders: if two streams race, each comes first with
+// one of the two. The exception is a third, higher stream that waits for one of them: no two orders
+// reverse every pair.
 #include "base/immortal.hpp"
 #include "engine/engine.hpp"
 
@@ -17,27 +17,27 @@
 namespace sim {
 namespace {
 
-// A stream that could run is passed over in so many turns at most: else who waits for its work
-// without saying so would wait for ever.
+// The most turns in which a stream that could run is passed over. Without a limit, a program that
+// waits for its work without a CUDA call would wait forever.
 constexpr std::uint64_t patience_turns = 16384;
-// What a question is that needed no step: whoever asks again and again waits for something else.
+// Turns that a query of finished work counts for: a program that polls it waits for something else.
 constexpr std::uint64_t turns_of_a_question = 16;
-// Of what is not done, so many questions at most take no step.
+// The most queries of unfinished work that take no step.
 constexpr std::uint64_t most_idle_questions = 8;
 
-// What kind of order the pair of the seed stands for.
+// The kind of order that a pair of seeds selects.
 struct Pair {
     std::uint64_t number = settings().seed >> 1;
-    // What nobody needs runs, too, where it ranks higher: another stream writes what a stream that
-    // is waited for has yet to read.
+    // Also runs work that no wait needs, if it ranks higher: another stream then overwrites data
+    // that a stream still has to read.
     bool eager() const noexcept { return number % 4 == 3; }
-    // Parts of a graph have ranks of their own, rather than those of their chains.
+    // Parts of a graph have their own ranks instead of those of their chains.
     bool single() const noexcept { return number / 4 % 2 == 1; }
-    // How many questions of work that is not done take no step.
+    // The number of queries of unfinished work that take no step.
     std::uint64_t idle_questions() const noexcept {
         return eager() ? 0 : 1 + drawn(~std::uint64_t(0)) % most_idle_questions;
     }
-    // Of streams and of parts of graphs.
+    // The rank of a stream or of a part of a graph.
     std::uint64_t rank(std::uint64_t key) const noexcept {
         return settings().seed % 2 == 0 ? ~drawn(key) : drawn(key);
     }
@@ -48,14 +48,14 @@ struct Pair {
     }
 };
 
-// What comes before the work of a high stream is as high: else a stream that waits for a low one
-// would come after all that lie between, whatever its own rank.
+// Predecessors of a high-ranked stream's work rank as high. Otherwise a stream that waits for a low
+// one would follow all streams between them, whatever its own rank.
 struct Rank {
     std::uint64_t needed_by, stream, part;
     auto operator<=>(const Rank &) const = default;
 };
 
-// What comes before the operation, directly or not, is at least as high.
+// Raises the rank of all direct and indirect predecessors to that of the operation.
 void pass_on_rank(Operation &operation) {
     const auto rank = Pair().rank(operation.stream->id);
     std::vector<Operation *> pending;
@@ -77,7 +77,7 @@ void pass_on_rank(Operation &operation) {
     }
 }
 
-// Of what was queued since the last step.
+// Does so for the operations enqueued since the last step.
 void pass_on_ranks() {
     Engine &e = engine();
     for (Stream *stream : e.busy) {
@@ -98,7 +98,7 @@ void forget_ranks() {
     engine().ranked = 0;
 }
 
-// A seed has a generator, for the bodies of conditional nodes, and ranks.
+// Initializes the generator, for the bodies of conditional nodes, and the ranks from the seed.
 void take_seed() {
     Engine &e = engine();
     if (!e.seeded || e.seeded_with != settings().seed) {
@@ -117,14 +117,14 @@ Rank rank_of(const Operation &operation) {
     return {operation.needed_by, pair.rank(operation.stream->id), pair.rank(~part)};
 }
 
-// The oldest of them, where there are several.
+// The highest-ranked operation; the oldest if there are several.
 Ticket highest(const std::vector<Ticket> &from) {
     return *std::max_element(from.begin(), from.end(), [](const Ticket &a, const Ticket &b) {
         return rank_of(*a) < rank_of(*b);
     });
 }
 
-// One whose stream was passed over for too long, or null.
+// An operation whose stream was passed over for too long, or null.
 Ticket overdue(const std::vector<Ticket> &runnable) {
     const auto longest =
         std::min_element(runnable.begin(), runnable.end(), [](const Ticket &a, const Ticket &b) {
@@ -148,12 +148,12 @@ void run(Ticket operation) {
     execute(std::move(operation));
 }
 
-// The numbers of the targets' operations, and of all that they come after, directly or not.
+// The numbers of the target operations and of all their direct and indirect predecessors.
 struct Goal {
     std::unordered_set<std::uint64_t> targets, needed;
     unsigned int epoch = 0;
 
-    // What is needed does not grow; it is sought anew only for targets that were none before.
+    // Predecessors are never added, so the set is rebuilt only when a new target appears.
     void aim_at(const std::vector<Ticket> &wanted) {
         const bool known = epoch == engine().epoch &&
                            std::all_of(wanted.begin(), wanted.end(), [&](const Ticket &ticket) {
@@ -192,7 +192,7 @@ Goal &goal() {
     return *goal;
 }
 
-// Those that are needed for the targets, where there are any.
+// The operations that the targets need, if there are targets.
 std::vector<Ticket> needed_of(const std::vector<Ticket> &runnable,
                               const std::vector<Ticket> &targets) {
     std::vector<Ticket> needed;

@@ -1,4 +1,4 @@
-// Immediate mode: what can run, runs at once, in the thread that made it possible.
+// Immediate mode: an operation runs as soon as it can, in the thread that made it runnable.
 #include "engine/engine.hpp"
 
 #include <utility>

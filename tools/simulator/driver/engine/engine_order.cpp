@@ -1,4 +1,4 @@
-// What comes after what: the order within a stream, the legacy stream, barriers.
+// Dependencies between operations: order within a stream, the legacy stream, barriers.
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 
@@ -7,7 +7,7 @@
 namespace sim {
 namespace {
 
-// Its newest ordered work, and what is not ordered with it.
+// Appends the stream's newest ordered operation and its operations that are not ordered with it.
 void append_queued(std::vector<Ticket> &tickets, const Stream &stream) {
     if (stream.last) {
         tickets.push_back(stream.last);
@@ -96,7 +96,7 @@ bool is_runnable(Operation &operation) {
     if (operation.running || operation.done || !is_free(operation)) {
         return false;
     }
-    // What waits in a context that failed waits no longer.
+    // Operations of a failed context no longer wait.
     return operation.stream->context->sticky != CUDA_SUCCESS || operation.fault != CUDA_SUCCESS ||
            !operation.work.ready || operation.work.ready();
 }

@@ -1,5 +1,5 @@
-// The engine's threads: threaded mode's workers, one per stream that ever got work, and the runner,
-// which sees to it that work goes on when nobody waits.
+// The engine's threads: in threaded mode one worker for each stream that has had work, and the
+// runner, which runs work while no thread waits for it.
 #include "base/immortal.hpp"
 #include "base/notes.hpp"
 #include "base/platform.hpp"
@@ -17,26 +17,26 @@
 
 namespace sim {
 
-// Shared by its thread and its stream, whichever lives longer. The thread is a detached one: a
-// client that ends by _exit(), or in a child of fork, gives nobody the time to join it, and tools
-// that look for threads that were forgotten would find ours in his program.
+// Shared by a thread and its stream, either of which may end first. The thread is detached: a
+// program that ends by _exit(), or a child of fork, has no opportunity to join it, and leak
+// checkers would report it.
 struct Worker {
     Stream *stream = nullptr; // null for the runner
     bool stop = false;
-    std::condition_variable wake; // of the runner, which has no use for every change
+    std::condition_variable wake; // for the runner, which ignores most changes
 };
 
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto ask_again = std::chrono::microseconds(200); // for what Work::ready says
+constexpr auto ask_again = std::chrono::microseconds(200); // interval between calls of Work::ready
 
 struct Workers {
-    std::vector<std::shared_ptr<Worker>> all; // that have not ended
+    std::vector<std::shared_ptr<Worker>> all; // workers that have not ended
     std::shared_ptr<Worker> runner;
-    bool forked = false;  // this process is the child: it has none of the threads
-    bool exiting = false; // the exit waits until nothing is queued
+    bool forked = false;  // this process is a child, which lacks the threads
+    bool exiting = false; // exit waits until nothing is enqueued
 };
 
 Workers &workers() noexcept {
@@ -44,14 +44,14 @@ Workers &workers() noexcept {
     return *workers;
 }
 
-// Whether its stream has something that only time, or somebody else, makes runnable.
+// Whether the stream has work that only time or another process makes runnable.
 bool has_external(const Stream &stream) {
     return std::any_of(stream.queue.begin(), stream.queue.end(), [](const Ticket &operation) {
         return operation->work.ready && !operation->running && operation->after.empty();
     });
 }
 
-// With the lock held; all that the thread does from then on is to give it up, and return.
+// Ends a worker. The caller holds the lock; afterwards the thread only releases it and returns.
 void end(const std::shared_ptr<Worker> &worker) {
     std::erase(workers().all, worker);
     Lock::changed().notify_all();
@@ -62,7 +62,7 @@ void work(const std::shared_ptr<Worker> &self) {
     while (!self->stop) {
         if (settings().mode == Mode::threaded) {
             if (Ticket operation = runnable_of(*self->stream)) {
-                execute(std::move(operation)); // the stream may be gone now
+                execute(std::move(operation)); // may destroy the stream
                 continue;
             }
             if (has_external(*self->stream)) {
@@ -75,20 +75,20 @@ void work(const std::shared_ptr<Worker> &self) {
     end(self);
 }
 
-// Counts the runner's own looks rather than the clock: a process that gets no time is not a stalled
-// one.
+// Detects a stalled program. Counts the runner's wakeups instead of time, so that a process without
+// CPU time does not look stalled.
 class Stall {
   public:
     static constexpr unsigned int looks = 20;
 
-    // A look; whether the program has done nothing for all of the time.
+    // Called at each wakeup. Returns whether the program made no call for the whole time.
     bool lasts() noexcept {
         const bool moved = std::exchange(progress_, engine().progress) != engine().progress;
         const bool cared_for = engine().waiting != 0 || engine().running != 0;
         count_ = moved || cared_for ? 0 : count_ + 1;
         return count_ >= looks;
     }
-    // What has moved was the runner's own doing.
+    // The last progress was made by the runner itself.
     void own_step() noexcept { progress_ = engine().progress; }
 
   private:
@@ -96,9 +96,8 @@ class Stall {
     unsigned int count_ = 0;
 };
 
-// Tells of a function of the client's that does not come back. One that waits for work of another
-// stream never does in adversarial mode: it runs in a thread that waits, and nothing runs beside
-// it.
+// Reports a client function that does not return. In adversarial mode, a function that waits for
+// work of another stream never returns: it runs in a waiting thread, and nothing runs beside it.
 class Watch {
   public:
     void look() {
@@ -115,7 +114,7 @@ class Watch {
   private:
     using Clock = std::chrono::steady_clock;
 
-    // At once, too: whoever hangs gets to no report.
+    // Also printed at once, since a hanging program may never print its report.
     static void tell() {
         for (const Stream *stream : engine().busy) {
             for (const Ticket &operation : stream->queue) {
@@ -123,8 +122,8 @@ class Watch {
                     const std::string text =
                         describe(*operation) + " has run for " +
                         std::to_string(settings().patience_ms) +
-                        " ms (setting 'patience'), and nothing runs beside it in this mode:" +
-                        " if it waits for work of another stream, it waits for ever";
+                        " ms (setting 'patience'), and no other work runs meanwhile in this mode:" +
+                        " if it waits for work of another stream, it never returns";
                     std::fprintf(stderr, "cushim-sim: %s\n", text.c_str());
                     note(text);
                 }
@@ -147,17 +146,17 @@ milliseconds pause() {
                : std::max(milliseconds(1), milliseconds(settings().stall_ms / Stall::looks));
 }
 
-// Runs what is queued, since the program may wait for it without a call.
+// Runs enqueued work, since the program may be waiting for it without a call.
 void run_stalled(const Worker &self, Stall &stall) {
     std::size_t count = 0;
     for (; !self.stop && adversarial_step({}); ++count) {
         stall.own_step();
     }
     if (count != 0) {
-        note("no call queued work or waited for it for " + std::to_string(settings().stall_ms) +
+        note("no call enqueued or waited for work for " + std::to_string(settings().stall_ms) +
              " ms, so " + std::to_string(count) +
-             " operations that were queued ran by themselves:" +
-             " what came first, they or the program, was up to the clock (setting 'stall')");
+             (count == 1 ? " operation ran by itself" : " operations ran by themselves") +
+             "; the order relative to the program depends on timing (setting 'stall')");
     }
 }
 
@@ -204,12 +203,12 @@ void stop_all() {
     Lock::changed().notify_all();
 }
 
-// How long the exit waits for queued work.
+// How long the exit waits for enqueued work.
 constexpr std::chrono::seconds longest_exit{2};
 
-// Graphs that were destroyed while they run, and closures that were not called yet, are released
-// once their work is done: the report would call what they own leaked. An operation that calls
-// exit() cannot be waited for.
+// At exit, waits for enqueued work. Destroyed graphs that still run and uncalled closures release
+// their resources once the work is done; without the wait, the report would list these as leaks.
+// Work that calls exit() itself cannot be waited for.
 void finish_queued(std::unique_lock<std::mutex> &lock) {
     if (settings().report == Report::none || executing()) {
         return;
@@ -220,14 +219,13 @@ void finish_queued(std::unique_lock<std::mutex> &lock) {
     }
     Lock::changed().notify_all();
     if (!Lock::changed().wait_for(lock, longest_exit, [] { return engine().busy.empty(); })) {
-        note("queued work was not done 2 seconds after the exit began: its memory is reported as "
+        note("enqueued work was not done 2 seconds after exit began: its memory is reported as "
              "leaked");
     }
 }
 
-// At the end of the process no work runs any more, unless its threads are gone already. One that
-// the client's own function keeps is let go: it never comes back. This comes before the exit
-// handlers of code that called cuInit before it queued work.
+// Stops all work at exit, unless the threads are gone already. A worker inside a client function is
+// abandoned. This precedes exit handlers of code that called cuInit before it enqueued work.
 struct AtExit {
     ~AtExit() {
         if (workers().forked || !platform::threads_run_at_exit() || !Lock::take_at_exit()) {
@@ -242,8 +240,7 @@ struct AtExit {
 
 void prepare_process() {
     platform::after_fork_in_child([] { workers().forked = !workers().all.empty(); });
-    platform::stay_loaded(); // the threads return through this library's code, which nobody waits
-                             // for
+    platform::stay_loaded(); // detached threads may return through this library's code at any time
     static const AtExit at_exit;
 }
 
@@ -255,7 +252,7 @@ std::shared_ptr<Worker> begin(Stream *stream, void (*function)(const std::shared
     workers().all.push_back(worker);
     try {
         std::thread(function, worker).detach();
-    } catch (...) { // the system has no thread left
+    } catch (...) { // the system cannot create a thread
         workers().all.pop_back();
         throw;
     }
@@ -287,7 +284,7 @@ void release_worker(Stream &stream) noexcept {
 
 void end_workers() {
     if (workers().forked) {
-        // What the parent's threads wait for cannot be destroyed here: it would wait for them.
+        // Leaked on purpose: destroying a condition variable waits for the parent's threads.
         (void)new auto(std::move(workers().all));
         workers() = Workers();
         return;
@@ -299,7 +296,7 @@ void end_workers() {
     std::unique_lock lock(Lock::mutex(), std::adopt_lock);
     const auto patience = milliseconds(settings().patience_ms);
     if (!Lock::changed().wait_for(lock, patience, all_ended)) {
-        misuse("a host function or kernel still runs, long after its simulator was to stop");
+        misuse("a host function or kernel is still running long after the simulator was reset");
     }
     lock.release();
 }

@@ -1,4 +1,4 @@
-// Waiting for operations, in every mode, and what to do where waiting leads nowhere.
+// Waiting for operations in every mode, and deadlock detection.
 #include "call/call.hpp"
 #include "call/faults.hpp"
 #include "call/misuse.hpp"
@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-// How long a thread sleeps before it looks again. In threaded mode the workers wake it.
+// How long a thread sleeps before it checks again. In threaded mode the workers wake it.
 microseconds first_pause() {
     return settings().mode == Mode::threaded ? microseconds(5000) : microseconds(20);
 }
@@ -26,7 +26,7 @@ microseconds longest_pause() {
     return settings().mode == Mode::threaded ? microseconds(50000) : microseconds(1000);
 }
 
-// The host sees that it is done.
+// The host observes that the operation is done.
 void note_seen(const Operation &operation) {
     engine().host_ns = std::max(engine().host_ns, operation.time_ns);
 }
@@ -40,7 +40,7 @@ void forget_done(std::vector<Ticket> &targets) {
     });
 }
 
-// Takes a step towards them; false where nobody can do anything in this thread now.
+// Takes a step towards the targets; false if this thread cannot do so now.
 bool step(const std::vector<Ticket> &targets) {
     switch (settings().mode) {
     case Mode::immediate: {
@@ -57,14 +57,14 @@ bool step(const std::vector<Ticket> &targets) {
             ensure_worker(*stream);
         }
         if (std::exchange(engine().mode, Mode::threaded) != Mode::threaded) {
-            Lock::changed().notify_all(); // it has changed while they slept
+            Lock::changed().notify_all(); // state has changed since they began to wait
         }
         return false;
     }
     return false;
 }
 
-// What of the targets and what they come after could be next: all before it is done.
+// The unfinished operations, among the targets and their predecessors, whose predecessors are done.
 std::vector<Ticket> stuck_of(const std::vector<Ticket> &targets) {
     std::vector<Ticket> stuck, pending;
     std::unordered_set<const Operation *> seen;
@@ -91,7 +91,7 @@ std::vector<Ticket> stuck_of(const std::vector<Ticket> &targets) {
     return stuck;
 }
 
-// Ends what hangs, as a watchdog would: its context fails.
+// Ends operations in a deadlock as a watchdog would: their contexts fail.
 void report_deadlock(const std::vector<Ticket> &stuck) {
     std::string text = "deadlock: ";
     const Call *call = Call::current();
@@ -100,7 +100,7 @@ void report_deadlock(const std::vector<Ticket> &stuck) {
     for (std::size_t i = 0; i < stuck.size(); ++i) {
         text += (i == 0 ? " " : ", ") + describe(*stuck[i]);
     }
-    text += ", and nothing that could run makes it go on";
+    text += ", and no runnable work can complete it";
     misuse(text);
     for (const Ticket &operation : stuck) {
         if (operation->done || operation->running) {
@@ -111,8 +111,8 @@ void report_deadlock(const std::vector<Ticket> &stuck) {
     }
 }
 
-// Whether somebody else may still make one of them go on: another thread that runs it or runs at
-// all, what writes memory or signals a semaphore.
+// Whether the operations may still make progress: another thread may run them, write the memory or
+// signal the semaphore that they wait for.
 bool may_go_on(const std::vector<Ticket> &stuck) {
     const std::size_t own = executing() ? 1 : 0;
     return engine().running > own ||
@@ -121,11 +121,11 @@ bool may_go_on(const std::vector<Ticket> &stuck) {
            });
 }
 
-// Called where nothing has moved since a while ago, and again and again then. Whether it gave up
-// something.
+// Called repeatedly once nothing has made progress for a while. Returns whether it ended an
+// operation.
 bool give_up_if_hopeless(const std::vector<Ticket> &targets, Clock::time_point moved) {
     const std::vector<Ticket> stuck = stuck_of(targets);
-    // What runs may take as long as it likes: it is the client's.
+    // Work that is running may take as long as it likes: it is client code.
     const bool running =
         std::any_of(stuck.begin(), stuck.end(), [](const Ticket &t) { return t->running; });
     const auto patience = std::chrono::milliseconds(settings().patience_ms);
@@ -135,12 +135,12 @@ bool give_up_if_hopeless(const std::vector<Ticket> &targets, Clock::time_point m
     }
     report_deadlock(stuck);
     if (std::any_of(stuck.begin(), stuck.end(), [](const Ticket &t) { return !t->done; })) {
-        refuse(CUDA_ERROR_LAUNCH_TIMEOUT); // it waits for itself
+        refuse(CUDA_ERROR_LAUNCH_TIMEOUT); // the operation waits for itself
     }
     return true;
 }
 
-// Counts the threads that wait.
+// Counts waiting threads.
 class Waiting {
   public:
     Waiting() noexcept { ++engine().waiting; }
@@ -149,7 +149,7 @@ class Waiting {
     Waiting &operator=(const Waiting &) = delete;
 };
 
-// Of what is not done.
+// A query of work that is not done.
 void question(const std::vector<Ticket> &targets) {
     if (settings().mode == Mode::adversarial) {
         engine().mode = Mode::adversarial;
@@ -159,14 +159,14 @@ void question(const std::vector<Ticket> &targets) {
     }
 }
 
-// Of what is done already.
+// A query of work that is done.
 void question_without_need() {
     if (settings().mode == Mode::adversarial) {
         adversarial_turn();
     }
 }
 
-// Waits for work of a context, and tells what it failed with.
+// Waits for work of a context and returns its error.
 void wait_all(Context &context, std::vector<Ticket> work) {
     wait_for(std::move(work));
     release_unused_pool_memory();
@@ -179,7 +179,7 @@ void wait_all(Context &context, std::vector<Ticket> work) {
 
 void wait_for(std::vector<Ticket> targets) {
     const Waiting waiting;
-    std::uint64_t progress = 0; // none yet
+    std::uint64_t progress = 0; // unknown
     Clock::time_point moved;
     microseconds pause{};
     for (;;) {
@@ -208,7 +208,8 @@ void wait_until(const std::function<bool()> &condition, const char *what) {
     const auto deadline = Clock::now() + std::chrono::milliseconds(settings().patience_ms);
     while (!condition()) {
         if (Clock::now() > deadline) {
-            misuse(std::string("deadlock: ") + what + " waits for what does not come");
+            misuse(std::string("deadlock: ") + what +
+                   " waits for a condition that never becomes true");
             refuse(CUDA_ERROR_LAUNCH_TIMEOUT);
         }
         std::unique_lock lock(Lock::mutex(), std::adopt_lock);
@@ -247,7 +248,7 @@ CUresult wait(Ticket ticket) {
     }
     const auto group = engine().groups.find(ticket->context);
     if (group != engine().groups.end() && group->second.error == ticket->result) {
-        group->second.error = CUDA_SUCCESS; // it is reported now
+        group->second.error = CUDA_SUCCESS; // it is reported once
     }
     return ticket->result;
 }
@@ -264,7 +265,7 @@ bool finished(Ticket ticket) {
 }
 
 void wait_stream(CUstream_st &stream) {
-    wait_all(*stream.context, queued_in(stream)); // the stream may be gone afterwards
+    wait_all(*stream.context, queued_in(stream)); // the stream may be destroyed meanwhile
 }
 
 void wait_context(CUctx_st &context) {

@@ -7,25 +7,25 @@
 namespace sim {
 namespace {
 
-// The event, which may have been destroyed since the work was made.
+// The event, or null if it was destroyed after the work was made.
 Event *living(CUevent handle) {
     Object *object = Registry::get().find(handle);
     return object != nullptr && Event::is(object->kind) ? static_cast<Event *>(object) : nullptr;
 }
 
-// One record of an event that processes share.
+// A record of an IPC event.
 struct SharedRecord {
     std::shared_ptr<SharedEvent> event;
     std::uint64_t number = 0;
     void end() const { event->end_record(number); }
 };
 
-// What needs memory comes first: a record that has begun must end.
+// Allocates first: a record that has begun must end.
 void begin_record(Event &event, const Ticket &operation) {
     if (event.shared) {
         const auto record = std::make_shared<SharedRecord>(SharedRecord{event.shared});
         operation->work.run = [record](Stream &) { record->end(); };
-        // Nobody waits for what will never be.
+        // A record that never runs still ends, so that no process waits for it.
         operation->work.otherwise = [record](Stream &, CUresult) { record->end(); };
         record->number = event.shared->begin_record();
     }
@@ -43,9 +43,9 @@ void begin_wait(const Event &event, const Ticket &operation) {
     }
 }
 
-// A graph that outlived an event of its nodes.
+// Reports a graph whose node refers to a destroyed event.
 void report_dead(const Operation &operation) {
-    misuse(std::string(operation.work.what) + " of an event that was destroyed");
+    misuse(std::string(operation.work.what) + " of a destroyed event");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What streams and graph nodes do with events. Work::parameters: CUevent.
+// Event work of streams and graph nodes. Work::parameters: CUevent.
 #pragma once
 
 #include "engine/work.hpp"

@@ -1,4 +1,4 @@
-// Graphs and nodes as objects: made, copied, destroyed.
+// Creation, copies and destruction of graphs and nodes.
 #include "engine/graph.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
@@ -29,7 +29,7 @@ bool kernel_or_conditional(const Node &node) {
     return node.type() == CU_GRAPH_NODE_TYPE_KERNEL || node.type() == conditional_node;
 }
 
-// Ports and types other than the default are of kernels.
+// Only edges of kernel nodes may have other than default ports and types.
 void check_edge_data(const Node &from, const Node &to, const EdgeData &data) {
     constexpr unsigned char programmatic = 1, last_port = 2;
     for (const unsigned char byte : data.reserved) {
@@ -55,7 +55,7 @@ void erase_edges_to(std::vector<Edge> &edges, const Node &node) {
     std::erase_if(edges, [&](const Edge &edge) { return edge.node == &node; });
 }
 
-// What a node claims for itself: another may have it now.
+// Releases what a node has claimed exclusively.
 void let_go(const Node &node) {
     if (node.content.condition) {
         node.content.condition->used = false;
@@ -120,7 +120,7 @@ Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after
 std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, std::size_t count,
                            const void *data) {
     require(count == 0 || dependencies != nullptr);
-    require(count <= graph.nodes.size()); // more cannot be without duplicates
+    require(count <= graph.nodes.size()); // a longer list must contain duplicates
     std::vector<Edge> edges;
     std::set<const Node *> seen;
     for (std::size_t i = 0; i < count; ++i) {
@@ -146,7 +146,7 @@ void destroy_node(Node &node) {
         erase_edges_to(edge.node->dependencies, node);
     }
     let_go(node);
-    // The last is found at once: a graph is destroyed from its end.
+    // Searched from the end, since a graph destroys its nodes from the end.
     std::vector<Node *> &nodes = node.graph->nodes;
     nodes.erase(std::next(std::find(nodes.rbegin(), nodes.rend(), &node)).base());
     Registry::get().destroy(&node);
@@ -173,7 +173,7 @@ void copy_graph(const Graph &from, Graph &to) {
             ChildCopy(*inner).give_to(copy);
         }
     }
-    // Both lists of each node keep their order.
+    // Keeps the order of both lists of each node.
     for (const Node *node : from.nodes) {
         for (const Edge &edge : node->dependencies) {
             copies.at(node)->dependencies.push_back({copies.at(edge.node), edge.data});

@@ -1,4 +1,4 @@
-// Graphs, their nodes, executable graphs, user objects, and the memory that graph nodes allocate.
+// Graphs, nodes, executable graphs, user objects, and the memory that graph nodes allocate.
 #pragma once
 
 #include "engine/object.hpp"
@@ -21,7 +21,7 @@ struct GraphAllocation;
 struct Conditional;
 struct Plan;
 
-// CUgraphEdgeData, which the headers have from CUDA 12.3 on.
+// CUgraphEdgeData; in the headers since CUDA 12.3.
 struct EdgeData {
     unsigned char from_port = 0, to_port = 0, type = 0;
     unsigned char reserved[5] = {};
@@ -35,13 +35,13 @@ struct Edge {
 // CONDITIONAL is not in the headers of CUDA 11 and 12.0.
 constexpr auto conditional_node = static_cast<CUgraphNodeType>(13);
 
-// What a node of a graph, or its copy in an executable graph, does.
+// The operation of a node in a graph, or of its copy in an executable graph.
 struct NodeContent {
-    Work work; // of child and conditional nodes and those of memory: the type only
-    CUcontext context = nullptr;  // of parameters that name one
-    CUcontext home = nullptr;     // in which kernels and memsets run; null: in that of the launch
-    unsigned int batch_flags = 0; // of a batch of memory operations
-    std::shared_ptr<GraphAllocation> allocation; // of nodes that allocate or free
+    Work work;                    // child, conditional and memory nodes: the type only
+    CUcontext context = nullptr;  // the context that the parameters name
+    CUcontext home = nullptr;     // where kernels and memsets run; null: in that of the launch
+    unsigned int batch_flags = 0; // batch memory operation nodes
+    std::shared_ptr<GraphAllocation> allocation; // allocation and free nodes
     std::shared_ptr<Conditional> condition;
 };
 
@@ -55,11 +55,11 @@ struct CUgraphNode_st final : sim::Object {
 
     CUgraph_st *graph;
     sim::NodeContent content;
-    unsigned int number;                             // in its graph, never used again
-    std::vector<sim::Edge> dependencies, dependents; // in the order in which they were added
-    CUgraphNode_st *original = nullptr;              // of which it was cloned; compared only
-    std::vector<CUgraph> graphs;           // the child, or the bodies of a conditional node
-    std::vector<void *> argument_pointers; // what GetParams of a kernel node shows
+    unsigned int number;                             // in its graph; never reused
+    std::vector<sim::Edge> dependencies, dependents; // in order of addition
+    CUgraphNode_st *original = nullptr;    // the node it was cloned from; never dereferenced
+    std::vector<CUgraph> graphs;           // child graph, or bodies of a conditional node
+    std::vector<void *> argument_pointers; // for GetParams of a kernel node
 };
 
 struct CUgraph_st final : sim::Object {
@@ -67,15 +67,16 @@ struct CUgraph_st final : sim::Object {
     static constexpr sim::Kind own_kind = sim::Kind::graph;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
-    std::vector<CUgraphNode_st *> nodes; // in the order in which they were added
+    std::vector<CUgraphNode_st *> nodes; // in order of addition
     unsigned int next_number = 0;
     unsigned int id;
-    CUgraphNode_st *owner = nullptr; // of a child or body graph
-    CUgraph_st *original = nullptr;  // of which it was cloned; compared only
+    CUgraphNode_st *owner = nullptr; // owner of a child or body graph
+    CUgraph_st *original = nullptr;  // the graph it was cloned from; never dereferenced
     sim::References references;
-    std::vector<std::shared_ptr<sim::Conditional>> conditions; // whose handles were made for it
-    bool capturing = false;                                    // a stream capture adds to it
-    std::weak_ptr<void> exec; // the executable graph, where only one may be
+    std::vector<std::shared_ptr<sim::Conditional>>
+        conditions;           // with handles created for this graph
+    bool capturing = false;   // a stream capture adds nodes to it
+    std::weak_ptr<void> exec; // the executable graph, if only one may exist
 };
 
 struct CUgraphExec_st final : sim::Object {
@@ -88,7 +89,7 @@ struct CUgraphExec_st final : sim::Object {
     std::shared_ptr<sim::Plan> plan;             // shared with launches in flight: see writable()
     std::shared_ptr<sim::References> references; // shared with launches in flight
     std::shared_ptr<void> only;                  // see CUgraph_st::exec
-    sim::Ticket last;                            // of the newest launch: launches do not overlap
+    sim::Ticket last;                            // the newest launch; launches do not overlap
 };
 
 namespace sim {
@@ -97,59 +98,59 @@ using Graph = CUgraph_st;
 using Node = CUgraphNode_st;
 using Exec = CUgraphExec_st;
 
-// A condition: the value that decides what a conditional node does.
+// A condition: the value that controls a conditional node.
 struct Conditional {
     std::uint64_t handle;
     unsigned int default_value;
-    bool assign_default; // at the beginning of every launch
+    bool assign_default; // at the start of every launch
     unsigned int value;
-    Graph *graph;      // for which the handle was made
+    Graph *graph;      // the handle was created for this graph
     bool used = false; // by a node
     int type = 0;      // CUgraphConditionalNodeType: 0 if, 1 while, 2 switch
     unsigned int size = 0;
 };
 
-// Handles of the API; all of them refuse with INVALID_VALUE.
+// Objects of handles; all of these fail with INVALID_VALUE.
 Graph &graph_of(CUgraph handle);
 Node &node_of(CUgraphNode handle);
-Node &node_of(CUgraphNode handle, CUgraphNodeType type); // and not of another type
+Node &node_of(CUgraphNode handle, CUgraphNodeType type); // also fails for a node of another type
 Exec &exec_of(CUgraphExec handle);
 
 Graph &make_graph();
-// Adds a node after others.
+// Adds a node with its dependencies.
 Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after);
-// Refuses an edge that is there, and edge data that these nodes cannot have.
+// Adds an edge. Fails if it exists, or if these nodes do not support the edge data.
 void add_edge(Node &from, Node &to, const EdgeData &data);
-// The API's arrays of dependencies. Refuses nodes of other graphs and duplicates.
+// Converts dependency arrays of the API. Fails for nodes of other graphs and for duplicates.
 std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, std::size_t count,
                            const void *data = nullptr);
-// With all that it owns. Its user objects' destructors do not run before run_user_destructors().
+// Destroys a graph with its children. Destructors of user objects run in run_user_destructors().
 void destroy_graph(Graph &graph);
 void destroy_node(Node &node);
-// Copies what one graph holds into another, which is empty. Refuses with 801 what cannot be cloned.
+// Copies the contents of a graph into an empty one. Fails with 801 for nodes that cannot be cloned.
 void copy_graph(const Graph &from, Graph &to);
-// A copy of a graph that is to be a node's own. Made before that node is there: a graph may be
-// given to a node of itself, or of a child in it. Refuses with 801 what cannot be cloned.
+// A copy of a graph that will belong to a node. It is made before the node exists, since a graph
+// may be added to itself or to one of its children. Fails with 801 for nodes that cannot be cloned.
 class ChildCopy {
   public:
     explicit ChildCopy(const Graph &child);
     ~ChildCopy();
     ChildCopy(const ChildCopy &) = delete;
     ChildCopy &operator=(const ChildCopy &) = delete;
-    // To a node that has none.
+    // Moves the copy to a node without a child graph.
     void give_to(Node &node);
 
   private:
     Graph *copy_;
 };
-// Whether the graph is a conditional node's body, or a child in one at any depth.
+// Whether the graph is a conditional node's body, or a child of one at any depth.
 bool in_a_body(const Graph &graph);
-// Whether the graph is another, or a child or body in it at any depth.
+// Whether the graph is `other`, or one of its children or bodies at any depth.
 bool within(const Graph &graph, const Graph &other);
 bool has_memory_nodes(const Graph &graph);      // at any depth
 bool has_conditional_nodes(const Graph &graph); // at any depth
 
-// Before a reset ends all objects, with the lock held.
+// At a reset, before all objects are destroyed. The caller holds the lock.
 void restart_graphs();
 
 } // namespace sim

@@ -12,11 +12,11 @@
 namespace sim {
 namespace {
 
-// A device's bytes. What was in use once stays reserved until it is trimmed.
+// The graph memory of a device, in bytes. Memory that was used stays reserved until it is trimmed.
 struct Usage {
     std::uint64_t used_high = 0, reserved = 0, reserved_high = 0;
 };
-// Memory is reserved in pieces of this size, and the device counts as used whole pieces, too.
+// Memory is reserved in pieces of this size, and used memory is counted in whole pieces.
 constexpr std::uint64_t reservation = std::uint64_t(32) << 20;
 
 std::uint64_t rounded(std::uint64_t bytes) {
@@ -45,7 +45,7 @@ Range *range_of(const GraphAllocation &allocation) {
     return AddressSpace::get().find_base(static_cast<std::uintptr_t>(allocation.address));
 }
 
-// What a free of memory refuses that no launch has allocated.
+// The allocation at this address. A free fails if no launch has allocated it.
 std::shared_ptr<GraphAllocation> outstanding_allocation(CUdeviceptr address, const char *what) {
     const auto allocation = find_allocation(address);
     require(allocation != nullptr);
@@ -109,9 +109,9 @@ GraphAllocation::~GraphAllocation() {
 }
 
 void GraphAllocation::set_outstanding(bool on) {
-    const auto keep = weak_.lock(); // until this returns
+    const auto keep = weak_.lock(); // keeps this object alive until the return
     if (outstanding() && !on) {
-        kept_by_.reset(); // somebody else frees it
+        kept_by_.reset(); // another call frees it
     }
     self_ = on ? keep : nullptr;
     escaped = escaped || on;
@@ -215,7 +215,7 @@ NodeContent free_node(Graph &graph, CUdeviceptr address) {
     content.allocation = find_allocation(address);
     require(content.allocation != nullptr);
     Graph *&freed_in = content.allocation->freed_in;
-    // Either its own graph frees it, once, or others do.
+    // An allocation is freed either by its own graph, once, or by others.
     const bool own = content.allocation->graph == &graph;
     require(!own || !content.allocation->escaped);
     require(freed_in == nullptr ||
@@ -238,9 +238,9 @@ Work graph_free_work(CUdeviceptr address, const char *what) {
 void graph_memory_free(CUdeviceptr address) {
     const auto allocation = outstanding_allocation(address, "free");
     wait_until_unused(static_cast<std::uintptr_t>(address));
-    require(allocation->outstanding()); // another thread may have been faster
+    require(allocation->outstanding()); // another thread may have freed it meanwhile
     if (const Range *range = range_of(*allocation); range != nullptr && range->pending > 0) {
-        misuse("free of graph memory that queued work uses: " + range->describe());
+        misuse("free of graph memory that enqueued work uses: " + range->describe());
     }
     allocation->set_outstanding(false);
     allocation->end_use();

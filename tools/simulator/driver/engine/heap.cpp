@@ -10,18 +10,16 @@
 namespace sim {
 namespace {
 
-// Small enough for emulators and sanitizers, big enough that a test program seldom needs a second.
+// Small enough for emulators and sanitizers, yet few test programs need a second segment.
 constexpr std::size_t segment_size = std::size_t(64) << 20;
 constexpr std::size_t largest_slice = segment_size / 4;
 constexpr std::size_t smallest_step = 512;
-// Behind the bytes there is at least the one, and all that is left of a small slice; before them
-// there is more.
+// Guard bytes: after the data at least one guard and the rest of a small slice; more before it.
 constexpr std::size_t least_guard = 64, most_guard = 1024, guard_before = 256;
 constexpr std::size_t cheap_to_zero = std::size_t(24) << 10;
 constexpr auto guard_byte = std::byte(0xfb);
 
-// Grows with every clear(), so that a backing that outlives a reset does not count in the next
-// life.
+// Incremented by clear(), so that a backing that outlives a reset does not count afterwards.
 unsigned int generation = 1;
 
 std::map<int, std::vector<std::shared_ptr<Segment>>> &segments() {
@@ -33,13 +31,12 @@ std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;
 }
 
-// Pages are shared between small slices only, so that those of bigger ones can be mapped and given
-// back.
+// Only small slices share pages, so that the pages of larger ones can be mapped and returned.
 std::size_t step_of(std::size_t size) {
     return size < platform::map_granularity() ? smallest_step : platform::map_granularity();
 }
 
-// Where the bytes begin in their slice, or in a file that does not leave the process.
+// The offset of the data in a slice, or in a file that stays inside the process.
 std::size_t begin_of(std::size_t size) {
     return size < platform::map_granularity() ? guard_before : platform::map_granularity();
 }
@@ -140,7 +137,7 @@ void Heap::place(Backing &backing, bool own_file, std::size_t trailer) {
     if (!own_file && slice(backing, size)) {
         return;
     }
-    // What another process maps is exactly as big as the allocation: no guard bytes there.
+    // A file that other processes map has exactly the size of the allocation, without guard bytes.
     const std::size_t begin = own_file ? 0 : begin_of(size);
     const std::size_t extra = begin + (own_file ? trailer : least_guard);
     require(size < ~std::size_t(0) / 2 - extra, CUDA_ERROR_OUT_OF_MEMORY);
@@ -167,7 +164,7 @@ void Heap::give_back(Backing &backing) noexcept {
     }
     try {
         backing.segment_->give_back(begin, bytes);
-    } catch (...) { // no memory to note it: the slice is lost
+    } catch (...) { // out of memory: the slice is not reused
     }
 }
 
@@ -181,7 +178,7 @@ void write_guard(std::byte *begin, std::size_t bytes) noexcept {
 }
 
 bool is_guard(const std::byte *begin, std::size_t bytes) noexcept {
-    // Every byte is the one before it.
+    // Compares every byte with its predecessor.
     return bytes == 0 || (*begin == guard_byte && std::memcmp(begin, begin + 1, bytes - 1) == 0);
 }
 

@@ -1,4 +1,4 @@
-// Where the bytes of devices come from: slices of a few memory files, with guard bytes around each.
+// Allocates the bytes of device memory: slices of a few memory files, with guard bytes around each.
 #pragma once
 
 #include "engine/memory.hpp"
@@ -9,7 +9,7 @@
 
 namespace sim {
 
-// One memory file, and what of it is free.
+// A memory file and its free ranges.
 struct Segment {
     platform::File file;
     std::byte *view = nullptr;
@@ -20,22 +20,21 @@ struct Segment {
     ~Segment();
     Segment(const Segment &) = delete;
     Segment &operator=(const Segment &) = delete;
-    // An aligned piece of it; false where none is big enough.
+    // Takes an aligned range; false if no free range is large enough.
     bool take(std::size_t bytes, std::size_t alignment, std::size_t &offset);
     void give_back(std::size_t offset, std::size_t bytes);
 };
 
 class Heap {
   public:
-    // Gives a backing its bytes; false where they are too many for a slice, or the system refuses.
+    // Gives a backing a slice; false if the size is too large for a slice or a system call fails.
     static bool slice(Backing &backing, std::size_t size);
     static bool slice(Backing &backing, std::size_t size, const std::shared_ptr<Segment> &segment);
-    // Bytes in any way: a slice of the heap, or a memory file of its own. Refuses with
-    // OUT_OF_MEMORY.
+    // Allocates a slice of the heap or a separate memory file. Fails with OUT_OF_MEMORY.
     static void place(Backing &backing, bool own_file, std::size_t trailer);
-    // Takes them back; they are zeros from then on.
+    // Frees the bytes; they then read as zeros.
     static void give_back(Backing &backing) noexcept;
-    // Forgets all segments; those that are in use live on until their last slice ends.
+    // Drops all segments; a segment in use lives until its last slice is freed.
     static void clear();
 };
 

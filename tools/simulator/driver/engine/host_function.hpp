@@ -1,4 +1,4 @@
-// Functions of the client that run in a stream's turn.
+// Client functions that run as work of a stream.
 #pragma once
 
 #include "call/runtime_calls.hpp"
@@ -8,7 +8,7 @@
 
 namespace sim {
 
-// The thread is the client's for a scope, but may not call the API.
+// A scope in which the thread runs client code that must not call the API.
 class HostFunctionScope {
   public:
     HostFunctionScope() noexcept : outer_(std::exchange(in_host_function(), true)) {}

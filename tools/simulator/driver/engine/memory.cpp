@@ -18,13 +18,13 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t big = std::size_t(2) << 20; // from here on allocations have that alignment
+constexpr std::size_t big = std::size_t(2) << 20; // alignment of allocations of at least this size
 constexpr std::size_t small_alignment = 512;
 constexpr std::size_t cheap_to_fill = std::size_t(16) << 10;
 constexpr int fill_byte = 0xcd;
 
-// Of fresh device memory a client may expect nothing. Big ones are filled at their ends only:
-// touching all pages would cost more than all the rest.
+// Fills new device memory with a pattern, since its contents are undefined. Large allocations are
+// filled at both ends only: touching all their pages would dominate the running time.
 void fill(std::byte *view, std::size_t size) {
     if (size <= cheap_to_fill) {
         std::memset(view, fill_byte, size);
@@ -34,7 +34,7 @@ void fill(std::byte *view, std::size_t size) {
     }
 }
 
-// Small allocations have the promised alignment and no better one.
+// Small allocations have exactly the documented alignment.
 std::uintptr_t place_for(std::size_t size) {
     AddressSpace &space = AddressSpace::get();
     if (size >= big) {
@@ -43,7 +43,7 @@ std::uintptr_t place_for(std::size_t size) {
     return space.reserve(size + small_alignment, 2 * small_alignment) + small_alignment;
 }
 
-// Pages of the client's address space that are accessible for so long.
+// Pages of client address space that are accessible for the lifetime of this object.
 struct HostPages {
     HostPages(void *begin, std::size_t bytes) : pages(begin), size(bytes) {}
     HostPages(const HostPages &) = delete;
@@ -54,8 +54,8 @@ struct HostPages {
     std::size_t size;
 };
 
-// Who gives a call such memory has the answer in its status; when queued work finds it so, nobody
-// is there to be told.
+// A call that is passed such memory reports it by its status; for enqueued work, only a misuse can
+// report it.
 void check_access(const Range &range, std::size_t offset, std::size_t size, bool write) {
     if (range.check == nullptr) {
         return;
@@ -65,7 +65,7 @@ void check_access(const Range &range, std::size_t offset, std::size_t size, bool
                     executing() ? Accessor(current_context().device) : Accessor());
     } catch (const Refusal &) {
         if (executing()) {
-            misuse("queued work uses what its device cannot access: " + range.describe() +
+            misuse("enqueued work uses memory that its device cannot access: " + range.describe() +
                    ", at offset " + std::to_string(offset));
         }
         throw;
@@ -97,7 +97,7 @@ std::byte *device_view(CUdeviceptr address, std::size_t size, bool write) {
     Range &range = device_range(address, size, write);
     if (!range.usable) {
         misuse(
-            "use of stream-ordered memory before its allocation or after its end, in the order of "
+            "use of stream-ordered memory before its allocation or after its free, in the order of "
             "streams: " +
             range.describe());
         throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
@@ -126,7 +126,7 @@ std::byte *host_view(const void *host, std::size_t size) {
     if (AddressSpace::get().find(address) != nullptr) {
         return device_view(address, size, true);
     }
-    // What lies in the simulator's own address space is nobody's host memory: a host access would
+    // Addresses in the simulator's own address space are not host memory; a host access would
     // crash.
     if (AddressSpace::get().owns(address)) {
         AddressSpace::get().report_freed(address, "use");
@@ -162,7 +162,7 @@ Range &allocate(Memory memory, std::shared_ptr<Backing> backing, CUctx_st *conte
 Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context) {
     const std::size_t page = platform::page_size();
     require(size != 0);
-    // Managed memory may be more than the host has: it can be on the device.
+    // Managed memory may exceed host memory, since it can reside on the device.
     const std::size_t most =
         platform::host_memory() + (memory == Memory::managed ? device_memory(device) : 0);
     require(size <= most, CUDA_ERROR_OUT_OF_MEMORY);
@@ -174,10 +174,10 @@ Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *c
     range.memory = memory;
     range.device = device;
     range.context = context;
-    range.sync_memops = memory == Memory::managed; // as measured
+    range.sync_memops = memory == Memory::managed; // as recorded
     require(platform::commit(range.view, bytes), CUDA_ERROR_OUT_OF_MEMORY);
     range.owner = std::make_shared<HostPages>(range.view, bytes);
-    range.guard = bytes - size; // what is left of the last page
+    range.guard = bytes - size; // the rest of the last page
     write_guard(range.view + size, range.guard);
     return AddressSpace::get().add(std::move(range));
 }
@@ -201,7 +201,8 @@ void release(const std::vector<Use> &uses) noexcept {
 
 namespace {
 
-// Work in a queue, by a call that has returned as if it were done, that uses the range at `base`.
+// Enqueued work of a call that has already returned as if it were synchronous, and that uses the
+// range at `base`.
 Ticket synchronous_user(std::uintptr_t base) {
     Ticket found;
     Registry::get().for_each([&](const Object &object) {
@@ -240,12 +241,12 @@ void wait_until_unused(std::uintptr_t base) {
         return;
     }
     if (settings().mode == Mode::immediate) {
-        // No worker runs what only waits for another process: this thread has to.
+        // No worker runs work that only waits for another process, so this thread does.
         const auto run = [&] { return drain(), unused(); };
-        wait_until(run, "the end of memory that queued work needs");
+        wait_until(run, "the free of memory that enqueued work needs");
         return;
     }
-    wait_until(unused, "the end of memory that queued work needs");
+    wait_until(unused, "the free of memory that enqueued work needs");
 }
 
 } // namespace sim

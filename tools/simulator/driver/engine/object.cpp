@@ -11,10 +11,9 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t remembered =
-    1 << 16; // dead objects, whose addresses are not used again so long
+constexpr std::size_t remembered = 1 << 16; // destroyed objects whose addresses are not reused yet
 
-// "an event", "a stream"; "a user object", too, which is not spoken as it is written.
+// "an event", "a stream", and "a user object", which is pronounced with a consonant.
 std::string one_of(Kind kind) {
     const std::string name = name_of(kind);
     return (std::string("aeio").find(name.front()) == std::string::npos ? "a " : "an ") + name;
@@ -97,8 +96,8 @@ std::string Object::describe() const {
     return text;
 }
 
-// The memory of a dead object is kept for a while, so that its address is not another object's
-// soon. Each is a link of a list: ending an object needs no memory.
+// The memory of destroyed objects is kept for a while, so that a new object does not get the same
+// address soon. The entries form a linked list: destroying an object allocates nothing.
 struct Registry::State {
     struct Dead {
         std::string description;
@@ -107,7 +106,7 @@ struct Registry::State {
     struct Link {
         Link *next;
     };
-    std::unordered_map<const void *, std::unique_ptr<Object>> objects; // living and retired ones
+    std::unordered_map<const void *, std::unique_ptr<Object>> objects; // live and retired objects
     std::unordered_map<const void *, Dead> dead;
     Link *oldest = nullptr, *newest = nullptr;
     std::size_t quarantined = 0;
@@ -153,7 +152,7 @@ void Registry::note_end(const Object &object, bool with_context) noexcept try {
                        std::to_string(call->number());
     }
     state().dead[&object] = {std::move(description), with_context};
-} catch (...) { // out of memory: a use of it is reported without its past
+} catch (...) { // out of memory: a later use is reported without this history
 }
 
 void Registry::end(Object *object, bool with_context) noexcept {
@@ -161,7 +160,7 @@ void Registry::end(Object *object, bool with_context) noexcept {
     if (found == state().objects.end()) {
         return;
     }
-    // Out of the table first: a destructor may look for itself, or destroy others.
+    // Removed from the table first: a destructor may look for its object, or destroy others.
     const std::unique_ptr<Object> dying = std::move(found->second);
     state().objects.erase(found);
     if (!dying->retired) {
@@ -189,20 +188,20 @@ void Object::operator delete(void *memory) {
 
 CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise) const {
     if (const Object *other = find(handle)) {
-        misuse(one_of(expected) + " was expected, this is " + other->describe());
+        misuse(one_of(expected) + " handle was expected, but this is " + other->describe());
         return otherwise;
     }
     const auto dead = state().dead.find(handle);
     if (dead == state().dead.end()) {
         char address[32];
         std::snprintf(address, sizeof address, "%p", handle);
-        misuse(std::string(address) + " is no handle of " + one_of(expected));
+        misuse(std::string(address) + " is not " + one_of(expected) + " handle");
         return otherwise;
     }
     if (dead->second.with_context) {
-        // Measured: the driver answers of the others, and crashes here.
+        // Recorded: the driver returns a status for other kinds, and crashes here.
         if (expected == Kind::stream) {
-            misuse("use of a stream whose context has ended: " + dead->second.description);
+            misuse("use of a stream whose context was destroyed: " + dead->second.description);
         }
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
@@ -215,7 +214,7 @@ void Registry::note_use_after_context(const void *handle, const char *what) cons
     if (dead != state().dead.end() && dead->second.with_context) {
         misuse(std::string(what) + ": " + dead->second.description);
     }
-} catch (...) { // out of memory: the status says enough
+} catch (...) { // out of memory: the call still returns its status
 }
 
 void Registry::each(const void *function, void (*call)(const void *, Object &)) const {
@@ -226,7 +225,7 @@ void Registry::each(const void *function, void (*call)(const void *, Object &)) 
     }
 }
 
-// In portions: the end of one may end others, and there may be no memory for a list of all.
+// In portions: destroying one object may destroy others, and a list of all may not fit in memory.
 template <class Test>
 void Registry::end_all(const Test &test, bool with_context) noexcept {
     for (;;) {

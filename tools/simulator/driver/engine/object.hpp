@@ -1,4 +1,4 @@
-// What every handle points at, and the registry of all that live.
+// The objects behind handles, and the registry of all live objects.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -43,22 +43,22 @@ enum class Kind : unsigned char {
 };
 const char *name_of(Kind kind) noexcept; // "stream"
 
-// Base of all objects. Handles are their addresses, which are not used again until 65,536 more
-// died.
+// Base of all objects. Handles are their addresses, which are not reused until 65,536 more objects
+// were destroyed.
 struct Object {
-    explicit Object(Kind kind) noexcept; // notes the call that makes it
+    explicit Object(Kind kind) noexcept; // records the current call
     virtual ~Object();
     Object(const Object &) = delete;
     Object &operator=(const Object &) = delete;
-    // Into a quarantine: see Registry.
+    // Moves the memory into quarantine: see Registry.
     static void operator delete(void *memory);
 
     const Kind kind;
-    bool counted = true;         // a leak when it is still there at the end; false for owned parts
+    bool counted = true;         // reported as a leak at exit; false for parts of objects
     const char *made_by = "";    // entry point
-    std::uint64_t made_in = 0;   // number of the call
-    CUctx_st *context = nullptr; // to which it is bound, or null
-    bool retired = false;        // its handle has ended: see Registry::retire()
+    std::uint64_t made_in = 0;   // number of that call
+    CUctx_st *context = nullptr; // the context it is bound to, or null
+    bool retired = false;        // its handle is invalid: see Registry::retire()
 
     std::string describe() const; // "stream 0x55… made by cuStreamCreate in call 7"
 };
@@ -68,7 +68,7 @@ class Registry {
   public:
     static Registry &get();
 
-    // Makes an object and keeps it; the registry deletes it in destroy() or at the latest in
+    // Creates an object. The registry owns it and deletes it in destroy(), at the latest in
     // clear().
     template <class T, class... Arguments>
     T *make(Arguments &&...arguments) {
@@ -77,27 +77,26 @@ class Registry {
         keep(std::move(owned));
         return object;
     }
-    // Ends an object's life; its handle is refused from then on, and named in the report of who
-    // uses it.
+    // Destroys an object. Its handle is rejected afterwards, and reports of its use describe it.
     void destroy(Object *object) noexcept;
-    // Ends the life of its handle only; the object stays until destroy().
+    // Invalidates the handle only; the object lives until destroy().
     void retire(Object *object) noexcept;
-    // The living object behind a handle, or null.
+    // The live object behind a handle, or null.
     Object *find(const void *handle) const noexcept;
-    // What a handle is refused with that is none of a living object of this kind: `otherwise`, and
-    // a misuse is noted; 709 where it went with its context, which is no misuse but of a stream.
+    // The status for a handle that is not a live object of this kind: `otherwise`, with a misuse;
+    // or 709 if the object was destroyed with its context, which is a misuse for streams only.
     CUresult refusal(const void *handle, Kind expected, CUresult otherwise) const;
-    // Notes a misuse where the object behind a handle was destroyed together with its context.
+    // Records a misuse if the object behind a handle was destroyed together with its context.
     void note_use_after_context(const void *handle, const char *what) const noexcept;
 
     void for_each(const auto &function) const {
         each(&function,
              [](const void *f, Object &o) { (*static_cast<decltype(&function)>(f))(o); });
     }
-    // Destroys all objects that are bound to a context, with it.
+    // Destroys a context and all objects that are bound to it.
     void destroy_all_of(CUctx_st *context) noexcept;
     void clear() noexcept;
-    // Keeps the memory of a dead object for a while.
+    // Keeps the memory of a destroyed object for a while.
     static void quarantine(void *memory) noexcept;
 
   private:
@@ -111,8 +110,8 @@ class Registry {
     static State &state();
 };
 
-// The object behind a handle. T names its kind(s) as T::is(Kind). Refuses with `otherwise`: null
-// and unknown handles, dead ones and those of another kind; misuse is reported.
+// The object behind a handle. T::is(Kind) defines its kinds. Null, unknown and destroyed handles
+// and those of other kinds fail with `otherwise`; a misuse is recorded.
 template <class T>
 T &checked(T *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE) {
     Object *object = handle ? Registry::get().find(handle) : nullptr;

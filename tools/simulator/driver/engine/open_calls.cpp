@@ -13,7 +13,7 @@
 namespace sim {
 namespace {
 
-// The call that has to be undone.
+// The call that must be undone.
 struct Origin {
     const char *name = Call::current()->name();
     std::uint64_t number = Call::current()->number();
@@ -69,7 +69,7 @@ std::string text_of(const Context &context) {
     return text;
 }
 
-// The living context, or null.
+// The live context, or null.
 const Context *living(const Context *context) {
     const bool is_living = Registry::get().find(context) == context && !context->destroyed;
     return is_living ? context : nullptr;
@@ -116,7 +116,7 @@ void note_pops(std::size_t depth) noexcept {
 
 void note_peer_access(const CUctx_st &from, const CUctx_st &to) {
     std::erase_if(state().peers, [&](const Peer &peer) {
-        return peer.from == &from && peer.to == &to; // of before
+        return peer.from == &from && peer.to == &to; // recorded earlier
     });
     state().peers.push_back({&from, &to, {}});
 }

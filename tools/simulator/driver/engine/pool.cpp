@@ -13,14 +13,14 @@ std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;
 }
 
-// So much more for a pool that must not grow beyond `most`; 0 where not even `needed` is there.
+// How much a pool may grow: `wanted`, but not beyond its limit; 0 if even `needed` does not fit.
 std::size_t room(const Device &device, std::size_t wanted, std::size_t needed) {
     const std::size_t limit = device_limit(device.ordinal);
     const std::size_t left = limit > device.used ? limit - device.used : 0;
     return needed > left ? 0 : std::min(wanted, left);
 }
 
-// Those with a handle: looked through at every call that synchronises.
+// Pools with a handle. Every synchronizing call walks them.
 std::vector<PoolState *> &pools() {
     static Immortal<std::vector<PoolState *>> all;
     return *all;
@@ -79,8 +79,8 @@ PoolAllocation::~PoolAllocation() {
     }
     shared.identity.store(0);
     if (const std::uint32_t others = shared.imports.load()) {
-        misuse("pool memory ended that is imported " + std::to_string(others) +
-               " times in other processes: they have to free it first");
+        misuse("pool memory was freed while it is imported " + std::to_string(others) +
+               (others == 1 ? " time" : " times") + " in other processes: they must free it first");
     }
 }
 

@@ -1,4 +1,4 @@
-// Memory pools, and the stream-ordered memory that comes from them. pool*.cpp, stream_ordered.cpp.
+// Memory pools and their stream-ordered allocations. pool*.cpp, stream_ordered.cpp.
 #pragma once
 
 #include "base/shared_state.hpp"
@@ -16,77 +16,77 @@
 
 namespace sim {
 
-// The beginning of the memory file of a pool that can leave the process; the pool's bytes follow.
-// What another process may have written: nothing in it is trusted.
+// The header of the memory file of an exportable pool; the pool's bytes follow. Another process may
+// have written it, so its contents are not trusted.
 struct PoolFile {
     static constexpr std::uint64_t own_magic = 0x656c69666c6f6f70;
     // An allocation whose pointer was exported.
     struct Slot {
-        std::atomic<std::uint64_t> identity; // 0: none
-        std::atomic<std::uint32_t> imports;  // in all other processes, now
+        std::atomic<std::uint64_t> identity; // 0: the slot is free
+        std::atomic<std::uint32_t> imports;  // current imports in all other processes
         std::uint32_t reserved;
     };
     std::uint64_t magic;
-    std::uint64_t identity; // of the pool: no other has it, in any process
-    std::uint64_t size;     // of the whole file
+    std::uint64_t identity; // unique across processes
+    std::uint64_t size;     // size of the whole file
     std::int32_t device;
     std::uint32_t handle_types;
     std::array<Slot, 4093> slots;
 };
 
-// The inside of CUmemPoolPtrExportData.
+// Contents of CUmemPoolPtrExportData.
 struct PoolPointer {
     static constexpr std::uint64_t own_magic = 0x7274706c6f6f7076;
     std::uint64_t magic;
     std::uint64_t pool;     // PoolFile::identity
-    std::uint64_t identity; // of the allocation
-    std::uint64_t offset;   // in the file
+    std::uint64_t identity; // identity of the allocation
+    std::uint64_t offset;   // offset in the file
     std::uint64_t size;     // bytes
     std::uint32_t slot;
     std::uint32_t reserved[5];
 };
 static_assert(sizeof(PoolPointer) == sizeof(CUmemPoolPtrExportData));
 
-// Pools reserve memory of their device in these, where there is so much.
+// Pools reserve device memory in steps of this size, if available.
 constexpr std::size_t pool_reserve_step = std::size_t(32) << 20;
 
-// A pool without its handle: lives until its last allocation ends. Sizes are in bytes, and count
-// what the client has asked for and not yet given back with a call, not what ran.
+// The state of a pool. It outlives the handle until the last allocation is freed. Sizes are in
+// bytes and count allocations and frees when they are called, not when they run.
 struct PoolState {
     int device = 0;
     bool is_default = false, imported = false;
-    bool exported = false; // to a handle, once
+    bool exported = false; // exported to a handle at least once
     unsigned int handle_types = 0;
     unsigned int usage = 0;
-    std::size_t max_size = 0; // 0: none
+    std::size_t max_size = 0; // 0: no limit
     int follow_events = 1, opportunistic = 1, internal_dependencies = 1;
     std::uint64_t release_threshold = 0;
     std::size_t used = 0, used_high = 0;
     std::size_t reserved = 0, reserved_high = 0; // counted against the device's budget
-    std::size_t ending = 0;                      // freed by a call whose work has not run
-    std::map<int, CUmemAccess_flags> access;     // of other devices
-    std::shared_ptr<Segment> segment; // of a pool that can leave the process, or came from another
-    CUmemoryPool handle = nullptr;    // null: destroyed
+    std::size_t ending = 0;                      // freed by a call whose work has not run yet
+    std::map<int, CUmemAccess_flags> access;     // access of other devices
+    std::shared_ptr<Segment> segment;            // of an exportable or imported pool
+    CUmemoryPool handle = nullptr;               // null: the handle is destroyed
 
     PoolState() = default;
     ~PoolState();
     PoolState(const PoolState &) = delete;
     PoolState &operator=(const PoolState &) = delete;
 
-    // Counts an allocation. Refuses with OUT_OF_MEMORY.
+    // Counts an allocation. Fails with OUT_OF_MEMORY.
     void take(std::size_t bytes);
-    // Gives what is not used back to the device, but for so much.
+    // Returns unused memory beyond `keep` to the device.
     void trim(std::size_t keep) noexcept;
-    PoolFile *file() const noexcept; // null where the pool stays in the process
+    PoolFile *file() const noexcept; // null if the pool is not exportable
 };
 
-// What a Range of Memory::pool owns.
+// The owner of a Range of Memory::pool.
 struct PoolAllocation {
     std::shared_ptr<PoolState> pool;
-    std::size_t bytes = 0;      // that the pool counts; 0 for an import
-    std::uint64_t identity = 0; // exported or imported: see PoolFile::Slot
+    std::size_t bytes = 0;      // bytes counted by the pool; 0 for an import
+    std::uint64_t identity = 0; // of an exported or imported allocation, see PoolFile::Slot
     std::uint32_t slot = 0;
-    bool ending = false; // freed by a call; its end may be queued still
+    bool ending = false; // freed by a call that may not have run yet
     Ticket made;         // the work that makes it usable
 
     ~PoolAllocation();
@@ -107,16 +107,16 @@ namespace sim {
 
 using Pool = CUmemPoolHandle_st;
 
-Pool &pool_of(CUmemoryPool handle); // refuses with INVALID_VALUE
+Pool &pool_of(CUmemoryPool handle); // fails with INVALID_VALUE
 Pool &default_pool(int device);
 Pool &current_pool(int device);
-// Refuses where the device has no pools.
+// Fails if the device does not support pools.
 void require_pools(CUdevice ordinal);
-// Of Memory::pool ranges.
+// The allocation of a Memory::pool range.
 PoolAllocation &pool_allocation(const Range &range) noexcept;
 
-// For calls that synchronise with a stream, an event or a context: pools give back what is beyond
-// their release thresholds.
+// For calls that synchronize with a stream, an event or a context: pools release unused memory
+// beyond their release thresholds.
 void release_unused_pool_memory() noexcept;
 
 } // namespace sim

@@ -1,4 +1,4 @@
-// The life of streams: those that calls make, the null streams, those of threads.
+// Creation and destruction of streams: created streams, legacy streams, per-thread streams.
 #include "engine/stream.hpp"
 #include "base/shared_state.hpp"
 #include "call/call.hpp"
@@ -11,14 +11,14 @@
 
 namespace {
 
-constexpr int synchronization_policy = 3; // which old headers name otherwise
+constexpr int synchronization_policy = 3; // old headers use another name
 
 } // namespace
 
 CUstream_st::CUstream_st(CUctx_st &owner, unsigned int its_flags, int its_priority)
     : Object(own_kind), flags(its_flags), priority(its_priority),
       id(sim::engine().next_stream_id++), group(&sim::engine().groups[&owner]) {
-    // As measured, a policy that nobody has set is none of those with a name.
+    // Recorded: before it is set, the policy has a value that no enumerator names.
     auto &policy = attributes[synchronization_policy].syncPolicy;
     std::memset(&policy, 0xff, sizeof policy);
     context = &owner;
@@ -28,7 +28,7 @@ CUstream_st::CUstream_st(CUctx_st &owner, unsigned int its_flags, int its_priori
 
 CUstream_st::~CUstream_st() {
     sim::release_worker(*this);
-    // Whoever ends a stream with work in it (a reset, a failed process) wants it dropped.
+    // Work that is still enqueued at this point (after a reset or a failure) is dropped.
     for (const sim::Ticket &operation : queue) {
         operation->after.clear();
     }
@@ -61,7 +61,7 @@ CUevent_st::~CUevent_st() {
 namespace sim {
 namespace {
 
-// The end of a thread's own streams when it ends.
+// Destroys a thread's own streams when the thread ends.
 struct ThreadStreams {
     const std::uint64_t thread;
 
@@ -76,9 +76,10 @@ struct ThreadStreams {
     }
 };
 
-// The calling thread's number; it keeps it when its objects are gone, and may make streams then.
+// The calling thread's number. It stays valid during thread exit, when streams may still be
+// created.
 std::uint64_t this_thread() {
-    static std::uint64_t threads = 0; // under the lock
+    static std::uint64_t threads = 0; // guarded by the lock
     static constinit thread_local std::uint64_t number = 0;
     if (number == 0) {
         number = ++threads;

@@ -22,21 +22,21 @@ struct CUstream_st final : sim::Object {
     unsigned int flags;
     int priority;
     unsigned long long id;
-    bool legacy = false;     // a context's null stream
-    bool per_thread = false; // a thread's own
+    bool legacy = false;     // the legacy default stream
+    bool per_thread = false; // a per-thread default stream
     bool blocking() const noexcept { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
 
-    std::shared_ptr<sim::Capture> capture; // while it captures
+    std::shared_ptr<sim::Capture> capture; // set while the stream captures
     CUlaunchAttributeValue attributes[32] = {};
 
-    // Of the engine.
-    std::deque<sim::Ticket> queue; // not yet done, in order of enqueueing
-    sim::Ticket last;              // the newest ordered one that was ever queued
-    std::size_t loose = 0;         // how many in the queue are not ordered
-    sim::StreamGroup *group;       // the streams of its context
-    std::uint64_t thread = 0;      // of a thread's own stream: whose
-    std::uint64_t turn = 0;        // adversarial mode: the last in which it ran, or began to wait
-    bool ended = false;            // its handle is dead; it ends with its last work and user
+    // State of the engine.
+    std::deque<sim::Ticket> queue; // unfinished operations, in order of enqueueing
+    sim::Ticket last;              // the newest ordered operation
+    std::size_t loose = 0;         // number of operations in the queue that are not ordered
+    sim::StreamGroup *group;       // streams of its context
+    std::uint64_t thread = 0;      // per-thread stream: its thread
+    std::uint64_t turn = 0;        // adversarial mode: last turn in which it ran or began to wait
+    bool ended = false;            // its handle is invalid; destroyed after its last work and user
     unsigned int users = 0;        // InUse
     std::shared_ptr<sim::Worker> worker; // threaded mode
 };
@@ -48,10 +48,10 @@ struct CUevent_st final : sim::Object {
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     unsigned int flags;
-    sim::Ticket recorded;                      // the newest record; null: never recorded
-    std::shared_ptr<sim::Capture> captured_in; // recorded while its stream captured
+    sim::Ticket recorded;                      // newest record; null: never recorded
+    std::shared_ptr<sim::Capture> captured_in; // capture in which it was recorded
     CUgraphNode captured_node = nullptr;
-    std::shared_ptr<sim::SharedEvent> shared; // IPC: state in memory that processes share
+    std::shared_ptr<sim::SharedEvent> shared; // IPC: state in shared memory
 };
 
 namespace sim {
@@ -59,12 +59,12 @@ namespace sim {
 using Stream = CUstream_st;
 using Event = CUevent_st;
 
-// The stream of a call that a host function may make. As measured, it has to name one that was
-// created: the others are of the current context, of which a host function may not ask.
+// The stream of a call inside a host function. Recorded: it must be a created stream. The default
+// streams depend on the current context, which a host function must not use.
 Stream &stream_of_caller(CUstream handle);
 
-// Keeps a stream and its context for a call that queues more than once: each time it may give up
-// the lock.
+// Keeps a stream and its context alive for a call that enqueues more than once and may release the
+// lock each time.
 class InUse {
   public:
     explicit InUse(Stream &stream) noexcept;
@@ -75,7 +75,7 @@ class InUse {
   private:
     Stream &stream_;
 };
-// Destroys a stream whose handle is dead, where nothing needs it any more.
+// Destroys a stream whose handle is invalid once it has no work and no users.
 void destroy_if_over(Stream &stream);
 
 } // namespace sim

@@ -10,8 +10,8 @@ CUuserObject_st::CUuserObject_st(void *pointer, CUhostFn destructor, unsigned in
 namespace sim {
 namespace {
 
-// Of objects without references, whose destructors have not run yet, oldest first. Each was made
-// with its object: references go where nothing may fail.
+// A pending destructor of an object without references, oldest first. It is allocated with its
+// object, so that dropping a reference cannot fail.
 struct Pending {
     Destruction *first = nullptr, *last = nullptr;
 };

@@ -1,4 +1,4 @@
-// User objects: counted references that clients and graphs hold to something of the client's.
+// User objects: reference-counted client resources, with references of the client and of graphs.
 #pragma once
 
 #include "engine/object.hpp"
@@ -11,7 +11,7 @@ struct CUuserObject_st;
 
 namespace sim {
 
-// References to user objects that a graph, an executable graph or a launch in flight holds.
+// The references to user objects that a graph, an executable graph or a running launch holds.
 class References {
   public:
     References() = default;
@@ -22,27 +22,27 @@ class References {
     void add(CUuserObject_st &object, unsigned int count);
     unsigned int count(CUuserObject_st &object) const;
     void remove(CUuserObject_st &object, unsigned int count); // no more than count(object)
-    // Takes copies of all of another's.
+    // Adds references to all objects of `other`.
     void add(const References &other);
     bool empty() const noexcept { return counts_.empty(); }
-    // Lets go without counting: for a reset.
+    // Drops all references without counting, for a reset.
     void forget() noexcept { counts_.clear(); }
 
   private:
     std::map<CUuserObject_st *, unsigned int> counts_;
 };
-// What is left to do for a user object without references.
+// The pending destruction of a user object without references.
 struct Destruction {
     CUhostFn function;
     void *pointer;
     Destruction *next = nullptr;
 };
-// Calls the destructors of user objects whose last reference went, with the lock given up. To be
-// called where the client's functions may run.
+// Calls the destructors of user objects whose last reference was dropped, without the lock. Called
+// where client functions may run.
 void run_user_destructors();
 void forget_user_destructors(); // for a reset
 
-// Counts references, of whomever. The last one that goes leaves the destructor to
+// Count references of any owner. Dropping the last one leaves the destructor to
 // run_user_destructors().
 void add_references(CUuserObject_st &object, std::uint64_t count);
 void drop_references(CUuserObject_st &object, std::uint64_t count) noexcept;
@@ -55,6 +55,6 @@ struct CUuserObject_st final : sim::Object {
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     std::unique_ptr<sim::Destruction> destruction;
-    std::uint64_t owned; // references of the client
-    std::uint64_t total; // and those of graphs
+    std::uint64_t owned; // references that the client owns
+    std::uint64_t total; // all references, including those of graphs
 };

@@ -1,4 +1,4 @@
-// The rules for changes of executable graphs: which parameters may become which.
+// The rules for changes of executable graphs: which parameters may change, and to what.
 #include "graph/graph_change.hpp"
 #include "engine/memory.hpp"
 #include "graph/graph_nodes.hpp"
@@ -55,7 +55,7 @@ int kernel_problem(const NodeContent &from, const NodeContent &to, unsigned long
     return fine;
 }
 
-// Where memory is, as far as it cannot change.
+// Properties of a memory location that cannot change.
 struct Place {
     bool array = false, host = false;
     int device = -1;
@@ -79,7 +79,7 @@ Place place_of(CUmemorytype type, const void *host, CUdeviceptr device, CUarray 
                                                : static_cast<std::uintptr_t>(device));
 }
 
-// Whether an array of these parameters has died, whose place cannot be known.
+// Whether the parameters name a destroyed array, whose location is unknown.
 bool has_dead_array(const CUDA_MEMCPY3D_PEER &copy) {
     const auto dead = [](CUmemorytype type, CUarray array) {
         return type == CU_MEMORYTYPE_ARRAY && Registry::get().find(array) == nullptr;
@@ -133,7 +133,7 @@ int semaphore_problem(const NodeContent &from, const NodeContent &to) {
     return a.semaphores.size() == b.semaphores.size() ? fine : parameters_changed;
 }
 
-// Events of any context may be in a graph, but not come into an executable one.
+// A graph may contain events of any context, but an event cannot be changed in an executable graph.
 int event_problem(const NodeContent &from, const NodeContent &to) {
     return from.context == to.context ? fine : parameters_changed;
 }
@@ -167,7 +167,8 @@ int change_problem(const Step &step, const NodeContent &to, unsigned long long f
         return event_problem(from, to);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return from.allocation == to.allocation ? fine : not_supported; // the address is the node's
+        return from.allocation == to.allocation ? fine
+                                                : not_supported; // the address belongs to the node
     default:
         return fine;
     }

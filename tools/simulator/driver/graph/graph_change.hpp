@@ -1,20 +1,20 @@
-// What of a step of an executable graph may change, and changing it.
+// Permitted changes of a step of an executable graph, and their application.
 #pragma once
 
 #include "graph/graph_plan.hpp"
 
 namespace sim {
 
-// CUgraphExecUpdateResult: 0 where the step can do that instead.
+// Returns CUgraphExecUpdateResult; 0 if the step can take the new content.
 int change_problem(const Step &step, const NodeContent &content, unsigned long long exec_flags);
 
-// Why an executable graph cannot become like another graph.
+// Why an executable graph cannot be updated from a graph.
 struct UpdateProblem {
     int result; // CUgraphExecUpdateResult
     Node *node = nullptr;
-    Node *from = nullptr; // of an edge to node
+    Node *from = nullptr; // start of the edge to `node`
 };
-// Throws an UpdateProblem, before anything is changed.
+// Throws an UpdateProblem before it changes anything.
 void update_plan(std::shared_ptr<Plan> &plan, const Graph &graph, unsigned long long exec_flags);
 
 } // namespace sim

@@ -1,4 +1,4 @@
-// Executable graphs: made of graphs, and destroyed.
+// Instantiation and destruction of executable graphs.
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -12,7 +12,7 @@
 namespace sim {
 namespace {
 
-// Flags, by number: the headers have them at different versions, and so have drivers.
+// Flags, by number: headers and drivers have them from different versions on.
 constexpr unsigned long long auto_free = 1, upload = 2, device_launch = 4, node_priority = 8;
 
 unsigned long long known_flags() {
@@ -30,7 +30,7 @@ void add_references(References &references, const Graph &graph) {
     }
 }
 
-// Throws a PlanProblem, too.
+// May throw a PlanProblem.
 Exec &instantiate(CUgraph handle, unsigned long long flags) {
     potentially_unsafe_call();
     Context &context = current_context();
@@ -41,7 +41,7 @@ Exec &instantiate(CUgraph handle, unsigned long long flags) {
     const bool only = has_memory_nodes(graph);
     if (only && !graph.exec.expired()) {
         throw PlanProblem{1, CUDA_ERROR_NOT_SUPPORTED, nullptr,
-                          "a graph with memory nodes that has an executable graph already"};
+                          "a graph with memory nodes has an executable graph already"};
     }
     Exec &exec = *Registry::get().make<Exec>(context, flags);
     exec.plan = std::move(plan);
@@ -104,7 +104,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraph
     return status;
 }
 
-// Of CUDA 10.0: the same shape.
+// The version of CUDA 10.0, with the same signature.
 CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
                             char *logBuffer, size_t bufferSize) {
     return driver::cuGraphInstantiate_v2(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
@@ -146,7 +146,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
 CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
     const Exec &exec = exec_of(hGraphExec);
     require(flags != nullptr);
-    // Measured: neither uploads nor nodes' priorities are told.
+    // Recorded: the upload and node priority flags are not returned.
     *flags = exec.flags & (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                            CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
     return CUDA_SUCCESS;
@@ -155,10 +155,10 @@ CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
     potentially_unsafe_call();
-    // Measured: the driver does not return from this call after a reset of the primary context.
+    // Recorded: the driver does not return from this call after a reset of the primary context.
     Registry::get().note_use_after_context(
-        hGraphExec, "destruction of an executable graph whose context has ended");
-    Registry::get().destroy(&exec_of(hGraphExec)); // launches in flight have their own share of it
+        hGraphExec, "destruction of an executable graph whose context was destroyed");
+    Registry::get().destroy(&exec_of(hGraphExec)); // running launches keep their own reference
     run_user_destructors();
     return CUDA_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// Launches of executable graphs: every step becomes an operation of the stream, ordered by the
+// Launches of executable graphs: every step becomes an operation in the stream, ordered by the
 // graph's edges.
 #include "graph/graph_launch.hpp"
 #include "call/misuse.hpp"
@@ -21,9 +21,9 @@ namespace {
 
 constexpr unsigned long long auto_free_flag = 1;
 
-// --- what a conditional node does when its turn comes
+// --- execution of conditional nodes
 
-constexpr std::uint64_t most_rounds = std::uint64_t(1) << 22; // of a loop that is taken for endless
+constexpr std::uint64_t most_rounds = std::uint64_t(1) << 22; // a longer loop counts as endless
 
 void run_plan(const Plan &plan, Stream &stream);
 
@@ -52,8 +52,8 @@ void run_condition(const Conditional &condition, const std::vector<std::shared_p
     }
 }
 
-// Where a step runs: as measured, kernels and memsets do so on their own context's device,
-// whichever stream their graph is launched in. One that has ended is as none.
+// The stream of a step. Recorded: kernels and memsets run on the device of their own context,
+// whichever stream the graph is launched in. A destroyed context is ignored.
 Stream &stream_for(const NodeContent &content, Stream &launched) {
     Context *home = content.home;
     const bool elsewhere = home != nullptr && home != launched.context &&
@@ -61,7 +61,7 @@ Stream &stream_for(const NodeContent &content, Stream &launched) {
     return elsewhere ? legacy_stream(*home) : launched;
 }
 
-// Works that a body may have run at once, and never wait.
+// Runs a step of a conditional body, which must not wait.
 void run_step(const Step &step, Stream &stream) {
     if (step.enabled && step.content.work.fault != CUDA_SUCCESS) {
         throw Fault{step.content.work.fault, true};
@@ -105,7 +105,7 @@ Work condition_work(const Step &step) {
     return work;
 }
 
-// --- queueing
+// --- enqueueing
 
 Work empty_work(const char *what) {
     Work work;
@@ -113,14 +113,14 @@ Work empty_work(const char *what) {
     return work;
 }
 
-// One ticket for all of them.
+// One ticket that is done once all of them are done.
 Ticket join(Stream &stream, std::vector<Ticket> tickets) {
     return tickets.size() == 1
                ? tickets.front()
                : enqueue(stream, empty_work("end of a child graph"), std::move(tickets), false);
 }
 
-// Returns the last of the plan: what no other step comes after.
+// Returns the final operations of the plan, which have no successor.
 std::vector<Ticket> enqueue_plan(Stream &stream, const Plan &plan,
                                  const std::vector<Ticket> &before) {
     std::vector<Ticket> tickets(plan.steps.size()), last;
@@ -138,7 +138,7 @@ std::vector<Ticket> enqueue_plan(Stream &stream, const Plan &plan,
         if (step.content.condition) {
             tickets[i] = enqueue(stream, condition_work(step), std::move(after), false);
         } else if (!step.plans.empty()) {
-            if (step.content.work.fault != CUDA_SUCCESS) { // of the call that was captured
+            if (step.content.work.fault != CUDA_SUCCESS) { // planned for the captured call
                 Work failing = empty_work("child graph node");
                 failing.fault = step.content.work.fault;
                 after = {enqueue(stream, std::move(failing), std::move(after), false)};
@@ -159,7 +159,7 @@ std::vector<Ticket> enqueue_plan(Stream &stream, const Plan &plan,
     return last.empty() ? before : last;
 }
 
-// --- memory nodes, in the order of the API's calls
+// --- memory nodes, in the order of API calls
 
 struct MemoryPlan {
     std::set<std::shared_ptr<GraphAllocation>> allocated, freed;
@@ -177,7 +177,8 @@ MemoryPlan memory_plan(const Plan &plan) {
     return memory;
 }
 
-// Returns what the launch has to free before it begins. Refuses, before anything changed.
+// Returns the allocations that the launch must free before it begins. Fails before it changes
+// anything.
 std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, const Exec &exec) {
     const bool auto_free = (exec.flags & auto_free_flag) != 0;
     const MemoryPlan memory = memory_plan(plan);
@@ -201,7 +202,7 @@ std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, cons
     return left;
 }
 
-// --- the launch as a whole
+// --- the whole launch
 
 void collect_conditions(const Plan &plan, std::vector<Plan::Condition> &conditions) {
     conditions.insert(conditions.end(), plan.conditions.begin(), plan.conditions.end());
@@ -213,7 +214,7 @@ void collect_conditions(const Plan &plan, std::vector<Plan::Condition> &conditio
 }
 
 Work begin_work(const Plan &plan, std::vector<std::shared_ptr<GraphAllocation>> left) {
-    Work work = empty_work("begin of a graph launch");
+    Work work = empty_work("start of a graph launch");
     std::vector<Plan::Condition> conditions;
     collect_conditions(plan, conditions);
     if (!conditions.empty() || !left.empty()) {
@@ -231,7 +232,7 @@ Work begin_work(const Plan &plan, std::vector<std::shared_ptr<GraphAllocation>> 
     return work;
 }
 
-// Gives back the launch's share of the references to user objects, whose destructors may run then.
+// Drops the launch's references to user objects, whose destructors may then run.
 Work end_work(const std::shared_ptr<References> &references) {
     Work work = empty_work("end of a graph launch");
     if (!references->empty()) {
@@ -248,7 +249,7 @@ Work end_work(const std::shared_ptr<References> &references) {
     return work;
 }
 
-// What steps name and what may have died since.
+// Checks that the objects of all steps still exist.
 void check_objects(const Plan &plan) {
     const auto check = [](const void *handle, const Step &step) {
         if (Registry::get().find(handle) == nullptr) {
@@ -279,13 +280,13 @@ void check_objects(const Plan &plan) {
 
 void launch_graph(Exec &exec, Stream &stream) {
     check_objects(*exec.plan);
-    // Measured: neither is it captured, nor is it told the 901 of other work once that is
-    // invalidated.
+    // Recorded: it cannot be captured, and it does not return 901 for an invalidated capture as
+    // other work does.
     refuse_capturing(stream);
     refuse_implicit(stream);
     check_usable(*stream.context);
     const InUse in_use(stream);
-    // Both may be replaced or go while operations run.
+    // Both may be replaced or destroyed while operations run.
     const std::shared_ptr<const Plan> plan = exec.plan;
     const std::shared_ptr<References> references = exec.references;
     const CUgraphExec handle = &exec;

@@ -5,10 +5,10 @@
 
 namespace sim {
 
-// Queues all that the graph does, or adds it to a capture as a child graph.
+// Enqueues all work of the graph, or adds it to a capture as a child graph.
 void launch_graph(Exec &exec, CUstream_st &stream);
 void upload_graph(Exec &exec, CUstream_st &stream);
-// Copies of all references of a graph and those within.
+// Copies of all references of a graph and its child graphs.
 std::shared_ptr<References> references_of(const Graph &graph);
 
 } // namespace sim

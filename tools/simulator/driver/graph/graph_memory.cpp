@@ -1,4 +1,4 @@
-// Nodes that allocate and free memory, and what a device says of that memory.
+// Nodes that allocate and free memory, and attributes of that memory.
 #include "engine/graph_memory.hpp"
 #include "base/poison.hpp"
 #include "driver_functions.hpp"

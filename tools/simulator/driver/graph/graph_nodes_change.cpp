@@ -1,5 +1,4 @@
-// New parameters for nodes and for the steps of executable graphs; nodes that executable graphs
-// leave out.
+// New parameters for nodes and for steps of executable graphs; disabled nodes.
 #include "driver_functions.hpp"
 #include "graph/graph_change.hpp"
 #include "graph/graph_nodes.hpp"
@@ -14,8 +13,8 @@ Step &step_of(CUgraphExec exec_handle, CUgraphNode node_handle) {
     return *step;
 }
 
-// Changes of a single step are restricted further than those by a whole graph: a row may become
-// longer or shorter, and, as recorded, a block keep its shape.
+// A change of a single step is restricted further than an update from a whole graph. A row may
+// become longer or shorter. Recorded: a block may keep its shape.
 bool may_become(const NodeContent &from, const NodeContent &to) {
     const auto &a = std::any_cast<const CUDA_MEMCPY3D_PEER &>(from.work.parameters);
     const auto &b = std::any_cast<const CUDA_MEMCPY3D_PEER &>(to.work.parameters);
@@ -64,7 +63,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
     require(step.type() == CU_GRAPH_NODE_TYPE_GRAPH);
     try {
         update_plan(step.plans.front(), child, flags);
-    } catch (const UpdateProblem &) { // recorded of another shape
+    } catch (const UpdateProblem &) { // recorded for a block of another shape
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     return CUDA_SUCCESS;

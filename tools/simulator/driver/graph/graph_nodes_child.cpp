@@ -1,4 +1,4 @@
-// Child graph nodes, and the bodies of conditional nodes.
+// Child graph nodes, and bodies of conditional nodes.
 #include "base/immortal.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -9,14 +9,13 @@
 namespace sim {
 namespace {
 
-// All handles that were made. What a kernel sets may be of a graph that is gone.
+// All handles ever created. A kernel may set a condition of a destroyed graph.
 std::map<std::uint64_t, std::weak_ptr<Conditional>> &handles() {
     static Immortal<std::map<std::uint64_t, std::weak_ptr<Conditional>>> map;
     return *map;
 }
 
-// Forgets those of graphs that are gone, whenever there are twice as many as were left the last
-// time.
+// Removes handles of destroyed graphs whenever the number has doubled since the last sweep.
 [[maybe_unused]] void sweep_handles() {
     constexpr std::size_t few = 64;
     static std::size_t limit = few;
@@ -89,7 +88,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
         checked_context(ctx);
     }
     static std::uint64_t last = 0;
-    const std::uint64_t handle = (++last << 8) | 1; // none that another number is likely to be
+    const std::uint64_t handle = (++last << 8) | 1; // unlikely to equal any other number
     const bool assign_default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
     auto condition = std::make_shared<Conditional>(
         Conditional{handle, defaultLaunchValue, assign_default, 0, &graph});

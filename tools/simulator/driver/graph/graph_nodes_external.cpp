@@ -1,4 +1,4 @@
-// Nodes that signal and wait for external semaphores, and those of batches of memory operations.
+// External semaphore nodes and batch memory operation nodes.
 #include "driver_functions.hpp"
 #include "graph/graph_nodes.hpp"
 #include "interop/external.hpp"
@@ -23,7 +23,7 @@ Parameters shown(Operations &operations) {
     return p;
 }
 
-constexpr unsigned int most_operations = 256; // of one batch
+constexpr unsigned int most_operations = 256; // limit for one batch
 
 } // namespace
 

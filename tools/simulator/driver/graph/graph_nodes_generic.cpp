@@ -1,4 +1,5 @@
-// Nodes of any type by one structure, with conditional nodes, which come in no other way.
+// Nodes of any type through CUgraphNodeParams, including conditional nodes, which have no other
+// call.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/graph_memory.hpp"
@@ -13,7 +14,7 @@
 namespace sim {
 namespace {
 
-// How many bytes of the union a type uses; the rest has to be zero. 0: a type that is not
+// The number of bytes of the union that a type uses; the rest must be zero. 0: the type is not
 // simulated.
 std::size_t used_bytes(const CUgraphNodeParams &p) {
     switch (p.type) {
@@ -62,7 +63,7 @@ void check_parameters(const CUgraphNodeParams *p) {
                 : CUDA_ERROR_NOT_SUPPORTED);
 }
 
-// Structures of several versions begin alike.
+// Structures of several versions have a common beginning.
 template <class First, class Later>
 First first_of(const Later &later) {
     static_assert(sizeof(Later) >= sizeof(First));
@@ -75,7 +76,7 @@ void show_first(Later &later, const First &first) {
     std::memcpy(static_cast<void *>(&later), &first, sizeof first);
 }
 
-// What has no members of its own beside those that every node has.
+// Content of nodes without members of their own.
 NodeContent simple_content(const CUgraphNodeParams &p) {
     switch (p.type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -152,7 +153,7 @@ NodeContent any_content(Graph &graph, const CUgraphNodeParams &p) {
     }
 }
 
-// A child that is to be moved: nobody else has it, and the parent is not in it.
+// Checks a child graph that is moved: it must not belong to a node or contain the parent.
 void check_move(const Graph &child, const Graph &parent) {
     require(child.owner == nullptr && !child.capturing && !within(parent, child) &&
             child.exec.expired());
@@ -222,7 +223,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
     require(node_of(hNode).type() == nodeParams->type);
     if (nodeParams->type == CU_GRAPH_NODE_TYPE_EMPTY) {
         exec_of(hGraphExec);
-        return CUDA_SUCCESS; // measured: of any empty node, as there is nothing to set
+        return CUDA_SUCCESS; // recorded for every empty node, which has no parameters
     }
     if (nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH) {
         return driver::cuGraphExecChildGraphNodeSetParams(hGraphExec, hNode,

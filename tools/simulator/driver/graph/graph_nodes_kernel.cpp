@@ -23,7 +23,7 @@ KernelNode first_version(const Parameters &p) {
 }
 
 #if CUDA_VERSION >= 12000
-// A function or a kernel, and for a kernel a context.
+// A function or a kernel; a kernel may have a context.
 template <class Parameters>
 KernelNode any_version(const Parameters &parameters) {
     KernelNode node = first_version(parameters);
@@ -42,7 +42,7 @@ KernelLaunch &launch_of(NodeContent &content) {
     return std::any_cast<KernelLaunch &>(content.work.parameters);
 }
 
-// The pointers that are shown stay valid until the node's parameters change.
+// Returned pointers stay valid until the node's parameters change.
 void show_arguments(Node &node) {
     node.argument_pointers.clear();
     for (std::vector<std::byte> &argument : launch_of(node.content).arguments) {
@@ -63,8 +63,7 @@ void show(Node &node, Parameters &out) {
     out.blockDimZ = launch.block[2];
     out.sharedMemBytes = launch.shared_bytes;
     out.kernelParams = node.argument_pointers.empty() ? nullptr : node.argument_pointers.data();
-    // A kernel's handle serves as a function's, which is all that the first version of the
-    // structure knows.
+    // The first version of the structure has only a function; a kernel's handle takes its place.
     out.func = reinterpret_cast<CUfunction>(launch.function);
 }
 
@@ -81,7 +80,7 @@ void show_any_version(Node &node, Parameters &out) {
 }
 #endif
 
-// Which attributes a kernel node has, by their numbers: headers name them at different versions.
+// Attributes of kernel nodes, by number: headers name them from different versions on.
 bool is_node_attribute(unsigned int id) {
     constexpr unsigned int known[] = {
         1,  // access policy window
@@ -89,8 +88,8 @@ bool is_node_attribute(unsigned int id) {
         4,  // cluster dimension
         5,  // cluster scheduling policy
         8,  // priority
-        9,  // memory synchronisation domain map
-        10, // memory synchronisation domain
+        9,  // memory synchronization domain map
+        10, // memory synchronization domain
         11, // preferred cluster dimension
         13, // device-updatable node
         14, // preferred shared memory carveout
@@ -162,7 +161,7 @@ void need_context_for(const void *handle) {
     }
 }
 
-// A function runs in the context that is current, and so does a kernel that is given none.
+// A function runs in the current context, and so does a kernel without a context.
 void need_context(const KernelNode &node) {
     if (current_or_null() == nullptr) {
         need_context_for(node.function);

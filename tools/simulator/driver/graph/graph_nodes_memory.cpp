@@ -1,4 +1,4 @@
-// Nodes that copy and set memory.
+// Copy and memset nodes.
 #include "driver_functions.hpp"
 #include "graph/graph_nodes.hpp"
 #include "memory/copy.hpp"
@@ -7,8 +7,8 @@
 namespace sim {
 namespace {
 
-// The sides of a copy have the same fields under other names, and the context where the simpler
-// structure has reserved fields.
+// Both structures have the same fields under other names; the simpler one has reserved fields in
+// place of the contexts.
 CUDA_MEMCPY3D_PEER with_contexts(const CUDA_MEMCPY3D &p, CUcontext context) {
     CUDA_MEMCPY3D_PEER copy = {};
     copy.srcXInBytes = p.srcXInBytes;

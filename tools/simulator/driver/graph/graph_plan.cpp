@@ -1,4 +1,5 @@
-// Makes plans of graphs: checks their structure and finds an order in which their nodes can run.
+// Creates plans from graphs: checks their structure and finds an order in which their nodes can
+// run.
 #include "graph/graph_plan.hpp"
 #include "call/misuse.hpp"
 #include "engine/graph_memory.hpp"
@@ -10,7 +11,7 @@
 namespace sim {
 namespace {
 
-// CUgraphInstantiateResult, which the headers have from CUDA 12.0 on.
+// CUgraphInstantiateResult; in the headers since CUDA 12.0.
 enum Result {
     error = 1,
     invalid_structure = 2,
@@ -19,11 +20,11 @@ enum Result {
     unused_handle = 5
 };
 
-// What is allowed depends on where the graph is, and what it is made for.
+// Rules that depend on where a graph is, and how it will be launched.
 struct Rules {
     bool device_launch = false;
-    bool in_body = false;        // of a conditional node
-    CUctx_st *context = nullptr; // device launch: of all kernels
+    bool in_body = false;        // inside the body of a conditional node
+    CUctx_st *context = nullptr; // device launch: common context of all kernels
 };
 
 constexpr unsigned long long device_launch_flag = 4;
@@ -69,10 +70,10 @@ std::vector<Step> steps_of(const Graph &graph) {
     }
     return steps;
 }
-
-// What is freed was allocated before, where the same graph does both. The driver takes it as it is.
+// Reports a free node that does not follow its allocation node in the same graph. The driver
+// accepts it.
 void note_early_frees(const Plan &plan) {
-    // What is allocated before each step, in order.
+    // Allocations that precede each step, in order.
     std::vector<std::vector<const GraphAllocation *>> allocated(plan.steps.size());
     const bool any = std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step &step) {
         return step.content.allocation != nullptr;
@@ -92,8 +93,7 @@ void note_early_frees(const Plan &plan) {
         const GraphAllocation *own = step.content.allocation.get();
         if (step.type() == CU_GRAPH_NODE_TYPE_MEM_FREE && own->graph == step.node->graph &&
             !std::binary_search(here.begin(), here.end(), own)) {
-            misuse("a free node that does not come after its allocation node: " +
-                   step.node->describe());
+            misuse("a free node does not follow its allocation node: " + step.node->describe());
         }
         if (step.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
             here.insert(std::upper_bound(here.begin(), here.end(), own), own);
@@ -154,7 +154,7 @@ std::shared_ptr<Plan> make_plan(const Graph &graph, unsigned long long flags) {
     auto plan = plan_of(graph, rules);
     if (rules.device_launch && !has_work_of_kernels(graph)) {
         throw PlanProblem{error, CUDA_ERROR_INVALID_VALUE, nullptr,
-                          "a graph for launches from the device that does nothing there"};
+                          "a graph for device launch without work on the device"};
     }
     return plan;
 }

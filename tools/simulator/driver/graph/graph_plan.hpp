@@ -1,5 +1,5 @@
-// What an executable graph holds of the graph that it was made of: its nodes as they were, in an
-// order in which they can run.
+// The contents of an executable graph: a snapshot of its graph's nodes, in an order in which they
+// can run.
 #pragma once
 
 #include "engine/graph.hpp"
@@ -14,31 +14,31 @@ namespace sim {
 struct Plan;
 
 struct Step {
-    CUgraphNode_st *node; // of which it was made; compared only
+    CUgraphNode_st *node; // the node it was created from; never dereferenced
     NodeContent content;
     struct Dependency {
         std::size_t step; // its index in the plan
         EdgeData data;
     };
-    std::vector<Dependency> after; // in the order in which they were added
+    std::vector<Dependency> after; // in order of addition
     bool enabled = true;
-    std::vector<std::shared_ptr<Plan>> plans; // of the child, or of the bodies
+    std::vector<std::shared_ptr<Plan>> plans; // of the child graph or the bodies
 
     CUgraphNodeType type() const noexcept { return content.work.type; }
 };
 
 struct Plan {
     std::vector<Step> steps;        // in the order in which the nodes were added
-    std::vector<std::size_t> order; // each after those that it depends on
+    std::vector<std::size_t> order; // every step follows its dependencies
     struct Condition {
         std::shared_ptr<Conditional> condition;
         unsigned int default_value;
         bool assign_default;
     };
-    std::vector<Condition> conditions; // whose handles were made for this graph
+    std::vector<Condition> conditions; // conditions with handles created for this graph
 };
 
-// Why a graph cannot be made a plan of.
+// Why a graph cannot be instantiated.
 struct PlanProblem {
     int result; // CUgraphInstantiateResult
     CUresult status;
@@ -47,18 +47,18 @@ struct PlanProblem {
 };
 // Throws a PlanProblem.
 std::shared_ptr<Plan> make_plan(const Graph &graph, unsigned long long flags);
-// The same steps in an order picked by `pick(n)`, which returns a number below n.
+// The steps in an order that `pick(n)` chooses by returning a number below n.
 std::vector<std::size_t> any_order(const Plan &plan,
                                    const std::function<std::size_t(std::size_t)> &pick);
 
-// A plan that may be changed: its own copy, where a launch in flight shares it.
+// A modifiable plan: copied if a running launch shares it.
 Plan &writable(std::shared_ptr<Plan> &plan);
-// The step of a node, in the plan or those within, in a plan that may be changed. Null: there is
+// The step of a node in the plan or its nested plans, which become modifiable. Null if there is
 // none.
 Step *find_step(std::shared_ptr<Plan> &plan, const Node &node);
 const Step *find_step(const Plan &plan, const Node &node);
 
-// Calls function(step) for all steps, those of plans within included.
+// Calls function(step) for all steps, including those of nested plans.
 template <class Function>
 void for_each_step(const Plan &plan, const Function &function) {
     for (const Step &step : plan.steps) {

@@ -1,4 +1,4 @@
-// What a graph consists of: nodes, edges and their data, and the picture of it all.
+// The structure of graphs: nodes, edges and their data, and DOT output.
 #include "driver_functions.hpp"
 #include "engine/graph.hpp"
 
@@ -9,8 +9,8 @@
 namespace sim {
 namespace {
 
-// The API's way to return a list: a null array asks for the number only; room that is left is
-// filled with nulls. Fields of an entry go into arrays of their own.
+// Returns a list as the API does: a null array queries the number only; unused entries become null.
+// Fields of an entry go into separate arrays.
 template <class Entries, class Put, class Clear>
 void return_list(const Entries &entries, std::size_t *count, bool wanted, const Put &put,
                  const Clear &clear) {
@@ -36,7 +36,7 @@ void return_nodes(const std::vector<Node *> &list, CUgraphNode *nodes, std::size
         [nodes](std::size_t i) { nodes[i] = nullptr; });
 }
 
-// A query that has no room for data other than the default.
+// Fails a query without room for edge data that is not the default.
 void check_lossless(const std::vector<Edge> &edges, const void *data) {
 #if CUDA_VERSION >= 12030
     for (const Edge &edge : edges) {
@@ -54,7 +54,7 @@ void put_data(void *data, std::size_t index, const EdgeData &value) {
     }
 }
 
-// One side of a node's edges.
+// The edges on one side of a node.
 void return_edges(const std::vector<Edge> &edges, CUgraphNode *nodes, void *data,
                   std::size_t *count) {
     require(count != nullptr && (data == nullptr || nodes != nullptr));
@@ -131,7 +131,7 @@ void remove_edge(const Pair &pair, const EdgeData &data) {
                   [&](const Edge &edge) { return edge.node == pair.to && edge.data == data; });
 }
 
-// All or nothing: what was done before the first refusal is undone.
+// All or nothing: edges added before a failure are removed again.
 void add_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
                std::size_t count) {
     const Graph &graph = graph_of(handle);
@@ -171,7 +171,7 @@ const char *type_name(CUgraphNodeType type) {
     return index < sizeof names / sizeof *names ? names[index] : "?";
 }
 
-// In the language of Graphviz; graphs within graphs are clusters.
+// Prints DOT for Graphviz; nested graphs are clusters.
 void print_graph(std::ostream &out, const Graph &graph, unsigned int flags) {
     const auto name = [](const Node &node) {
         return "graph_" + std::to_string(node.graph->id) + "_node_" + std::to_string(node.number);

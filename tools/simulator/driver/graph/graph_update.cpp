@@ -10,8 +10,8 @@ namespace {
 
 enum Result { error = 1, topology_changed = 2, node_type_changed = 3 };
 
-// Which node stands for which step. Paired from the exits upwards, dependencies in the order in
-// which they were added, as CUDA documents it.
+// Pairs nodes with steps, from the exits upwards and with dependencies in order of addition, as
+// CUDA documents it.
 class Pairing {
   public:
     Pairing(const Plan &plan, const Graph &graph)
@@ -89,9 +89,9 @@ class Pairing {
 
     const Plan &plan_;
     const Graph &graph_;
-    std::vector<Node *> nodes_; // by step
+    std::vector<Node *> nodes_; // paired node of each step
     std::map<const Node *, std::size_t> steps_;
-    std::vector<std::size_t> open_; // paired, their dependencies not yet
+    std::vector<std::size_t> open_; // paired steps whose dependencies are not paired yet
 };
 
 void check_update(const Plan &plan, const Graph &graph, unsigned long long flags) {
@@ -130,21 +130,21 @@ void apply_update(std::shared_ptr<Plan> &shared, const Graph &graph) {
     }
 }
 
-// Refuses invalid arguments; throws an UpdateProblem.
+// Fails for invalid arguments; throws an UpdateProblem.
 void update(CUgraphExec exec_handle, CUgraph graph_handle) {
     Exec &exec = exec_of(exec_handle);
     const Graph &graph = graph_of(graph_handle);
-    require(!in_a_body(graph)); // measured
+    require(!in_a_body(graph)); // recorded
     if (graph.owner != nullptr || graph.capturing) {
         throw UpdateProblem{error};
     }
     update_plan(exec.plan, graph, exec.flags);
-    exec.references = references_of(graph); // launches in flight keep the old ones
+    exec.references = references_of(graph); // running launches keep the old ones
     run_user_destructors();
 }
 
-// Tells the client by `tell(problem)` what came of it. Measured: calls that are refused say, too,
-// that there was no problem.
+// Passes the result to the client through `tell(problem)`. Recorded: calls that fail also report
+// success there.
 template <class Tell>
 CUresult update(CUgraphExec exec, CUgraph graph, const Tell &tell) {
     tell(UpdateProblem{});

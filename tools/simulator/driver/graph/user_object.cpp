@@ -1,4 +1,4 @@
-// User objects: made, retained and released, by clients and in graphs.
+// User objects: creation, retain and release, by clients and graphs.
 #include "engine/user_object.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
@@ -17,10 +17,10 @@ void check_count(unsigned int count) {
     require(count != 0 && count <= static_cast<unsigned int>(INT_MAX));
 }
 
-// Takes references away from the client. A leak is reported for as long as it has any.
+// Takes references from the client. The object is a leak while the client has references.
 void take_from_client(CUuserObject_st &object, unsigned int count) {
     if (count > object.owned) {
-        misuse("release of " + std::to_string(count) + " references of a client that has " +
+        misuse("release of " + std::to_string(count) + " references by a client that holds " +
                std::to_string(object.owned) + ": " + object.describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
@@ -71,7 +71,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned in
     }
     owner.references.add(target, count);
     if (move) {
-        drop_references(target, count); // the graph has as many now
+        drop_references(target, count); // they now belong to the graph
     }
     return CUDA_SUCCESS;
 }
@@ -82,9 +82,9 @@ CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned i
     CUuserObject_st &target = user_object(object);
     const unsigned int held = owner.references.count(target);
     if (count > held) {
-        misuse("release of " + std::to_string(count) + " references of a graph that has " +
+        misuse("release of " + std::to_string(count) + " references by a graph that holds " +
                std::to_string(held) + ": " + owner.describe() + ", " + target.describe());
-        // Measured: where it has none, the driver takes it for done. Where it has some, it crashes.
+        // Recorded: the driver succeeds if the graph holds no reference, and crashes otherwise.
         require(held == 0);
         return CUDA_SUCCESS;
     }

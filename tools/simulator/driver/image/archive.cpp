@@ -1,6 +1,6 @@
-// A library of objects: an archive, as ar writes it, on Windows, too. What its members define is
-// not read: the device runtime's functions compute nothing here, and nvcc compresses what other
-// libraries have.
+// A library of objects: an archive in ar's format, on Windows too. The definitions of its members
+// are not read: device runtime functions compute nothing here, and nvcc compresses the contents of
+// other libraries.
 #include "image/image.hpp"
 
 #include <charconv>
@@ -16,7 +16,7 @@ constexpr std::string_view header_end = "`\n";
     throw ImageProblem{CUDA_ERROR_INVALID_IMAGE, "a damaged library"};
 }
 
-// How many bytes follow the member's header.
+// The number of bytes after the member's header.
 std::size_t size_of_member(std::string_view header) {
     if (header.size() < header_size || header.substr(header_size - 2, 2) != header_end) {
         damaged();
@@ -46,7 +46,7 @@ void check_archive(std::string_view bytes) {
             damaged();
         }
         bytes.remove_prefix(size);
-        if (size % 2 != 0 && !bytes.empty()) { // members begin at even places
+        if (size % 2 != 0 && !bytes.empty()) { // members begin at even offsets
             bytes.remove_prefix(1);
         }
     }

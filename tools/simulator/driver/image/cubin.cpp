@@ -1,4 +1,4 @@
-// A cubin: an ELF file for NVIDIA's machine, read for its symbols and the notes about its kernels.
+// A cubin: an ELF file for NVIDIA's machine type. Its symbols and notes about kernels are read.
 #include "image/image.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr unsigned int symbol_object = 1, symbol_function = 2;
 constexpr unsigned int binding_local = 0, binding_weak = 2;
 constexpr unsigned int other_entry = 0x10, other_managed = 0x04;
 constexpr int reserved_shared =
-    1024; // of every block from 9.0 on: counted in the section, not in the attribute
+    1024; // reserved in each block since 9.0: part of the section, not of the attribute
 
 // Kinds of notes in .nv.info sections.
 enum Note : unsigned int {
@@ -110,7 +110,7 @@ class Cubin {
         return {begin, static_cast<std::size_t>(end - begin)};
     }
 
-    // The ABI of CUDA 13 writes the architecture one byte further up.
+    // Since CUDA 13, the ABI stores the architecture one byte higher.
     int architecture() const {
         const unsigned int flags = word(48);
         const bool newer = std::to_integer<int>(bytes_[7]) == 0x41;
@@ -160,7 +160,7 @@ class Cubin {
             const auto other = static_cast<unsigned int>(number(at + 5, 1));
             const std::size_t home = number(at + 6, 2);
             if (home == 0 || home >= sections_.size()) {
-                continue; // of another image
+                continue; // defined in another image
             }
             const std::string_view name = text(sections_[table.link], word(at));
             if (type == symbol_function && (other & other_entry) != 0) {
@@ -214,7 +214,7 @@ class Cubin {
         return image_.binary_cc >= 90 && size >= reserved_shared ? size - reserved_shared : size;
     }
 
-    // A note: format, kind, then two bytes of value or, in format 4, of the size of what follows.
+    // A note: format, kind, and two bytes: a value or, in format 4, the size of the following data.
     void read_notes(const Section &section, ImageKernel *owner) {
         std::size_t at = section.offset;
         const std::size_t end = section.offset + section.size;

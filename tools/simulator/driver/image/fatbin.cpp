@@ -1,4 +1,4 @@
-// A fatbin: several cubins and PTX texts, of which the best for the device is taken.
+// A fatbin: several cubins and PTX texts, of which the best match for the device is loaded.
 #include "base/decompress.hpp"
 #include "base/notes.hpp"
 #include "image/image.hpp"
@@ -38,7 +38,7 @@ struct Entry {
         }
         return kind == kind_ptx && cc <= device;
     }
-    // Machine code before PTX, then the newest.
+    // Machine code before PTX, then the highest architecture.
     int rank() const noexcept { return (kind == kind_cubin ? 10000 : 0) + cc; }
 };
 
@@ -89,10 +89,10 @@ Image read_content(const Entry &entry, const std::byte *bytes, std::size_t size,
     return read_ptx({text, static_cast<std::size_t>(end - text)});
 }
 
-// nvcc compresses PTX unless it is told not to, and the text of a refusal is rarely read.
+// nvcc compresses PTX by default, and error logs are rarely read, so a note is added too.
 [[noreturn]] void refuse_compressed(const std::string &problem) {
-    const std::string text = "the images in the fatbin that are for this device are " + problem +
-                             "; nvcc --no-compress leaves them as they are";
+    const std::string text = "the images for this device in the fatbin are " + problem +
+                             "; compile with nvcc --no-compress";
     if (std::find(notes().begin(), notes().end(), text) == notes().end()) {
         note(text);
     }
@@ -135,7 +135,7 @@ Image read_fatbin(const std::byte *bytes, std::size_t size, int cc) {
     if (!fitting.empty()) {
         refuse_compressed(unread.problem);
     }
-    throw ImageProblem{CUDA_ERROR_NO_BINARY_FOR_GPU, "no image in the fatbin is for this device"};
+    throw ImageProblem{CUDA_ERROR_NO_BINARY_FOR_GPU, "the fatbin has no image for this device"};
 }
 
 } // namespace sim

@@ -1,4 +1,4 @@
-// Which form an image has, and what all forms share.
+// Detects the form of an image; code that all forms share.
 #include "image/image.hpp"
 #include "base/refusal.hpp"
 
@@ -16,9 +16,10 @@ namespace {
 constexpr std::string_view elf_magic = "\x7f"
                                        "ELF\x02\x01\x01";
 constexpr std::string_view fatbin_magic = "\x50\xed\x55\xba";
-constexpr std::string_view wrapper_magic = "\xb1\x43\x62\x46"; // what nvcc puts around a fatbin
+constexpr std::string_view wrapper_magic =
+    "\xb1\x43\x62\x46"; // the wrapper that nvcc puts around a fatbin
 
-// Reads no byte behind the first that differs: an image may be a string of one byte.
+// Stops at the first byte that differs: an image may be a string of one byte.
 bool begins_with(const char *bytes, std::optional<std::size_t> size, std::string_view magic) {
     if (size && *size < magic.size()) {
         return false;
@@ -35,7 +36,7 @@ bool begins_with(const char *bytes, std::optional<std::size_t> size, std::string
     throw ImageProblem{CUDA_ERROR_INVALID_IMAGE, text};
 }
 
-// What remains behind white space and comments.
+// The text after leading white space and comments.
 std::string_view skip_comments(std::string_view text) {
     for (;;) {
         while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) {
@@ -60,7 +61,7 @@ Image read_any_text(std::string_view text) {
     if (body.starts_with(".version")) {
         return read_ptx(text);
     }
-    invalid("neither a cubin, nor a fatbin, nor PTX: that begins with .version");
+    invalid("not a cubin, a fatbin or PTX (which begins with .version)");
 }
 
 Image read_wrapped(const char *bytes, int cc) {
@@ -71,7 +72,7 @@ Image read_wrapped(const char *bytes, int cc) {
     }
     const auto *inner = static_cast<const char *>(data);
     if (!begins_with(inner, {}, fatbin_magic)) {
-        invalid("a fatbin wrapper around something else");
+        invalid("a fatbin wrapper whose content is not a fatbin");
     }
     const auto *fatbin = static_cast<const std::byte *>(data);
     return read_fatbin(fatbin, fatbin_size(fatbin), cc);
@@ -111,7 +112,7 @@ Image read_image(const void *image, std::optional<std::size_t> size, int cc) {
     if (begins_with(bytes, size, elf_magic)) {
         const std::size_t own = size && *size < 64 ? 0 : cubin_size(raw);
         if (own == 0 || (size && own > *size)) {
-            invalid("a truncated cubin, or one of another machine");
+            invalid("a truncated cubin, or an ELF file for another machine");
         }
         return read_cubin(raw, own);
     }
@@ -134,7 +135,7 @@ std::string read_file(const char *path) try {
     std::ifstream file(path, std::ios::binary);
     require(file.good(), CUDA_ERROR_FILE_NOT_FOUND);
     return {std::istreambuf_iterator<char>(file), {}};
-} catch (const std::ios_base::failure &) { // a folder
+} catch (const std::ios_base::failure &) { // thrown for a folder
     refuse(CUDA_ERROR_FILE_NOT_FOUND);
 }
 

@@ -11,7 +11,7 @@ constexpr std::size_t max_parameter_bytes = 32764;
 constexpr std::size_t max_parameters = 4096;
 constexpr int max_bytes = 1 << 30;
 
-// One statement: words separated by blanks, the first says what it is.
+// One statement: words separated by blanks; the first is its keyword.
 class Statement {
   public:
     Statement(std::string_view text, int line) : rest_(text), line_(line) {}
@@ -57,10 +57,10 @@ class Statement {
         const auto [end, error] =
             std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
         if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
-            fail(std::string("'").append(text).append("' is no number"));
+            fail(std::string("'").append(text).append("' is not a number"));
         }
         if (value > most) {
-            fail(std::string(text) + " is more than " + std::to_string(most));
+            fail(std::string(text) + " exceeds the limit of " + std::to_string(most));
         }
         return value;
     }
@@ -73,7 +73,7 @@ class Statement {
     int line_;
 };
 
-// Calls with every part of "a,b,c"; not at all for "".
+// Calls each(part) for every part of "a,b,c"; not at all for "".
 void split(std::string_view text, const auto &each) {
     while (!text.empty()) {
         const auto comma = std::min(text.find(','), text.size());
@@ -93,11 +93,11 @@ void read_parameters(const Statement &in, std::string_view list, ImageKernel &ke
         if (colon != part.npos) {
             alignment = in.number(part.substr(colon + 1), 256);
             if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
-                in.fail("an alignment is a power of two");
+                in.fail("the alignment must be a power of two");
             }
         }
         if (size == 0) {
-            in.fail("a parameter of 0 bytes");
+            in.fail("a parameter has 0 bytes");
         }
         kernel.add_parameter(size, alignment);
         if (kernel.parameter_bytes() > max_parameter_bytes ||
@@ -111,12 +111,12 @@ void read_cluster(const Statement &in, std::string_view list, ImageKernel &kerne
     unsigned int count = 0;
     split(list, [&](std::string_view part) {
         if (count == 3) {
-            in.fail("a cluster has three dimensions");
+            in.fail("a cluster must have three dimensions");
         }
         kernel.cluster[count++] = static_cast<unsigned int>(in.small(part, 1024));
     });
     if (count != 3 || std::count(kernel.cluster, kernel.cluster + 3, 0U) != 0) {
-        in.fail("a cluster has three dimensions of at least 1");
+        in.fail("a cluster must have three dimensions of at least 1");
     }
 }
 
@@ -150,7 +150,7 @@ ImageKernel read_kernel(Statement &in) {
         }
     }
     if (kernel.max_threads == 0) {
-        in.fail("a block of 0 threads");
+        in.fail("a block has 0 threads");
     }
     return kernel;
 }
@@ -159,7 +159,7 @@ int hex_digit(const Statement &in, char digit) {
     constexpr std::string_view digits = "0123456789abcdefABCDEF";
     const std::size_t place = digits.find(digit);
     if (place == std::string_view::npos) {
-        in.fail("init is in hexadecimal digits, two for a byte");
+        in.fail("init must be hexadecimal, two digits for a byte");
     }
     return static_cast<int>(place < 16 ? place : place - 6);
 }
@@ -174,7 +174,7 @@ ImageVariable read_variable(Statement &in, ImageVariable::Kind kind) {
         } else if (word.starts_with("init=")) {
             const std::string_view digits = word.substr(5);
             if (digits.size() % 2 != 0) {
-                in.fail("init is in hexadecimal digits, two for a byte");
+                in.fail("init must be hexadecimal, two digits for a byte");
             }
             for (std::size_t i = 0; i < digits.size(); i += 2) {
                 variable.initial.push_back(static_cast<std::byte>(hex_digit(in, digits[i]) * 16 +
@@ -185,7 +185,7 @@ ImageVariable read_variable(Statement &in, ImageVariable::Kind kind) {
         }
     }
     if (variable.size == 0) {
-        in.fail("a variable has a size");
+        in.fail("a variable must have a size");
     }
     if (variable.initial.size() > variable.size) {
         in.fail("init is longer than the variable");
@@ -197,7 +197,7 @@ int read_target(Statement &in) {
     const std::string_view word = in.next();
     const auto dot = word.find('.');
     if (!word.starts_with("cc=") || dot == word.npos) {
-        in.fail("a target is written cc=9.0");
+        in.fail("a target is written as cc=9.0");
     }
     in.end();
     return in.small(word.substr(3, dot - 3), 99) * 10 + in.small(word.substr(dot + 1), 9);
@@ -208,7 +208,7 @@ void read_statement(Statement &in, std::string_view word, Image &image) {
     if (word == "kernel") {
         ImageKernel kernel = read_kernel(in);
         if (image.kernel(kernel.name)) {
-            in.fail("a second kernel " + kernel.name);
+            in.fail("duplicate kernel " + kernel.name);
         }
         image.kernels.push_back(std::move(kernel));
     } else if (word == "global" || word == "constant" || word == "managed") {
@@ -216,7 +216,7 @@ void read_statement(Statement &in, std::string_view word, Image &image) {
                                                    : word == "constant" ? Kind::constant
                                                                         : Kind::managed);
         if (image.variable(variable.name)) {
-            in.fail("a second variable " + variable.name);
+            in.fail("duplicate variable " + variable.name);
         }
         image.variables.push_back(std::move(variable));
     } else if (word == "texture" || word == "surface") {
@@ -253,7 +253,7 @@ void write_kernel(std::string &out, const ImageKernel &kernel) {
     std::size_t end = 0;
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
         const KernelParameter &p = kernel.parameters[i];
-        // The smallest alignment that puts it where it is.
+        // The smallest alignment that results in its offset.
         std::size_t alignment = 1;
         while (((end + alignment - 1) & ~(alignment - 1)) != p.offset && alignment < 256) {
             alignment *= 2;
@@ -294,7 +294,7 @@ Image read_text(std::string_view text) {
         }
         if (!begun) {
             if (word != "cushim-sim-image" || in.next() != "1") {
-                in.fail("the first line is: cushim-sim-image 1");
+                in.fail("the first line must be: cushim-sim-image 1");
             }
             in.end();
             begun = true;

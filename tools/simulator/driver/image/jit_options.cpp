@@ -16,7 +16,7 @@ unsigned int number(const void *value) {
 
 JitOptions::JitOptions(unsigned int count, CUjit_option *options, void **values) {
     require(count == 0 || options != nullptr);
-    // Only one option comes without a value.
+    // Only one option has no value.
     const bool needs_values = std::any_of(options, options + count, [](CUjit_option option) {
         return option != CU_JIT_TARGET_FROM_CUCONTEXT;
     });
@@ -105,7 +105,7 @@ void JitOptions::write_outputs() {
     info_.write_size();
     error_.write_size();
     if (wall_time_ != nullptr) {
-        const float milliseconds = 0.25F; // nothing is compiled: an answer that repeats
+        const float milliseconds = 0.25F; // nothing is compiled, so the time is constant
         std::memcpy(static_cast<void *>(wall_time_), &milliseconds, sizeof milliseconds);
     }
 }

@@ -1,7 +1,7 @@
-// PTX, read for what a module offers: entries with their parameters, variables, texture references.
+// Reads a module's contents from PTX: entries with their parameters, variables, texture references.
 //
-// Declarations are parsed; of a body only the outline of its statements and the names of the
-// instructions are checked: text that is no PTX answers INVALID_PTX.
+// Declarations are parsed. Of bodies, only the structure of statements and the names of
+// instructions are checked: other text fails with INVALID_PTX.
 #include "call/settings.hpp"
 #include "image/image.hpp"
 #include "image/ptx_lexer.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using namespace ptx;
 
-// What stands before a declared name and its dimensions behind it.
+// The parts of a declaration before the name, and the dimensions after it.
 struct Declaration {
     std::string name;
     std::string_view type;
@@ -42,7 +42,7 @@ class Reader {
     }
 
   private:
-    // Nothing where it is longer than that of any version.
+    // No value if it is longer than that of any version.
     static std::optional<int> part_of_version(std::string_view digits) {
         int part = 0;
         std::from_chars(digits.data(), digits.data() + digits.size(), part);
@@ -76,7 +76,8 @@ class Reader {
                     std::from_chars(target.text.data() + 3, target.text.data() + target.text.size(),
                                     image_.minimum_cc);
                 if (read.ec == std::errc::result_out_of_range) {
-                    image_.minimum_cc = std::numeric_limits<int>::max(); // no device is so new
+                    image_.minimum_cc =
+                        std::numeric_limits<int>::max(); // higher than that of any device
                 }
             } else if (target.kind != Token::Kind::word) {
                 in_.fail();
@@ -118,7 +119,7 @@ class Reader {
         }
     }
 
-    // Whether it is another image's.
+    // Whether another image defines the name.
     bool read_linkage() {
         bool external = false;
         linkage_ = Linkage::local;
@@ -140,7 +141,7 @@ class Reader {
             in_.take();
         }
     }
-    // To the ';' that ends a statement, over initialisers.
+    // Skips to the ';' that ends a statement, including initializers.
     void skip_statement() {
         while (!in_.accept(";")) {
             if (in_.token().kind == Token::Kind::end || in_.token().is("}")) {
@@ -187,7 +188,7 @@ class Reader {
                 declared.element = size;
             } else {
                 fail_at(word.line, CUDA_ERROR_INVALID_PTX,
-                        "error   : '" + std::string(word.text.substr(0, 64)) + "' is no type");
+                        "error   : '" + std::string(word.text.substr(0, 64)) + "' is not a type");
             }
         }
         declared.element *= vector;
@@ -204,7 +205,7 @@ class Reader {
         }
         return declared;
     }
-    // (.managed), (.unified(1, 2)): whether it says managed.
+    // (.managed), (.unified(1, 2)): whether it contains managed.
     bool read_attribute() {
         bool managed = false;
         in_.expect("(");
@@ -218,7 +219,7 @@ class Reader {
         }
         return managed;
     }
-    // ".ptr .global .align 8" says what a pointer points at, not how it lies itself.
+    // ".ptr .global .align 8" describes what a pointer points to, not its own layout.
     void skip_pointer_notes() {
         for (;;) {
             if (in_.accept(".align")) {
@@ -268,7 +269,7 @@ class Reader {
         pack_initial(variable, declared);
         image_.variables.push_back(std::move(variable));
     }
-    // Initialisers are read as 8 bytes an element; floating-point ones are written 0f3F800000.
+    // Initializers are read as 8 bytes an element; floating-point ones are written 0f3F800000.
     static void pack_initial(ImageVariable &variable, const Declaration &declared) {
         std::vector<std::byte> packed;
         for (std::size_t i = 0; i + 8 <= variable.initial.size(); i += 8) {
@@ -280,7 +281,7 @@ class Reader {
         packed.resize(std::min(packed.size(), variable.size));
         variable.initial = std::move(packed);
     }
-    // Returns how many elements it names.
+    // Returns the number of elements.
     std::size_t read_initialiser() {
         initial_.clear();
         std::size_t elements = 0;
@@ -376,7 +377,7 @@ class Reader {
         }
     }
 
-    // A device function: its prototype or its body.
+    // A device function: prototype or body.
     void read_function() {
         ImageKernel nowhere;
         while (!in_.token().is("{") && !in_.token().is(";")) {
@@ -439,7 +440,7 @@ class Reader {
                         std::string(word.text.substr(0, 64)) + "'");
         }
     }
-    // Behind the instruction: operands stand between signs, never side by side.
+    // After the instruction: operands are separated by punctuation, never adjacent.
     void read_operands() {
         bool operand = false;
         while (!in_.accept(";")) {
@@ -481,7 +482,7 @@ class Reader {
     Lexer in_;
     Image image_;
     int version_ = 0;                  // 84 for 8.4
-    Linkage linkage_ = Linkage::local; // of the statement
+    Linkage linkage_ = Linkage::local; // of the current statement
     std::vector<std::byte> initial_;
 };
 

@@ -1,4 +1,4 @@
-// The words of PTX.
+// Tokens of PTX.
 #pragma once
 
 #include "image/image.hpp"

@@ -1,6 +1,6 @@
-// Device memory for other drivers. cuMemGetHandleForAddressRange: real descriptors of the range's
-// size, but not of its bytes, as nothing of the simulation could reach them by DMA. So there are no
-// writes to flush either.
+// Device memory for other drivers: cuMemGetHandleForAddressRange returns real descriptors of the
+// range's size but not of its bytes, since no device can access simulated memory by DMA. Flushing
+// writes therefore does nothing.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
@@ -15,7 +15,7 @@ namespace {
 constexpr int dma_buf_supported = 124;
 constexpr unsigned long long by_pcie = 1; // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE
 
-// The device on which all of it lies.
+// The device that holds the whole range.
 int device_of_range(CUdeviceptr address, std::size_t size) {
     Range *range = AddressSpace::get().find(address);
     require(range != nullptr && size <= range->size - (address - range->base));

@@ -1,4 +1,4 @@
-// Memory and semaphores of other APIs, which arrive as file descriptors (Windows: as handles).
+// Memory and semaphores of other APIs, imported as file descriptors (Windows: as handles).
 #pragma once
 
 #include "base/platform.hpp"
@@ -19,15 +19,14 @@ struct CUextMemory_st final : sim::Object {
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     sim::platform::File file;
-    std::size_t size; // bytes that the import named, or those that are there
-    std::shared_ptr<bool>
-        living; // false once this is destroyed; what is mapped from it has it, too
+    std::size_t size;             // imported bytes, limited by the size of the file
+    std::shared_ptr<bool> living; // false once this is destroyed; shared with its mappings
 };
 
 namespace sim {
 
-// The types of handle that the simulator imports, and those of another system: the driver refuses
-// these as wrong values. What remains is not supported.
+// Handle types that the simulator imports, and those of the other system, which the driver rejects
+// as invalid values. All others are not supported.
 #ifdef _WIN32
 constexpr bool is_foreign_memory(int type) {
     return type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
@@ -54,8 +53,8 @@ constexpr int importable_semaphore = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
 constexpr int importable_timeline = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
 #endif
 
-// What a client hands in for an import, under a number of the simulator's own. Names of Windows are
-// not supported.
+// A client's handle description with the simulator's own type numbers. Windows names are not
+// supported.
 template <class Handle>
 platform::File duplicate_of(const Handle &handle) {
 #ifdef _WIN32
@@ -74,8 +73,8 @@ platform::File duplicate_of(const Handle &handle) {
 #endif
 }
 
-// The import owns a descriptor from now on; what the simulator needs of it it has duplicated. A
-// handle of Windows stays the client's.
+// A successful import owns the descriptor; the simulator has duplicated what it needs. On Windows,
+// the client keeps the handle.
 template <class Handle>
 void take_over([[maybe_unused]] const Handle &handle) {
 #ifndef _WIN32
@@ -83,14 +82,14 @@ void take_over([[maybe_unused]] const Handle &handle) {
 #endif
 }
 
-// What is behind a handle of this kind. The driver refuses null as a wrong value.
+// The object behind a handle of this kind. Recorded: null is rejected as an invalid value.
 template <class T>
 T &checked_external(T *handle) {
     require(handle != nullptr);
     return checked(handle);
 }
 
-// Of reserved words that must be zero.
+// Whether reserved words are zero, as required.
 template <class T, std::size_t count>
 bool all_zero(const T (&words)[count]) {
     for (const T word : words) {
@@ -101,11 +100,11 @@ bool all_zero(const T (&words)[count]) {
     return true;
 }
 
-// What a semaphore's memory file holds: see cushim_sim_semaphore in cushim_sim.h.
+// Contents of a semaphore file: see cushim_sim_semaphore in cushim_sim.h.
 struct SemaphoreState {
     static constexpr std::uint64_t own_magic = 0x65726f68706d6573;
     std::uint64_t magic;
-    std::atomic<std::uint64_t> value; // timeline: the counter; binary: 1 signalled, 0 not
+    std::atomic<std::uint64_t> value; // timeline: counter; binary: 1 if signaled, else 0
     std::uint64_t reserved[6];
 };
 
@@ -118,7 +117,7 @@ struct CUextSemaphore_st final : sim::Object {
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     CUexternalSemaphoreHandleType type;
-    bool timeline; // else binary
+    bool timeline; // false: binary
     sim::Shared<sim::SemaphoreState> state;
 };
 
@@ -127,7 +126,7 @@ namespace sim {
 using ExternalMemory = CUextMemory_st;
 using ExternalSemaphore = CUextSemaphore_st;
 
-// What is signalled and waited for, as Work::parameters has it.
+// A batch of signals or waits, for Work::parameters.
 struct SemaphoreSignals {
     std::vector<CUexternalSemaphore> semaphores;
     std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> parameters;
@@ -139,8 +138,8 @@ struct SemaphoreWaits {
 Work signal_work(SemaphoreSignals signals, const char *what);
 Work wait_work(SemaphoreWaits waits, const char *what);
 
-// What another API exports: a new descriptor (a handle on Windows), which the caller owns; -1 where
-// the system refuses. Memory is of zeros; a semaphore serves as timeline and as binary one.
+// A new descriptor as another API exports it (a handle on Windows), owned by the caller; -1 if the
+// system call fails. Memory is zero-filled; a semaphore can be a timeline or a binary one.
 int make_memory_fd(std::size_t size);
 int make_semaphore_fd(std::uint64_t initial);
 

@@ -1,4 +1,4 @@
-// Memory of other APIs: imports, and the buffers and mipmapped arrays that are mapped from them.
+// Memory of other APIs: imports, and buffers and mipmapped arrays that are mapped from them.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -23,9 +23,9 @@ CUextMemory_st::~CUextMemory_st() {
 namespace sim {
 namespace {
 
-constexpr unsigned int most_levels = 32; // of extents of 32 bits
+constexpr unsigned int most_levels = 32; // for extents of 32 bits
 
-// From the types that every CUDA version knows to DMABUF_FD of CUDA 13.
+// Types from the first CUDA version to DMABUF_FD of CUDA 13.
 constexpr int last_type = 9;
 
 void check_descriptor(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC &description) {
@@ -37,7 +37,7 @@ void check_descriptor(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC &description) {
     require((description.flags & ~static_cast<unsigned int>(CUDA_EXTERNAL_MEMORY_DEDICATED)) == 0);
 }
 
-// Bytes of memory that a file is; 0 where it is something else.
+// The size of a memory file; 0 if it is something else.
 std::size_t importable_size(const platform::File &file) {
     if (Shared<SemaphoreState>::open(file.duplicate())) {
         return 0;
@@ -46,22 +46,22 @@ std::size_t importable_size(const platform::File &file) {
     return physical != 0 ? physical : file.size();
 }
 
-// Memory that is used after the import, as CUDA does not allow it: the driver that was measured
-// lets it pass.
+// Reports use of mapped memory after its import was destroyed, which CUDA does not permit. The
+// recorded driver permits it.
 void check_import_lives(const Range &range, std::size_t, std::size_t, bool, Accessor) {
     if (!*static_cast<const bool *>(range.owner.get())) {
         misuse("use after cuDestroyExternalMemory of " + range.describe());
     }
 }
 
-// The import behind a handle. What is mapped from it is its context's, whichever is current.
+// The import behind a handle. Its mappings belong to its context, whichever context is current.
 ExternalMemory &usable_import(CUexternalMemory handle) {
     ExternalMemory &memory = checked_external(handle);
     check_usable(*memory.context);
     return memory;
 }
 
-// Bytes of their own mapping, which outlives the import.
+// A separate mapping of the bytes, which outlives the import.
 std::shared_ptr<Backing> bytes_of(const ExternalMemory &memory, unsigned long long offset,
                                   unsigned long long size) {
     require(size != 0 && offset <= memory.size && size <= memory.size - offset);
@@ -102,10 +102,10 @@ CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
     require(extMem_out != nullptr && memHandleDesc != nullptr);
     check_descriptor(*memHandleDesc);
     platform::File file = duplicate_of(memHandleDesc->handle);
-    take_over(memHandleDesc->handle); // on a refusal, too
+    take_over(memHandleDesc->handle); // even if the call fails
     const std::size_t there = importable_size(file);
     require(there != 0, CUDA_ERROR_UNKNOWN);
-    // The driver takes an import that says too much, and refuses to map what is not there.
+    // The driver accepts an import with too large a size, but does not map bytes beyond the file.
     const auto size = std::min<unsigned long long>(memHandleDesc->size, there);
     *extMem_out = Registry::get().make<ExternalMemory>(context, std::move(file),
                                                        static_cast<std::size_t>(size));
@@ -129,7 +129,7 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(
     require(mipmap != nullptr && mipmapDesc != nullptr && all_zero(mipmapDesc->reserved));
     const CUDA_ARRAY3D_DESCRIPTOR &description = mipmapDesc->arrayDesc;
     if (mipmapDesc->numLevels == 0) {
-        misuse("a mipmapped array of no levels, with which the measured driver spoils its heap");
+        misuse("a mipmapped array of 0 levels, which corrupts the heap of the recorded driver");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     require(mipmapDesc->numLevels <= most_levels);

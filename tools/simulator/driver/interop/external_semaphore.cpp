@@ -38,37 +38,37 @@ void check_descriptor(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC &description, CU
         CUDA_ERROR_NOT_SUPPORTED);
     require(description.flags == 0 && all_zero(description.reserved));
 #ifndef _WIN32
-    // As measured: only a timeline's descriptor is looked at so early.
+    // Recorded: only a timeline's descriptor is checked this early.
     require(type != importable_timeline || description.handle.fd >= 0);
 #endif
 }
 
-// The state of a semaphore that came as a file. Measured: a descriptor of memory serves as one,
-// too. It has no state to share, so that nobody else sees its signals.
+// The state of an imported semaphore. Recorded: a memory descriptor is accepted too. It has no
+// shared state, so no other process sees its signals.
 Shared<SemaphoreState> state_in(platform::File file) {
     const bool memory = physical_memory_size(file) != 0;
     auto state = Shared<SemaphoreState>::open(std::move(file));
     if (!state && memory) {
-        misuse("memory is imported as a semaphore");
+        misuse("a memory descriptor is imported as a semaphore");
         state = Shared<SemaphoreState>::create();
     }
     require(static_cast<bool>(state), CUDA_ERROR_UNKNOWN);
     return state;
 }
 
-// One batch of signals or of waits: their handles live, their parameters are in order.
+// Checks a batch of signals or waits: live handles, valid parameters.
 template <class Batch>
 void check_batch(const Batch &batch) {
     for (std::size_t i = 0; i < batch.semaphores.size(); ++i) {
         checked_external(batch.semaphores[i]);
         const auto &parameters = batch.parameters[i];
-        // The flags are for NvSci semaphores only, which nobody can import here.
+        // The flags apply to NvSci semaphores only, which cannot be imported here.
         require(parameters.flags == 0 && all_zero(parameters.reserved) &&
                 all_zero(parameters.params.reserved));
     }
 }
 
-// Copies what the API gives; refuses null arrays and an empty batch.
+// Copies the API's arrays; fails for null arrays and an empty batch.
 template <class Batch, class Parameters>
 Batch copied(const CUexternalSemaphore *semaphores, const Parameters *parameters,
              unsigned int count) {
@@ -76,7 +76,7 @@ Batch copied(const CUexternalSemaphore *semaphores, const Parameters *parameters
     return {{semaphores, semaphores + count}, {parameters, parameters + count}};
 }
 
-// The semaphore that queued work needs. It may have been destroyed since.
+// The semaphore that enqueued work needs, unless it was destroyed meanwhile.
 ExternalSemaphore &still_there(CUexternalSemaphore handle) {
     Object *object = Registry::get().find(handle);
     if (object == nullptr || !ExternalSemaphore::is(object->kind)) {
@@ -90,18 +90,18 @@ void signal(ExternalSemaphore &semaphore, std::uint64_t value) {
     auto &state = semaphore.state->value;
     if (!semaphore.timeline) {
         if (state.exchange(1) != 0) {
-            misuse("signal of a semaphore that is signalled already, " + semaphore.describe());
+            misuse("signal of a semaphore that is already signaled, " + semaphore.describe());
         }
         return;
     }
     const std::uint64_t before = state.exchange(value);
     if (before > value) {
-        misuse("signal sets a timeline back from " + std::to_string(before) + " to " +
+        misuse("a signal decreases a timeline from " + std::to_string(before) + " to " +
                std::to_string(value) + ", " + semaphore.describe());
     }
 }
 
-// One execution of a batch of waits: they are met one after the other.
+// One execution of a batch of waits, which complete one after the other.
 struct Waiting {
     SemaphoreWaits batch;
     std::size_t met = 0;
@@ -112,7 +112,7 @@ struct Waiting {
     bool ready() const {
         const Object *object = Registry::get().find(batch.semaphores[met]);
         if (object == nullptr || !ExternalSemaphore::is(object->kind)) {
-            return true; // so that run() fails
+            return true; // run() then fails
         }
         const auto &semaphore = static_cast<const ExternalSemaphore &>(*object);
         const std::uint64_t now = semaphore.state->value.load();
@@ -122,7 +122,7 @@ struct Waiting {
         for (; met < batch.semaphores.size(); ++met) {
             ExternalSemaphore &semaphore = next();
             std::uint64_t signalled = 1;
-            // A binary one is unsignalled by the wait. Another process may be quicker.
+            // The wait resets a binary semaphore, unless another process is faster.
             const bool done = semaphore.timeline
                                   ? semaphore.state->value.load() >= value()
                                   : semaphore.state->value.compare_exchange_strong(signalled, 0);
@@ -133,7 +133,7 @@ struct Waiting {
     }
 };
 
-// Of what waits in the queues, whether anything needs the semaphore.
+// Whether enqueued work needs the semaphore.
 bool is_queued(const ExternalSemaphore &semaphore) {
     const auto names_it = [&](const auto *batch) {
         return batch != nullptr && std::find(batch->semaphores.begin(), batch->semaphores.end(),
@@ -153,7 +153,7 @@ bool is_queued(const ExternalSemaphore &semaphore) {
     return queued;
 }
 
-// A stream of another context than a semaphore's cannot use it.
+// A stream cannot use a semaphore of another context.
 template <class Batch>
 void check_context(const Batch &batch, const Stream &stream) {
     for (CUexternalSemaphore handle : batch.semaphores) {
@@ -210,7 +210,7 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
     require(extSem_out != nullptr && semHandleDesc != nullptr);
     check_descriptor(*semHandleDesc, context.device);
     auto state = state_in(duplicate_of(semHandleDesc->handle));
-    take_over(semHandleDesc->handle); // unlike memory's, it stays the client's on a refusal
+    take_over(semHandleDesc->handle); // unlike memory: on failure, the client keeps it
     *extSem_out =
         Registry::get().make<ExternalSemaphore>(context, semHandleDesc->type, std::move(state));
     return CUDA_SUCCESS;
@@ -222,7 +222,7 @@ CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
     Stream &on = stream_of(stream);
     auto signals = copied<SemaphoreSignals>(extSemArray, paramsArray, numExtSems);
     if (std::count(extSemArray, extSemArray + numExtSems, nullptr) != 0) {
-        misuse("signal of a null semaphore, which ends a process of the measured driver");
+        misuse("signal of a null semaphore; the recorded driver crashes the process here");
     }
     check_context(signals, on);
     submit(on, signal_work(std::move(signals), "cuSignalExternalSemaphoresAsync"));
@@ -242,7 +242,7 @@ CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore extSem) {
     ExternalSemaphore &semaphore = checked_external(extSem);
     if (is_queued(semaphore)) {
-        misuse("queued work still needs " + semaphore.describe());
+        misuse("enqueued work still needs " + semaphore.describe());
     }
     Registry::get().destroy(&semaphore);
     return CUDA_SUCCESS;

@@ -1,6 +1,6 @@
-// Entry points of the first ABI, whose addresses and sizes had 32 bits. The driver still exports
-// them and answers INVALID_CONTEXT (201), as the generator has it; these look at something first,
-// as measured.
+// Entry points of the first ABI, with addresses and sizes of 32 bits. The driver still exports
+// them. Generated entry points return INVALID_CONTEXT (201); these check another argument first, as
+// recorded.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
@@ -12,7 +12,7 @@
 namespace sim::driver {
 namespace {
 
-// Where no context tells the ABI, the stream is looked at.
+// Without a context that determines the ABI, the stream is checked.
 CUresult refuse_narrow(CUstream stream) {
     if (current_or_null() == nullptr) {
         stream_of(stream);
@@ -95,7 +95,7 @@ CUresult cuMemcpy3DAsync(const struct CUDA_MEMCPY3D_v1_st *, CUstream hStream) {
     return refuse_narrow(hStream);
 }
 
-// There are no resources of graphics here: whatever is named is none.
+// No graphics resources exist here, so every handle is invalid.
 CUresult cuGraphicsResourceGetMappedPointer(unsigned int *, unsigned int *, CUgraphicsResource) {
     return CUDA_ERROR_INVALID_HANDLE;
 }

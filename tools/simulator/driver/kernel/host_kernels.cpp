@@ -1,4 +1,4 @@
-// The host functions that stand for kernels, and which launched kernels had none.
+// Host functions of kernels, and launched kernels without one.
 #include "kernel/host_kernels.hpp"
 #include "base/immortal.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 struct State {
     std::map<std::string, HostKernel, std::less<>> registered;
-    std::map<std::string, std::uint64_t, std::less<>> idle; // how often each was launched
+    std::map<std::string, std::uint64_t, std::less<>> idle; // number of launches of each
 };
 
 State &state() {
@@ -45,7 +45,7 @@ std::size_t for_each_idle_kernel(const std::function<void(const std::string &)> 
     for (const auto &[name, launches] : state().idle) {
         line("kernel " + name + " was launched " +
              (launches == 1 ? "once" : std::to_string(launches) + " times") +
-             " and computed nothing: no host function is registered under this name");
+             " and computed nothing: no host function is registered for this name");
     }
     return state().idle.size();
 }

@@ -1,4 +1,4 @@
-// The host functions that stand for kernels.
+// Host functions of kernels.
 #pragma once
 
 #include "../../cushim_sim.h"
@@ -14,14 +14,14 @@ struct HostKernel {
     void *user = nullptr;
 };
 
-// What a launch of that kernel runs. Where nothing is registered, that is counted.
+// The host function of a kernel. If none is registered, the launch is counted.
 HostKernel host_kernel(const std::string &name);
 
-// What kernels of that name do from now on; null: nothing, which is then intended.
+// Sets the host function of kernels with that name; null: they compute nothing on purpose.
 void register_kernel(const char *name, cushim_sim_kernel kernel, void *user);
 void clear_kernels() noexcept;
-// Kernels that were launched and for which nothing is registered, a line each: "kernel add was
-// launched 2 times and computed nothing: ...". Returns how many.
+// Reports launched kernels without a registered function, one line each: "kernel add was launched 2
+// times and computed nothing: ...". Returns the number of lines.
 std::size_t for_each_idle_kernel(const std::function<void(const std::string &)> &line);
 
 } // namespace sim

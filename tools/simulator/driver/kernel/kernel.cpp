@@ -1,4 +1,4 @@
-// What is told and set of kernels and functions: attributes, names, parameters, where they belong.
+// Attributes, names, parameters and owners of kernels and functions.
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -102,11 +102,11 @@ void set_attribute(const ImageKernel &code, FunctionSettings &settings, CUdevice
         settings.cluster_policy = value;
         return;
     default:
-        refuse(CUDA_ERROR_INVALID_VALUE); // read only, or unknown
+        refuse(CUDA_ERROR_INVALID_VALUE); // read-only or unknown
     }
 }
 
-// The settings that cuFuncSet… changes: the function's own from now on.
+// The function's own settings, for cuFuncSet…; from the first change on they replace the kernel's.
 FunctionSettings &own_settings(Function &function) {
     if (!function.own_settings) {
         function.settings = settings_of(function);
@@ -187,7 +187,7 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc) {
 #if CUDA_VERSION >= 12040
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                             size_t *paramSize) {
-    require(paramOffset != nullptr); // the handle is looked at later
+    require(paramOffset != nullptr); // the handle is checked later
     give_parameter(code_of(callable(func)), paramIndex, *paramOffset, paramSize);
     return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// Launching kernels: arguments are copied at once, the registered host function runs in the
-// stream's turn.
+// Kernel launches: arguments are copied at the call; the registered host function runs in stream
+// order.
 #include "kernel/launch.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
@@ -32,7 +32,7 @@ Arguments copy_each(const ImageKernel &code, void **parameters) {
     return arguments;
 }
 
-// A buffer exactly as large as the parameters are together. Measured: a larger one answers 701.
+// A buffer of exactly the size of all parameters. Recorded: a larger one returns 701.
 Arguments copy_packed(const ImageKernel &code, void **extra) {
     const std::byte *buffer = nullptr;
     const std::size_t *size = nullptr;
@@ -57,7 +57,7 @@ Arguments copy_packed(const ImageKernel &code, void **extra) {
     return arguments;
 }
 
-// A launch as queued work keeps it: the code may go with its module before.
+// An enqueued launch; its module may be unloaded before it runs.
 struct Queued {
     Queued(KernelLaunch &&given, const ImageKernel &its_code)
         : launch(std::move(given)), image(image_of(*launch.function)), code(its_code) {}
@@ -83,7 +83,7 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
     if (kernel.function == nullptr) {
         return;
     }
-    // Takes no memory but this for kernels with up to 32 parameters.
+    // The only memory needed for kernels with up to 32 parameters.
     alignas(std::max_align_t) std::byte storage[512];
     std::pmr::monotonic_buffer_resource buffer(storage, sizeof storage);
     const std::pmr::polymorphic_allocator<> memory(&buffer);
@@ -105,7 +105,7 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
     int status = 0;
     {
         const KernelScope in_kernel(*stream.context, seen.kernel);
-        const HostFunctionScope scope; // no call of the API comes from a kernel
+        const HostFunctionScope scope; // kernels do not call the API
         status = kernel.function(&seen, kernel.user);
     }
     if (status != 0) {
@@ -116,7 +116,7 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
 // For unload_module().
 void note_launch(Object *callable, const Ticket &operation) {
     if (!is_alive(callable)) {
-        return; // a graph that outlived its kernels: told when it runs
+        return; // a graph that outlived its kernels: reported when it runs
     }
     Function &function = function_in(*callable, *operation->stream->context);
     function.loaded = true;
@@ -131,7 +131,7 @@ void note_launch(Object *callable, const Ticket &operation) {
     launches.push_back(operation);
 }
 
-// Without what a graph node shows of it: that is another copy of all arguments.
+// Without the parameters that a graph node returns, which need another copy of all arguments.
 Work make_work(const LaunchTarget &target, KernelLaunch &&launch, const char *what) {
     check_launch(target, launch);
     Work work;
@@ -146,7 +146,7 @@ Work make_work(const LaunchTarget &target, KernelLaunch &&launch, const char *wh
     return work;
 }
 
-// With it.
+// With the parameters that a graph node returns.
 Work make_node_work(const LaunchTarget &target, const KernelLaunch &launch, const char *what) {
     Work work = make_work(target, KernelLaunch(launch), what);
     work.parameters = launch;
@@ -162,7 +162,7 @@ void record_event(CUstream_st &stream, const KernelLaunch &launch, int id, const
     }
 }
 
-// A captured launch gets its stream's priority, where it has none of its own.
+// A captured launch without a priority attribute gets the priority of its stream.
 void add_priority(KernelLaunch &launch, int priority) {
     if (priority != 0 && find_attribute(launch, launch_priority) == nullptr) {
         CUlaunchAttribute attribute{};
@@ -206,7 +206,7 @@ Work kernel_work(KernelLaunch launch, const char *what) {
         return make_node_work({function.code, settings_of(function), function.context->device},
                               launch, what);
     }
-    // The context is known when it runs; until then the current one's device stands for it.
+    // The context is known when the node runs; until then, the current device applies.
     auto &kernel = static_cast<Kernel &>(*launch.function);
     const CUdevice device = current_device();
     return make_node_work({kernel.code, settings_of(kernel, device), device}, launch, what);

@@ -1,4 +1,4 @@
-// Launches of kernels: what is checked of one, and how it is given to a stream.
+// Kernel launches: checks and enqueueing.
 #pragma once
 
 #include "engine/work.hpp"
@@ -11,7 +11,7 @@ struct CUstream_st;
 
 namespace sim {
 
-// Attributes of a launch, some of which older headers lack.
+// Launch attributes, some of which older headers lack.
 enum : int {
     launch_ignore = 0,
     launch_access_policy = 1,
@@ -32,35 +32,35 @@ enum : int {
     launch_portable_cluster_mode = 17, // the last one
 };
 
-// What was given to a launch.
+// The parameters of a launch.
 struct KernelLaunch {
     Object *function = nullptr; // CUfunc_st or CUkern_st
     unsigned int grid[3] = {}, block[3] = {}, shared_bytes = 0;
-    std::vector<std::vector<std::byte>> arguments; // a copy of each
+    std::vector<std::vector<std::byte>> arguments; // copies
     std::vector<CUlaunchAttribute> attributes;
 };
 
-// What a launch runs, and where.
+// The code, device and settings of a launch.
 struct LaunchTarget {
     const ImageKernel &code;
     const FunctionSettings &settings;
     CUdevice device;
 };
 
-// launch_checks.cpp. Refuses a launch that the device or the kernel does not allow.
+// launch_checks.cpp. Fails for a launch that the device or the kernel does not support.
 void check_launch(const LaunchTarget &target, const KernelLaunch &launch);
 const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noexcept;
 
-// Copies the arguments out of what the API offers: an array of pointers, or a packed buffer.
+// Copies the arguments from an array of pointers or from a packed buffer.
 KernelLaunch kernel_launch(void *function, const unsigned int (&grid)[3],
                            const unsigned int (&block)[3], unsigned int shared_bytes,
                            void **parameters, void **extra);
 // Checks limits, attributes and arguments. Work::parameters: KernelLaunch.
 Work kernel_work(KernelLaunch launch, const char *what);
 
-// Launches into a stream: the kernel, and the events that its attributes name.
+// Enqueues the kernel and the events that its attributes name.
 void launch_into(CUstream_st &stream, KernelLaunch launch, const char *what);
-// The work of it alone, checked against the function in the stream's context.
+// The work of the kernel alone, checked against the function in the stream's context.
 Work launch_work(CUstream_st &stream, KernelLaunch launch, const char *what);
 
 } // namespace sim

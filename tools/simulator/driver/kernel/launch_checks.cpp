@@ -1,5 +1,4 @@
-// What a launch is refused for at once: sizes, shared memory, cooperation, clusters, other
-// attributes.
+// Checks of a launch: sizes, shared memory, cooperative launches, clusters, other attributes.
 #include "call/settings.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
@@ -18,7 +17,7 @@ std::uint64_t product(const unsigned int (&dimensions)[3]) {
     return std::uint64_t(dimensions[0]) * dimensions[1] * dimensions[2];
 }
 
-// What a device allows of a grid and of a block.
+// Limits of a device for grids and blocks.
 struct Limits {
     int grid[3], block[3], threads;
 };
@@ -33,8 +32,8 @@ Limits read_limits(CUdevice device) {
             attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024)};
 }
 
-// Every launch asks for them. Where no attribute is set they are those of the driver's version, on
-// all devices.
+// Needed at every launch. Without attribute settings, they depend on the driver version only, equal
+// on all devices.
 Limits limits_of(CUdevice device) {
     static struct {
         int version = 0;
@@ -62,7 +61,7 @@ void check_sizes(const LaunchTarget &target, const KernelLaunch &launch) {
     const std::uint64_t threads = product(launch.block);
     require(threads <=
             static_cast<std::uint64_t>(std::min(limits.threads, target.code.max_threads)));
-    // What remains of the limit are the registers.
+    // After the other checks, only registers can limit the block.
     require(threads <= static_cast<std::uint64_t>(max_threads_of(target.code, target.device)),
             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
@@ -115,7 +114,7 @@ void check_clusters(const LaunchTarget &target, const KernelLaunch &launch) {
         check_cluster(target, launch, required);
     }
     if (const CUlaunchAttribute *preferred = find_attribute(launch, launch_preferred_cluster)) {
-        // The members of older headers' unions are the same.
+        // The union members in older headers have the same layout.
         const auto &dimensions = preferred->value.clusterDim;
         const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
         const auto &regular = asked ? asked->value.clusterDim : dimensions;
@@ -186,7 +185,7 @@ void check_launch(const LaunchTarget &target, const KernelLaunch &launch) {
     }
     const CUlaunchAttribute *cooperative = find_attribute(launch, launch_cooperative);
     if (cooperative != nullptr && cooperative->value.cooperative != 0) {
-        check_cooperative(target, launch); // as recorded, of too much shared memory no block fits
+        check_cooperative(target, launch); // recorded: with too much shared memory, no block fits
     }
     check_shared(target, launch);
     check_clusters(target, launch);

@@ -1,5 +1,4 @@
-// Launching as before CUDA 4: block shape, shared memory and parameters are set one by one, then
-// launched.
+// Launches as before CUDA 4: separate calls set block shape, shared memory and parameters.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
@@ -84,7 +83,7 @@ CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numby
     return CUDA_SUCCESS;
 }
 
-// Drivers refuse a reference that the kernel does not use, too. Which it uses is not known here.
+// Drivers also reject a reference that the kernel does not use; the simulator cannot tell.
 CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
     function_of(hfunc);
     checked(hTexRef);

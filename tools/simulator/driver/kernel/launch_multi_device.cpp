@@ -39,7 +39,7 @@ void check_alike(const KernelLaunch &first, const KernelLaunch &other) {
             first.shared_bytes == other.shared_bytes);
 }
 
-// All launches: checked before the first of them is queued.
+// All launches; they are checked before the first one is enqueued.
 struct Launches {
     std::vector<Stream *> streams;
     std::vector<Work> work;

@@ -1,4 +1,4 @@
-// Libraries: code that needs no context, and is loaded into each one where it is used.
+// Libraries: code that needs no context and is loaded into each context that uses it.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/memory.hpp"
@@ -122,7 +122,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
     const ImageVariable *variable = from.image->variable(name);
     require(variable != nullptr && variable->kind == ImageVariable::Kind::managed,
             CUDA_ERROR_NOT_FOUND);
-    // There only once the library is loaded into a context.
+    // They exist only once the library is loaded into a context.
     if (from.managed.empty()) {
         require(current_or_null() != nullptr, CUDA_ERROR_NOT_FOUND);
         library_module(from, current_context());
@@ -134,7 +134,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
 CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
     require(fptr != nullptr && symbol != nullptr);
     checked(library);
-    refuse(CUDA_ERROR_INVALID_VALUE); // simulated code has none; this is for a missing name, too
+    refuse(CUDA_ERROR_INVALID_VALUE); // simulated code has none; also the status of a missing name
 }
 
 } // namespace sim::driver

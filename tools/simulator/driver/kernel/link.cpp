@@ -1,5 +1,4 @@
-// The linker: takes images, refuses visible names that are defined twice, gives back one image with
-// all of them.
+// The linker: merges images into one, and fails if two define the same visible name.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "image/jit_options.hpp"
@@ -13,7 +12,7 @@ struct CUlinkState_st final : sim::Object {
     static constexpr sim::Kind own_kind = sim::Kind::link;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
-    sim::JitOptions options; // its logs receive what every input has to say
+    sim::JitOptions options; // its logs receive the messages of all inputs
     sim::Image image;
     bool has_input = false;
     std::string linked; // the output, once it is complete
@@ -46,7 +45,7 @@ void check_input_options(unsigned int count, const CUjit_option *options) {
     }
 }
 
-// Whether an input of that type may have that form; the text form stands for any.
+// Whether an input of that type may have that form; the text form is valid for every type.
 bool is_of_type(const std::string &bytes, CUjitInputType type) {
     const bool ptx = bytes.find(".version") != std::string::npos &&
                      bytes.find("cushim-sim-image") == std::string::npos;
@@ -59,8 +58,8 @@ bool is_of_type(const std::string &bytes, CUjitInputType type) {
     return binary ? type != CU_JIT_INPUT_PTX : !ptx || type == CU_JIT_INPUT_PTX;
 }
 
-// Of a name that several images define, the module has what is visible to all, else the first. Two
-// that are visible to all are refused.
+// If several images define a name, the globally visible definition wins, or else the first. Two
+// visible definitions are an error.
 template <class Item>
 void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item> &from) {
     for (const Item &item : from) {
@@ -77,7 +76,7 @@ void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item
     }
 }
 
-// References of the same name are one.
+// References of the same name are merged.
 void append_references(std::vector<std::string> &to, const std::vector<std::string> &from) {
     for (const std::string &name : from) {
         if (std::find(to.begin(), to.end(), name) == to.end()) {
@@ -99,7 +98,7 @@ void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, c
     require(state.linked.empty());
     if (!is_of_type(bytes, type)) {
         fail(state, CUDA_ERROR_INVALID_IMAGE,
-             std::string(name) + ": not of the type it is said to be");
+             std::string(name) + ": the image does not have the given input type");
     }
     Image image;
     try {

@@ -23,8 +23,8 @@ CUmod_st::CUmod_st(CUctx_st &owner, std::shared_ptr<const sim::Image> code, CUli
     counted = of_library == nullptr;
 }
 
-// Its functions and references are bound to the same context: who ends the module alone ends them
-// first.
+// Functions and references of the module are bound to the same context; if only the module is
+// unloaded, they are destroyed first.
 CUmod_st::~CUmod_st() {
     for (const auto &[name, address] : variables) {
         if (sim::Range *range = sim::AddressSpace::get().find_base(address)) {
@@ -72,7 +72,7 @@ std::uintptr_t make_variable(const ImageVariable &variable, CUctx_st *context, i
     return range.base;
 }
 
-// What managed variables of a library share is made with its first module.
+// State shared by a library's managed variables is created with its first module.
 std::uintptr_t managed_of(Library &library, const ImageVariable &variable, int device) {
     const auto found = library.managed.find(variable.name);
     if (found != library.managed.end()) {
@@ -168,7 +168,7 @@ Function &function_in(Object &object, CUctx_st &context) {
     if (object.kind == Kind::function) {
         auto &function = static_cast<Function &>(object);
         if (function.context != &context) {
-            misuse(function.describe() + " used in another context");
+            misuse(function.describe() + " is used in another context");
             refuse(CUDA_ERROR_INVALID_HANDLE);
         }
         return function;
@@ -211,7 +211,7 @@ Module &load_module(CUctx_st &context, std::shared_ptr<const Image> image, Libra
     auto *module = Registry::get().make<Module>(context, std::move(image), library);
     try {
         fill_module(*module);
-    } catch (...) { // no memory for its variables
+    } catch (...) { // no memory for the variables
         end_module(*module);
         throw;
     }
@@ -224,14 +224,14 @@ Module &load_module(CUctx_st &context, std::shared_ptr<const Image> image, Libra
 void unload_module(Module &module) {
     const std::vector<Ticket> queued = queued_launches(module);
     if (!queued.empty() && settings().mode == Mode::adversarial) {
-        misuse(module.describe() + " unloaded while queued launches need it");
+        misuse(module.describe() + " is unloaded while enqueued launches need it");
     } else {
         for (const Ticket &launch : queued) {
             wait(launch);
         }
     }
     if (Registry::get().find(&module) != &module) {
-        return; // somebody else did while this waited
+        return; // unloaded by another thread during the wait
     }
     end_module(module);
 }
@@ -272,7 +272,7 @@ bool loads_lazily() {
 int max_threads_of(const ImageKernel &code, CUdevice device) {
     const int limit = attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024);
     const int registers = attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536);
-    // Registers are given to warps in units of 256, and to four warps at a time.
+    // A warp gets registers in units of 256; they are allocated for four warps at a time.
     const int per_warp = std::max(1, (code.registers * 32 + 255) / 256 * 256);
     const int by_registers = registers / per_warp / 4 * 4 * 32;
     return std::min({limit, code.max_threads, by_registers});

@@ -1,4 +1,4 @@
-// Modules, libraries, and the functions and kernels in them.
+// Modules and libraries, with their functions and kernels.
 #pragma once
 
 #include "engine/object.hpp"
@@ -20,9 +20,9 @@ struct CUsurfref_st;
 
 namespace sim {
 
-// What the client may set of a function, or of a kernel for one device.
+// Settings of a function, or of a kernel for one device.
 struct FunctionSettings {
-    int max_dynamic_shared = -1; // bytes; -1: what fits without asking
+    int max_dynamic_shared = -1; // bytes; -1: the default limit
     int carveout = -1;           // percent; -1: the driver's choice
     int cluster[3] = {};         // required; zeros: none
     bool non_portable_cluster = false;
@@ -30,7 +30,7 @@ struct FunctionSettings {
     int cache_config = 0, shared_config = 0;
 };
 
-// The launch that the functions of before CUDA 4 put together call by call.
+// A launch in preparation by the API of CUDA before version 4.
 struct LegacyLaunch {
     unsigned int block[3] = {1, 1, 1};
     unsigned int shared_bytes = 0;
@@ -47,12 +47,13 @@ struct CUfunc_st final : sim::Object {
 
     CUmod_st *module;
     const sim::ImageKernel &code;
-    std::shared_ptr<const sim::Image> image; // keeps `code`
-    CUkern_st *kernel;                       // of a library, or null
+    std::shared_ptr<const sim::Image> image; // keeps `code` alive
+    CUkern_st *kernel;                       // its library kernel, or null
     sim::FunctionSettings settings;
-    bool own_settings = false; // set by cuFuncSet…, which wins over what the kernel has
+    bool own_settings = false; // set by cuFuncSet…; overrides the kernel's settings
     bool loaded = false;
-    std::deque<std::weak_ptr<sim::Operation>> launches; // newest last; some of them done
+    std::deque<std::weak_ptr<sim::Operation>>
+        launches; // newest last; may include completed launches
     sim::LegacyLaunch legacy;
 };
 
@@ -63,9 +64,9 @@ struct CUmod_st final : sim::Object {
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     std::shared_ptr<const sim::Image> image;
-    CUlib_st *library; // of which it is a part, or null
+    CUlib_st *library; // the library it belongs to, or null
     std::vector<CUfunc_st *> functions;
-    std::map<std::string, std::uintptr_t, std::less<>> variables; // their addresses
+    std::map<std::string, std::uintptr_t, std::less<>> variables; // device addresses
     std::map<std::string, CUtexref_st *, std::less<>> textures;
     std::map<std::string, CUsurfref_st *, std::less<>> surfaces;
 };
@@ -78,9 +79,9 @@ struct CUlib_st final : sim::Object {
 
     std::shared_ptr<const sim::Image> image;
     std::vector<CUkern_st *> kernels;
-    std::map<CUctx_st *, CUmod_st *> modules; // in the contexts where it was needed
+    std::map<CUctx_st *, CUmod_st *> modules; // loaded on first use in each context
     std::map<std::string, std::uintptr_t, std::less<>>
-        managed; // addresses; the same in all contexts
+        managed; // device addresses, equal in all contexts
 };
 
 struct CUkern_st final : sim::Object {
@@ -90,7 +91,7 @@ struct CUkern_st final : sim::Object {
 
     CUlib_st *library;
     const sim::ImageKernel &code;
-    std::shared_ptr<const sim::Image> image; // keeps `code`
+    std::shared_ptr<const sim::Image> image; // keeps `code` alive
     std::map<CUdevice, sim::FunctionSettings> settings;
 };
 
@@ -103,45 +104,45 @@ using Kernel = CUkern_st;
 
 class JitOptions;
 
-// The object behind a CUfunction: a function, or a kernel that was cast to one. Refuses others.
+// The object behind a CUfunction: a function, or a kernel that was cast to one. Fails for others.
 Object &callable(void *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE);
 const ImageKernel &code_of(const Object &callable) noexcept;
 std::shared_ptr<const Image> image_of(const Object &callable) noexcept;
-// The function in a context: of a kernel, the one in its library's module there, which is loaded
-// where it is not yet; a function of another context is refused with INVALID_HANDLE.
+// The function in a context. For a kernel: the function in its library's module, which is loaded
+// into the context if necessary. A function of another context fails with INVALID_HANDLE.
 Function &function_in(Object &callable, CUctx_st &context);
-// The function behind a CUfunction, a kernel's in the current context.
+// The function behind a CUfunction; for a kernel, that in the current context.
 Function &function_of(CUfunction handle);
 
-// An image as the load calls take it; refuses with its problem, which goes to the error log, too.
-// size: nothing where only the image can tell.
+// An image for the load calls. Fails with the status of its problem, which the error log explains.
+// size: no value if only the image can tell.
 std::shared_ptr<const Image> load_image(const void *image, std::optional<std::size_t> size,
                                         JitOptions &options);
-// Loads an image into a context. Refuses with NO_BINARY_FOR_GPU what its device cannot run.
+// Loads an image into a context. Fails with NO_BINARY_FOR_GPU if the device cannot run it.
 Module &load_module(CUctx_st &context, std::shared_ptr<const Image> image, Library *library);
-// Ends a module and all that is in it; waits for work that is queued in its context, but for the
-// adversarial mode, where work that comes too late is a misuse.
+// Unloads a module and its contents. Waits for the enqueued work of its context; in adversarial
+// mode, work that still needs the module is a misuse instead.
 void unload_module(Module &module);
 Module &library_module(Library &library, CUctx_st &context);
 
-// The settings that hold for a launch on a device.
+// The settings that apply to a launch.
 const FunctionSettings &settings_of(const Function &function);
 FunctionSettings &settings_of(Kernel &kernel, CUdevice device);
-// Limits that follow from code, settings and device.
+// Limits determined by code, settings and device.
 int max_threads_of(const ImageKernel &code, CUdevice device);
 int max_dynamic_shared_of(const ImageKernel &code, const FunctionSettings &settings,
                           CUdevice device);
 
-// The threads, registers and shared memory of blocks that one multiprocessor holds at the same
-// time: how many blocks. block_size: threads, at least 1.
+// The number of blocks that one multiprocessor can hold at the same time, limited by threads,
+// registers and shared memory. block_size: threads, at least 1.
 int active_blocks(const ImageKernel &code, const FunctionSettings &settings, CUdevice device,
                   unsigned int block_size, std::size_t dynamic_shared);
-// A device attribute, or another value where this driver does not know it.
+// A device attribute, or `otherwise` if this driver does not know it.
 int attribute_or(CUdevice device, int attribute, int otherwise);
 int compute_capability(CUdevice device); // 90 for 9.0
-// Whether functions are loaded when they are needed: the default, which the environment can change.
+// Whether functions are loaded lazily: the default, which CUDA_MODULE_LOADING can change.
 bool loads_lazily();
-// What cuModuleGetGlobal and its like give back; both outputs may be null.
+// Sets the outputs of cuModuleGetGlobal and similar calls; both may be null.
 void give_variable(std::uintptr_t address, CUdeviceptr *dptr, std::size_t *bytes);
 
 } // namespace sim

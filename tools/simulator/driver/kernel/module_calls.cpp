@@ -1,4 +1,4 @@
-// Modules: loading images into the current context, and finding what is in them.
+// Modules: loading images into the current context, and looking up their contents.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
@@ -34,7 +34,7 @@ CUmodule load(const void *bytes, std::optional<std::size_t> size, JitOptions opt
     return &load_module(context, std::move(image), nullptr);
 }
 
-// Measured: one that went with its context is no handle any more, unlike other objects.
+// Recorded: unlike other handles, that of a module destroyed with its context is simply invalid.
 Module &module_to_unload(CUmodule handle) try {
     return checked(handle);
 } catch (const Refusal &refusal) {
@@ -42,7 +42,7 @@ Module &module_to_unload(CUmodule handle) try {
                                                              : refusal.status);
 }
 
-// A member of a module by its name.
+// A named member of a module.
 template <class Map>
 auto &member(Map &map, const char *name) {
     require(name != nullptr);

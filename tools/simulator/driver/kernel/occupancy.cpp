@@ -1,4 +1,4 @@
-// Occupancy, by the documented formula from what a device has and a kernel needs.
+// Occupancy, by the documented formula, from device limits and kernel resources.
 #include "call/runtime_calls.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -27,7 +27,7 @@ struct Multiprocessor {
           blocks(attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32)),
           count(attribute_or(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1)) {}
 
-    static constexpr int reserved_attribute = 111; // of shared memory, per block
+    static constexpr int reserved_attribute = 111; // reserved shared memory per block
     int threads, registers;
     std::size_t shared, reserved;
     int blocks, count;
@@ -67,7 +67,7 @@ struct Potential {
     int grid = 0, block = 0;
 };
 
-// The largest block that gives the most active threads.
+// The largest block with the most active threads.
 Potential best_block(CUfunction handle, CUoccupancyB2DSize size_of, std::size_t dynamic,
                      int block_limit) {
     require(block_limit >= 0);
@@ -85,7 +85,8 @@ Potential best_block(CUfunction handle, CUoccupancyB2DSize size_of, std::size_t 
             const ClientCode code;
             needed = size_of(block);
         }
-        const int blocks = blocks_of(function_of(handle), block, needed); // it may be gone by now
+        const int blocks =
+            blocks_of(function_of(handle), block, needed); // the function may be unloaded meanwhile
         if (blocks * block > best_threads) {
             best_threads = blocks * block;
             best = {blocks * has.count, block};
@@ -110,15 +111,14 @@ struct ClusterQuestion {
     }
     require(config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0);
     const std::uint64_t layer = std::uint64_t(config->blockDimX) * config->blockDimY;
-    const std::uint64_t threads =
-        layer > UINT_MAX ? layer : layer * config->blockDimZ; // of 64 bits
+    const std::uint64_t threads = layer > UINT_MAX ? layer : layer * config->blockDimZ; // 64 bits
     require(attribute_or(context.device, 120, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
-    // Of a block that is too large none is active.
+    // A block that is too large has 0 active blocks.
     question.block = static_cast<unsigned int>(std::min<std::uint64_t>(threads, UINT_MAX));
     return question;
 }
 
-// The required size in blocks; 0: none.
+// The required cluster size in blocks; 0: none.
 unsigned int required_cluster(const Function &function) {
     unsigned int size = 1;
     bool any = false;

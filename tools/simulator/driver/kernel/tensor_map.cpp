@@ -1,5 +1,5 @@
-// Tensor maps: the documented rules are checked; the result says what was asked for, in a form of
-// our own.
+// Tensor maps: the documented rules are checked; the result stores the parameters in the
+// simulator's own format.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
@@ -27,7 +27,7 @@ bool is_floating(int type) {
     return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
 }
 
-// Bytes of so many elements in shared memory.
+// Bytes of that many elements in shared memory.
 std::uint64_t inner_bytes(int type, std::uint64_t elements) {
     static constexpr unsigned int sizes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
     return type == packed_4_bits_8 ? elements / 2
@@ -72,7 +72,7 @@ void check_tensor(const Tensor &t) {
     require(t.type != packed_6_bits_16 || t.interleave == 0);
 }
 
-// The innermost dimension of what is copied at a time.
+// Checks the innermost dimension of the copied box.
 void check_inner(const Tensor &t, std::uint64_t elements) {
     require(!is_padded(t.type) || elements == 128);
     if (t.interleave == 0) {
@@ -146,7 +146,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType ten
     require(tensorRank >= 3 && pixelBoxLowerCorner != nullptr && pixelBoxUpperCorner != nullptr);
     require(channelsPerPixel != 0 && channelsPerPixel <= 256 && pixelsPerColumn != 0 &&
             pixelsPerColumn <= 1024);
-    // The more spatial dimensions, the fewer bits an offset has.
+    // More spatial dimensions leave fewer bits for each offset.
     const int bits = tensorRank == 3 ? 15 : tensorRank == 4 ? 7 : 4;
     const int most = (1 << bits) - 1, least = -(1 << bits);
     for (unsigned int i = 0; i + 2 < tensorRank; ++i) {
@@ -166,7 +166,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType ten
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
     require(tensorMap != nullptr && reinterpret_cast<std::uintptr_t>(tensorMap) % 64 == 0);
-    require(tensorMap->opaque[0] == magic); // made by one of the above
+    require(tensorMap->opaque[0] == magic); // made by one of the calls above
     const int type = static_cast<int>(tensorMap->opaque[2] & 0xff);
     const int interleave = static_cast<int>(tensorMap->opaque[2] >> 16 & 0xff);
     const std::uintptr_t unit =

@@ -1,4 +1,4 @@
-// Texture and surface objects: what they were made of is checked, kept, and told again.
+// Texture and surface objects: their descriptions are checked, stored and returned.
 #include "kernel/texture.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
@@ -25,7 +25,7 @@ std::size_t linear_element(CUarray_format format, unsigned int channels) {
 }
 
 std::size_t most_linear_elements(CUdevice device, std::size_t element) {
-    // The attribute counts the largest elements; recorded for floats: four times as many.
+    // The attribute counts elements of the largest size; recorded for floats: four times as many.
     constexpr std::size_t largest = 16; // bytes
     const auto most = static_cast<std::size_t>(
         attribute_or(device, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, 1 << 27));
@@ -61,7 +61,7 @@ void check_pitched(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
                  pitched.pitchInBytes * (pitched.height - 1) + pitched.width * element, false);
 }
 
-// As measured, an array of another device asks for peer access.
+// Recorded: an array of another device requires peer access.
 void check_array(const Array &array, const Context &context) {
     const bool reached =
         array.device == context.device ||
@@ -118,7 +118,7 @@ void check_view(const CUDA_RESOURCE_DESC &resource, const CUDA_RESOURCE_VIEW_DES
     const CUDA_ARRAY3D_DESCRIPTOR &array = array_of(resource);
     require(static_cast<int>(view.format) >= CU_RES_VIEW_FORMAT_NONE &&
             static_cast<int>(view.format) <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7);
-    // An element of a block compressed format stands for 4 x 4.
+    // An element of a block-compressed format represents 4 x 4 texels.
     const bool compressed = static_cast<int>(view.format) >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
     const std::size_t side = compressed ? 4 : 1;
     require(view.width == side * array.Width && view.height == side * array.Height);
@@ -192,8 +192,8 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
     Context &context = current_context();
     require(pResDesc->resType == CU_RESOURCE_TYPE_ARRAY && pResDesc->flags == 0);
     const Array &array = checked(pResDesc->res.array.hArray);
-    if ((array.descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST) == 0) { // the driver takes it
-        misuse("a surface of an array that was not made for surfaces, " + array.describe());
+    if ((array.descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST) == 0) { // the driver accepts it
+        misuse("a surface of an array without CUDA_ARRAY3D_SURFACE_LDST, " + array.describe());
     }
     auto *surface = Registry::get().make<SurfaceObject>(context);
     surface->resource = *pResDesc;

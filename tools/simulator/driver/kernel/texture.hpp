@@ -1,5 +1,4 @@
-// Texture and surface references of modules, texture and surface objects: descriptions that are
-// kept.
+// Texture and surface references of modules, texture and surface objects: stored descriptions.
 #pragma once
 
 #include "engine/object.hpp"
@@ -13,7 +12,7 @@ struct CUtexref_st final : sim::Object {
     static constexpr sim::Kind own_kind = sim::Kind::texture_reference;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
-    CUmod_st *module; // of which it is a part; null: made by cuTexRefCreate
+    CUmod_st *module; // the module it belongs to; null: made by cuTexRefCreate
     CUarray array = nullptr;
     CUmipmappedArray mipmapped = nullptr;
     CUdeviceptr address = 0;
@@ -42,7 +41,7 @@ namespace sim {
 using TextureReference = CUtexref_st;
 using SurfaceReference = CUsurfref_st;
 
-// Objects are handles of 64 bits: their addresses.
+// 64-bit object handles are their addresses.
 struct TextureObject final : Object {
     explicit TextureObject(CUctx_st &owner);
     static constexpr Kind own_kind = Kind::texture;
@@ -60,9 +59,9 @@ struct SurfaceObject final : Object {
     CUDA_RESOURCE_DESC resource{};
 };
 
-// Bytes of an element that linear memory may consist of.
+// Bytes of an element, if linear memory of that format is supported.
 std::size_t linear_element(CUarray_format format, unsigned int channels);
-// Of how many elements of this size a texture of linear memory may consist.
+// The maximum number of elements of this size in a texture of linear memory.
 std::size_t most_linear_elements(CUdevice device, std::size_t element);
 
 } // namespace sim

@@ -1,4 +1,4 @@
-// Texture and surface references, the older way: what is set of them is kept and told again.
+// Texture and surface references, the legacy API: properties are stored and returned.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/memory.hpp"
@@ -39,7 +39,7 @@ CUdeviceptr texture_alignment(const TextureReference &texture) {
         attribute_or(texture.context->device, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512));
 }
 
-// Tells one property.
+// Returns one property.
 template <class T>
 CUresult give(T *output, const T &value) {
     require(output != nullptr);
@@ -60,7 +60,7 @@ CUresult cuTexRefCreate(CUtexref *pTexRef) {
 
 CUresult cuTexRefDestroy(CUtexref hTexRef) {
     TextureReference &texture = checked(hTexRef);
-    require(texture.module == nullptr); // goes with its module
+    require(texture.module == nullptr); // destroyed with its module
     Registry::get().destroy(&texture);
     return CUDA_SUCCESS;
 }
@@ -138,7 +138,7 @@ CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
 }
 
 CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-    checked(hTexRef).filter = fm; // measured: any number
+    checked(hTexRef).filter = fm; // recorded: any value is accepted
     return CUDA_SUCCESS;
 }
 

@@ -55,8 +55,8 @@ void check_plain(const CUDA_ARRAY3D_DESCRIPTOR &d, int device) {
     }
 }
 
-// A range of a byte that no client knows: its pending count says whether queued work needs the
-// array, and at its end the guard bytes are looked at.
+// A hidden one-byte range. Its pending count shows whether enqueued work needs the array, and its
+// removal checks the guard bytes.
 std::uintptr_t hidden_place(int device, const std::shared_ptr<Backing> &bytes) {
     Range range;
     range.base = AddressSpace::get().reserve(1, 0);
@@ -64,7 +64,7 @@ std::uintptr_t hidden_place(int device, const std::shared_ptr<Backing> &bytes) {
     range.backing = bytes;
     range.memory = Memory::array;
     range.device = device;
-    range.counted = false; // its array is
+    range.counted = false; // its array counts instead
     return AddressSpace::get().add(std::move(range)).base;
 }
 
@@ -116,7 +116,7 @@ std::size_t element_size(CUarray_format format, unsigned int channels) noexcept 
     default:
         break;
     }
-    // Normalised integers: one, two and four channels of 8 bits, then of 16; unsigned, then signed.
+    // Normalized integers: 1, 2 and 4 channels of 8 bits, then of 16; unsigned, then signed.
     const int normalised = static_cast<int>(format) - 0xc0;
     if (normalised < 0 || normalised >= 12) {
         return 0;

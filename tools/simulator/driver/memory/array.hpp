@@ -1,4 +1,4 @@
-// Arrays and mipmapped arrays: bytes in rows without gaps, layer after layer.
+// Arrays and mipmapped arrays: rows without gaps, layer after layer.
 #pragma once
 
 #include "engine/memory.hpp"
@@ -11,7 +11,7 @@
 struct CUmipmappedArray_st;
 
 struct CUarray_st final : sim::Object {
-    // `place` is the hidden range that holds the bytes; see make_array().
+    // `place` is the hidden range that owns the bytes; see make_array().
     CUarray_st(CUctx_st &owner, const CUDA_ARRAY3D_DESCRIPTOR &description);
     ~CUarray_st() override;
     static constexpr sim::Kind own_kind = sim::Kind::array;
@@ -21,15 +21,15 @@ struct CUarray_st final : sim::Object {
     std::size_t rows() const noexcept { return descriptor.Height == 0 ? 1 : descriptor.Height; }
     std::size_t slices() const noexcept { return descriptor.Depth == 0 ? 1 : descriptor.Depth; }
     std::size_t bytes() const noexcept { return row_bytes() * rows() * slices(); }
-    // Null where it has no memory: deferred or sparse, and nothing mapped yet.
+    // Null without memory: a deferred or sparse array to which nothing is mapped.
     std::byte *view() const noexcept { return backing ? backing->view() + offset : nullptr; }
 
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
     int device;
     std::shared_ptr<sim::Backing> backing;
-    std::size_t offset = 0;               // of its first byte in the backing
-    CUmipmappedArray_st *whole = nullptr; // of which it is a level
-    std::uintptr_t place = 0;             // base of the hidden range; a level has its array's
+    std::size_t offset = 0;               // offset of its first byte in the backing
+    CUmipmappedArray_st *whole = nullptr; // the mipmapped array it belongs to
+    std::uintptr_t place = 0; // base of the hidden range; levels share that of the whole
 };
 
 struct CUmipmappedArray_st final : sim::Object {
@@ -48,13 +48,13 @@ namespace sim {
 using Array = CUarray_st;
 using MipmappedArray = CUmipmappedArray_st;
 
-// Bytes of an element with all its channels; 0 where format and channels do not go together.
+// Bytes of an element with all its channels; 0 if format and channels do not match.
 std::size_t element_size(CUarray_format format, unsigned int channels) noexcept;
-// Refuses with INVALID_VALUE a description that the device does not allow.
+// Fails with INVALID_VALUE for a description that the device does not support.
 void check_array_description(const CUDA_ARRAY3D_DESCRIPTOR &description, int device);
 
 Array &make_array(CUctx_st &owner, const CUDA_ARRAY3D_DESCRIPTOR &description);
-// `bytes`: where its levels are to lie, one after the other; null: in memory of their own.
+// `bytes`: memory of the levels, one after the other; null: allocates it.
 MipmappedArray &make_mipmapped_array(CUctx_st &owner, const CUDA_ARRAY3D_DESCRIPTOR &description,
                                      unsigned int levels, std::shared_ptr<Backing> bytes = nullptr);
 // Bytes of all levels.

@@ -1,4 +1,4 @@
-// Arrays and mipmapped arrays: made, described, ended.
+// Creation, description and destruction of arrays and mipmapped arrays.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -36,20 +36,20 @@ std::uintptr_t place_of(const MipmappedArray &array) {
     return array.place;
 }
 
-// Waits for queued work that uses it, then ends it: also where its context has failed, which is
-// answered.
+// Waits for enqueued work that uses the array, then destroys it, even if its context has failed,
+// which the status reports.
 template <class T>
 CUresult end_array(T *handle) {
     potentially_unsafe_call();
-    wait_until_unused(place_of(checked(handle))); // gives up the lock
+    wait_until_unused(place_of(checked(handle))); // releases the lock
     T &array = checked(handle);
     const CUresult failed = array.context->sticky;
     Registry::get().destroy(&array);
     return failed;
 }
 
-// An array of a context that has not failed. As measured, the current one's failure is told before
-// anything is said of the handle.
+// An array of a context that has not failed. Recorded: a failure of the current context is reported
+// before the handle is checked.
 const Array &usable_array(CUarray handle) {
     require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
     if (const Context *current = current_or_null()) {
@@ -65,7 +65,7 @@ struct Tile {
     unsigned int width, height, depth;
 };
 
-// The shape of 64 KiB of elements that lie together.
+// The shape of a tile of 64 KiB.
 Tile tile_of(const CUDA_ARRAY3D_DESCRIPTOR &d) {
     const bool volume = d.Depth != 0 && (d.Flags & CUDA_ARRAY3D_LAYERED) == 0;
     Tile tile = volume ? Tile{64, 32, 32} : Tile{256, 256, 1};
@@ -138,7 +138,7 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CU
 CUresult cuArrayDestroy(CUarray hArray) {
     Array &array = checked(hArray);
     if (array.whole != nullptr) {
-        // The measured driver answers success, and crashes later.
+        // The recorded driver returns success and crashes later.
         misuse("cuArrayDestroy of a level of " + array.whole->describe());
         return CUDA_SUCCESS;
     }
@@ -194,7 +194,7 @@ CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *spars
 #endif
 
 #if CUDA_VERSION >= 11060
-// Measured: nobody looks at the device.
+// Recorded: the device is not checked.
 CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
                                       CUarray array, CUdevice) {
     require(memoryRequirements != nullptr);

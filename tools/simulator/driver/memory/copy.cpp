@@ -25,7 +25,7 @@ std::size_t sum(std::size_t a, std::size_t b) {
     return result;
 }
 
-// What the API says of one side, whichever it is.
+// The API's description of one side, source or destination.
 struct Described {
     CUmemorytype type;
     const void *host;
@@ -34,8 +34,7 @@ struct Described {
     std::size_t x, y, z, pitch, height;
 };
 
-// A pitch of 0 means rows without gaps, a height of 0 layers without gaps: as the measured driver
-// takes it.
+// Recorded: a pitch of 0 means rows without gaps, a height of 0 layers without gaps.
 void check_pitches(Described &side, std::size_t width, std::size_t height) {
     const std::size_t row = sum(side.x, width);
     const std::size_t rows = sum(side.y, height);
@@ -95,7 +94,7 @@ CopySide checked_side(const Described &side, const Copy &copy, bool write) {
     return result;
 }
 
-// Whether a client that synchronises memory operations named the memory.
+// Whether the memory has CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.
 bool wants_synchronous(const CopySide &side) {
     const Range *range = side.array == nullptr ? AddressSpace::get().find(side.address) : nullptr;
     return range != nullptr && range->sync_memops;
@@ -109,8 +108,8 @@ Work work_with(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
     return work;
 }
 
-// The measured driver takes what the address says; who names another device has confused his
-// pointers.
+// The recorded driver goes by the address alone. A client that names a context of another device
+// has confused its pointers.
 void check_named_device(CUcontext named, CUdeviceptr address, const char *what) {
     if (named == nullptr) {
         return;
@@ -123,10 +122,10 @@ void check_named_device(CUcontext named, CUdeviceptr address, const char *what) 
     }
 }
 
-// Between all work that is queued in these contexts now, and all that will be.
+// Enqueues work after all current work of these contexts, and before all their later work.
 Ticket submit_between(std::vector<Context *> contexts, Stream &stream, Work work) {
     check_usable(*stream.context);
-    std::erase_if(contexts, [](const Context *context) { // since the call began
+    std::erase_if(contexts, [](const Context *context) { // destroyed since the call began
         return Registry::get().find(context) != context;
     });
     std::vector<Ticket> earlier;
@@ -142,7 +141,7 @@ Ticket submit_between(std::vector<Context *> contexts, Stream &stream, Work work
     return enqueue(stream, std::move(work), std::move(earlier));
 }
 
-// The contexts that a synchronous copy is between: the current one, and those that it names.
+// The contexts that a synchronous copy synchronizes with: the current one and those it names.
 std::vector<Context *> contexts_of(const CUDA_MEMCPY3D_PEER &parameters) {
     std::vector<Context *> contexts = {&current_context()};
     for (const CUcontext named : {parameters.srcContext, parameters.dstContext}) {
@@ -154,10 +153,10 @@ std::vector<Context *> contexts_of(const CUDA_MEMCPY3D_PEER &parameters) {
     return contexts;
 }
 
-// Puts work into a stream; null where it was captured.
+// Enqueues work in a stream; null if it was captured.
 using Submit = std::function<Ticket(Stream &, Work)>;
 
-// The error of a copy that has been waited for.
+// The error of a copy that was waited for.
 CUresult result_of(const Ticket &ticket) {
     return ticket ? wait(ticket) : CUDA_SUCCESS;
 }
@@ -183,8 +182,8 @@ std::byte *CopySide::view(bool write) const {
     }
     const Array &living = checked(array, CUDA_ERROR_INVALID_VALUE);
     if (living.view() == nullptr) {
-        misuse("copy of an array that has no memory: " + living.describe());
-        throw Fault{CUDA_ERROR_LAUNCH_FAILED}; // as measured
+        misuse("copy of an array without memory: " + living.describe());
+        throw Fault{CUDA_ERROR_LAUNCH_FAILED}; // as recorded
     }
     return living.view() + first;
 }
@@ -369,15 +368,15 @@ CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what, const 
     if (!host && !wants_synchronous(copy.source) && !wants_synchronous(copy.destination)) {
         Work work = work_of(copy, parameters, what);
         work.synchronous = true;
-        put(stream, std::move(work)); // between devices nobody waits
+        put(stream, std::move(work)); // copies between devices are asynchronous
         return CUDA_SUCCESS;
     }
-    // The manual allows it always; the driver was seen to do it with an array that has no memory.
+    // CUDA permits this for every copy; it was recorded for arrays without memory.
     const bool later = settings().mode == Mode::adversarial || !copy.destination.has_memory();
     if (later && copy.source.is_pageable() && !copy.destination.is_host() &&
         !wants_synchronous(copy.destination)) {
-        // The call may return once the source has been read: it is written when it is this copy's
-        // turn.
+        // The call may return once the source has been read; the destination is written in stream
+        // order.
         const InUse in_use(stream);
         wait_stream(stream);
         Work work = staged_work(copy, parameters, what);
@@ -403,8 +402,8 @@ CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters, const c
 
 namespace {
 
-// As measured: the device of the context that is current, whichever stream it is; but where the
-// copy names contexts.
+// Recorded: the device of the current context, whichever the stream is, unless the copy names
+// contexts.
 int copying_device(const CUDA_MEMCPY3D_PEER &parameters, const Stream &stream) {
     const Context *const current = living_current();
     const bool is_asked = current != nullptr && parameters.srcContext == nullptr;
@@ -420,7 +419,7 @@ CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const
     if (copy.empty()) {
         return CUDA_SUCCESS;
     }
-    if (parameters.srcContext != parameters.dstContext) { // measured: such a copy is not captured
+    if (parameters.srcContext != parameters.dstContext) { // recorded: such a copy is not captured
         refuse_invalidated(stream);
         refuse_capturing(stream);
     }
@@ -430,8 +429,8 @@ CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const
     const Ticket ticket = submit(stream, work_of(copy, parameters, what));
     const bool waits = ticket && !ticket->done && !ticket->running;
     if (waits && copy.source.is_pageable() && !copy.destination.is_pageable()) {
-        // The client may use the source again when the call has returned. It is no range that the
-        // operation holds: only what it runs changes.
+        // The client may reuse the source when the call returns. The operation still holds the same
+        // ranges; only its function changes.
         ticket->work.run = staged_work(copy, parameters, what).run;
     }
     return copy.destination.is_pageable() ? result_of(ticket) : CUDA_SUCCESS;

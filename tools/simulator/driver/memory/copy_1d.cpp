@@ -1,4 +1,4 @@
-// Copies of one row: between addresses of any kind, devices, and arrays.
+// Copies of one row between addresses of any kind, devices and arrays.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
@@ -12,7 +12,7 @@ constexpr CUmemorytype on_host = CU_MEMORYTYPE_HOST;
 constexpr CUmemorytype on_device = CU_MEMORYTYPE_DEVICE;
 constexpr CUmemorytype anywhere = CU_MEMORYTYPE_UNIFIED;
 
-// One side of it is a row of an array: replaces what linear_copy() says of that side.
+// Makes one side a row of an array, in place of the address from linear_copy().
 CUDA_MEMCPY3D_PEER to_array(CUDA_MEMCPY3D_PEER copy, CUarray array, std::size_t offset) {
     copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     copy.dstArray = array;
@@ -33,8 +33,8 @@ bool is_of_several_mappings(CUdeviceptr address, std::size_t size) {
     return mapping != nullptr && size > mapping->offset + mapping->size - (address - range->base);
 }
 
-// As measured: without a current context such a copy is refused where `looked_at` goes on in
-// another mapping. That is the source, and the destination of cuMemcpyHtoDAsync.
+// Recorded: without a current context, such a copy fails if the range at `looked_at` extends into
+// another mapping. That is the source; for cuMemcpyHtoDAsync, it is the destination.
 CUresult copy_row_later(CUstream handle, const CUDA_MEMCPY3D_PEER &row, CUdeviceptr looked_at,
                         const char *what) {
     const Stream &stream = stream_of(handle);

@@ -1,5 +1,4 @@
-// Many copies in one call. They have no order among themselves; the adversarial mode turns it
-// round.
+// Batched copies. They are not ordered among themselves; adversarial mode reverses them.
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -13,7 +12,7 @@
 namespace sim {
 namespace {
 
-// One copy of a batch, checked.
+// One checked copy of a batch.
 struct Entry {
     CUDA_MEMCPY3D_PEER parameters;
     CUmemcpySrcAccessOrder order;
@@ -26,7 +25,7 @@ void check_attributes(CUmemcpySrcAccessOrder order, unsigned int flags) {
     require((flags & ~static_cast<unsigned int>(CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE)) == 0);
 }
 
-// The null stream cannot run batches, and no stream that captures.
+// Batches can run neither in the null stream nor in a capturing stream.
 Stream &batch_stream(CUstream handle) {
     require(handle != nullptr);
     Stream &stream = stream_of(handle);
@@ -36,7 +35,7 @@ Stream &batch_stream(CUstream handle) {
     return stream;
 }
 
-// When the source is read: at its turn, now, or whenever the driver likes, which may be now.
+// When the source is read: in stream order, now, or at any time, which may be now.
 bool is_read_now(CUmemcpySrcAccessOrder order) {
     return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ||
            (order == CU_MEMCPY_SRC_ACCESS_ORDER_ANY && settings().mode == Mode::adversarial);
@@ -101,7 +100,7 @@ std::size_t scaled(std::size_t elements, std::size_t bytes) {
     return result;
 }
 
-// Bytes per element: of the array that takes part, else 1.
+// Bytes per element of the array in the copy, otherwise 1.
 std::size_t scale_of(const CUDA_MEMCPY3D_BATCH_OP &operation) {
     if (operation.src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
         return element_bytes(operation.src.op.array.array);
@@ -111,7 +110,7 @@ std::size_t scale_of(const CUDA_MEMCPY3D_BATCH_OP &operation) {
                : 1;
 }
 
-// How the general form names one side.
+// The members of the general form for one side.
 struct Side {
     CUmemorytype type;
     CUdeviceptr address;

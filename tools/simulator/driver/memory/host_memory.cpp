@@ -1,5 +1,4 @@
-// Pinned host memory: allocated, and registered memory of the client's own. Devices use it by its
-// host address.
+// Pinned host memory: allocated, or registered client memory. Devices use it by its host address.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -20,38 +19,37 @@ std::uintptr_t address_of(const void *host) {
     return reinterpret_cast<std::uintptr_t>(host);
 }
 
-// Memory of every context can be used by every device: the flags say so only where they were asked
-// for.
+// Every device can use the memory in every context; the flags only return what was requested.
 void *allocate_pinned(std::size_t size, unsigned int flags) {
     Context &context = current_context();
     if (size == 0) {
-        return nullptr; // as measured: a success
+        return nullptr; // as recorded: success
     }
     Range &range = allocate_on_host(Memory::host, context.device, size, &context);
     range.flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return range.view;
 }
 
-// The range that begins there and is of that kind. Refuses everything else.
+// The range of that kind that begins at the address. Fails for everything else.
 Range *range_of_kind(std::uintptr_t address, Memory memory, const char *what) {
     Range *range = AddressSpace::get().find(address);
     if (range == nullptr) {
-        // A context takes its memory with it: who frees that has the answer in the status.
+        // A destroyed context has freed its memory, so the status is sufficient.
         require(!current_has_ended(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         AddressSpace::get().report_freed(address, what);
         return nullptr;
     }
     if (range->base != address || range->memory != memory) {
-        misuse(std::string(what) + (range->base == address ? " of " : " of an address inside of ") +
+        misuse(std::string(what) + (range->base == address ? " of " : " of an address inside ") +
                range->describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     return range;
 }
 
-// Waits for queued work that uses it, then ends it.
+// Waits for enqueued work that uses the memory, then frees it.
 CUresult end(std::uintptr_t address) {
-    wait_until_unused(address); // gives up the lock
+    wait_until_unused(address); // releases the lock
     Range *range = AddressSpace::get().find_base(address);
     require(range != nullptr);
     const CUresult failed = range->context != nullptr ? range->context->sticky : CUDA_SUCCESS;
@@ -59,7 +57,7 @@ CUresult end(std::uintptr_t address) {
     return failed;
 }
 
-// Pinned or registered host memory that holds the address.
+// The pinned or registered memory that contains the address.
 const Range &mapped_range(const void *host) {
     const Range *range = AddressSpace::get().find(address_of(host));
     if (range == nullptr) {

@@ -1,5 +1,5 @@
-// IPC memory: an exporter lists what it exported in a table that other processes map, so that a
-// handle of freed memory is refused, and freeing what others still have open is seen.
+// IPC memory: an exporter lists its exports in a table that other processes map, so that handles of
+// freed memory fail and a free of memory that others still have open is detected.
 #include "memory/ipc_memory.hpp"
 #include "base/immortal.hpp"
 #include "base/shared_state.hpp"
@@ -17,9 +17,9 @@ namespace sim {
 namespace {
 
 struct Slot {
-    std::atomic<std::uint64_t> identity; // of the memory; 0: free
+    std::atomic<std::uint64_t> identity; // of the memory; 0: free slot
     std::atomic<std::uint64_t>
-        openers[15]; // holder() of each process that opened it; more are not seen
+        openers[15]; // holder() of each process that opened it; others are not recorded
 };
 
 struct TableState {
@@ -31,7 +31,7 @@ struct TableState {
     Slot slot[slots];
 };
 
-// The table of this process: there while it exports anything.
+// The table of this process. It exists while the process exports memory.
 struct Table {
     Table() : state(Shared<TableState>::create()) {
         require(static_cast<bool>(state), CUDA_ERROR_OUT_OF_MEMORY);
@@ -53,7 +53,7 @@ struct Table {
     Shared<TableState> state;
 };
 
-// That one allocation is exported. Owned by its range, so that it ends with the memory.
+// An exported allocation. Owned by its range, so that it ends with the memory.
 class Export {
   public:
     static std::shared_ptr<Export> of(Range &range) {
@@ -74,7 +74,7 @@ class Export {
     ~Export() {
         all().erase(range_);
         if (process_ != platform::process_id()) {
-            return; // a child of fork shares the table, and does not own the memory
+            return; // a child of fork shares the table but does not own the memory
         }
         Slot &slot = table_->state->slot[slot_];
         slot.identity = 0;
@@ -125,19 +125,19 @@ class Export {
     std::uint32_t slot_;
     unsigned long long range_;
     std::string description_;
-    std::shared_ptr<void> before_; // what the range kept alive already
+    std::shared_ptr<void> before_; // previous owner of the range
 };
 
-// That memory of another process is open here, once per context. Owned by its range.
+// Memory of another process that is open here, once per context. Owned by its range.
 class Opened {
   public:
-    // The range that has it open in this context already, or null.
+    // The range that already has it open in this context, or null.
     static Range *find(const IpcMemoryHandle &handle, Context &context) {
         const auto found = all().find({handle.identity, &context});
         return found == all().end() ? nullptr : AddressSpace::get().find_base(found->second->base);
     }
 
-    // Of what a process exports of one device, one context per device here opens any.
+    // Exports of a device can be open in only one context of each local device.
     static bool is_other_context(const IpcMemoryHandle &handle, const Context &context) {
         return std::any_of(all().begin(), all().end(), [&](const auto &entry) {
             const Opened &opened = *entry.second;
@@ -154,8 +154,8 @@ class Opened {
         require(table_ && table_->identity == handle.table_identity && slot_ < TableState::slots);
         self_ = holder(table_.file());
         note(0, self_);
-        // Looked at after the note: whoever frees it in between either sees the note, or is seen
-        // here.
+        // Checked after the entry was written: an exporter that frees the memory meanwhile either
+        // sees the entry, or its free is seen here.
         if (handle.identity == 0 || slot().identity.load() != handle.identity) {
             note(self_, 0);
             refuse(CUDA_ERROR_INVALID_VALUE);
@@ -198,7 +198,7 @@ class Opened {
     std::uint64_t process_ = platform::process_id();
 };
 
-// Maps the bytes that a handle names, wherever they begin in their file.
+// Maps the bytes of a handle, at any offset in their file.
 Range map_opened(const IpcMemoryHandle &handle) {
     platform::File file = platform::open_of_process(handle.process, handle.file);
     require(file.valid());
@@ -228,7 +228,7 @@ Range &open_memory(const IpcMemoryHandle &handle, Context &context) {
     return AddressSpace::get().add(std::move(range));
 }
 
-// What cuIpcOpenMemHandle returned; refuses everything else.
+// A range that cuIpcOpenMemHandle returned; fails for everything else.
 std::pair<Range &, Opened &> opened_range(std::uintptr_t address) {
     Range *range = AddressSpace::get().find(address);
     if (range == nullptr) {
@@ -236,7 +236,7 @@ std::pair<Range &, Opened &> opened_range(std::uintptr_t address) {
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     if (range->memory != Memory::ipc || range->base != address) {
-        misuse("cuIpcCloseMemHandle of what cuIpcOpenMemHandle did not return: " +
+        misuse("cuIpcCloseMemHandle of memory that cuIpcOpenMemHandle did not return: " +
                range->describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
@@ -286,7 +286,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
     current_context();
     const auto address = static_cast<std::uintptr_t>(dptr);
     if (opened_range(address).second.references == 1) {
-        wait_until_unused(address); // gives up the lock
+        wait_until_unused(address); // releases the lock
     }
     auto [range, opened] = opened_range(address);
     if (--opened.references == 0) {

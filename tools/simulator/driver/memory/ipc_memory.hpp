@@ -1,4 +1,4 @@
-// Memory and events that another process opens by a handle of 64 bytes.
+// Memory and events that other processes open through a handle of 64 bytes.
 #pragma once
 
 #include "base/refusal.hpp"
@@ -10,7 +10,7 @@
 
 namespace sim {
 
-// A number that changes with any of the bytes.
+// A checksum over all bytes.
 inline std::uint64_t seal_of(const void *bytes, std::size_t size) noexcept {
     std::uint64_t seal = 0xcbf29ce484222325; // FNV-1a
     for (std::size_t i = 0; i < size; ++i) {
@@ -19,37 +19,36 @@ inline std::uint64_t seal_of(const void *bytes, std::size_t size) noexcept {
     return seal;
 }
 
-// The inside of CUipcMemHandle. Fields of other processes are never trusted.
+// Contents of CUipcMemHandle. Fields from other processes are never trusted.
 struct IpcMemoryHandle {
     static constexpr std::uint32_t own_magic = 0x6d637069;
     std::uint32_t magic;
-    std::int32_t device;   // ordinal of the memory
-    std::uint32_t process; // of the exporter
-    std::int32_t table;    // its descriptor of the table of what it exports
+    std::int32_t device;   // device ordinal
+    std::uint32_t process; // process id of the exporter
+    std::int32_t table;    // the exporter's descriptor of its export table
     std::uint64_t table_identity;
-    std::uint64_t identity; // of this memory: never used again
-    std::uint32_t slot;     // in the table
+    std::uint64_t identity; // of this memory; never reused
+    std::uint32_t slot;     // slot in the table
     std::int32_t file;      // the exporter's descriptor of the file that holds the memory
-    std::uint64_t offset;   // of the memory in that file
+    std::uint64_t offset;   // offset of the memory in that file
     std::uint64_t size;     // bytes
-    std::uint64_t seal;     // of all before it
+    std::uint64_t seal;     // checksum of all previous members
 };
 static_assert(sizeof(IpcMemoryHandle) == CU_IPC_HANDLE_SIZE);
 
-// The inside of CUipcEventHandle.
+// Contents of CUipcEventHandle.
 struct IpcEventHandle {
     static constexpr std::uint32_t own_magic = 0x65637069;
     std::uint32_t magic;
     std::uint32_t process;
-    std::uint64_t identity; // of the shared state
+    std::uint64_t identity; // identity of the shared state
     std::int32_t file;      // the exporter's descriptor of the shared state
     std::uint32_t reserved[9];
-    std::uint64_t seal; // of all before it
+    std::uint64_t seal; // checksum of all previous members
 };
 static_assert(sizeof(IpcEventHandle) == CU_IPC_HANDLE_SIZE);
 
-// Turns a handle that is complete but for its seal into what the client gets, and back. A handle in
-// which any byte was changed is refused.
+// Seal a handle and convert it to the client's type, and back. A modified handle is rejected.
 template <class Outside, class Inside>
 Outside sealed(Inside inside) {
     inside.magic = Inside::own_magic;
@@ -70,8 +69,8 @@ Inside unsealed(const Outside &outside, CUresult refusal) {
     return inside;
 }
 
-// Whether cuIpcGetMemHandle takes memory: what CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-// answers.
+// Whether cuIpcGetMemHandle supports the memory: the value of
+// CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE.
 bool can_export_ipc(const Range &range) noexcept;
 
 } // namespace sim

@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-// The calling thread's, or null.
+// The calling thread's scope, or null.
 const KernelScope *&running() noexcept {
     static thread_local const KernelScope *scope = nullptr;
     return scope;
@@ -28,7 +28,7 @@ bool grants(const std::map<int, CUmemAccess_flags> &access, int device) {
     return found != access.end() && found->second != CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-// What is not mapped yet may be when it is used.
+// Memory that is not mapped yet may be mapped when it is used.
 bool mapping_grants(CUdeviceptr address, int device) {
     const Mapping *mapping = mapping_at(address);
     return mapping == nullptr || grants(mapping->access, device);
@@ -46,11 +46,11 @@ bool is_peer(const Context &context, int device) {
                        [device](const Context *peer) { return peer->device == device; });
 }
 
-// Of memory that has no list of its own of whom it lets in: a device's own, a peer's, what it
-// opened of another process, what a graph's node lets it in.
+// For memory without an access list: memory of the device or a peer, memory that the device opened
+// from another process, and graph memory with access for the device.
 bool reaches_plain(const Context &context, const Range &range) {
     if (range.memory == Memory::ipc) {
-        return range.context->device == context.device; // whatever contexts enable
+        return range.context->device == context.device; // peer access of contexts does not matter
     }
     return range.device == context.device || is_peer(context, range.device) ||
            graph_grants(static_cast<CUdeviceptr>(range.base), context.device);
@@ -77,11 +77,11 @@ void check_pointer(CUdeviceptr address, const std::string &kernel, const Context
                                ("kernel " + kernel + " runs with the address").c_str());
         }
     } else if (!range->usable) {
-        misuse(
-            "kernel " + kernel +
-            " runs with stream-ordered memory before its allocation or after its end, in the order "
-            "of streams: " +
-            range->describe());
+        misuse("kernel " + kernel +
+               " runs with stream-ordered memory before its allocation or after its free, in the "
+               "order "
+               "of streams: " +
+               range->describe());
     } else if (!reaches(context, *range, address)) {
         misuse("kernel " + kernel + " runs on device " + std::to_string(context.device) +
                " with memory of device " + std::to_string(range->device) +

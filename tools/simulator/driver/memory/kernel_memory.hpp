@@ -1,4 +1,4 @@
-// Which memory a kernel may use: what lives, and what its device can access.
+// Checks of the memory that a kernel uses: it must be live and accessible to its device.
 #pragma once
 
 #include "engine/context.hpp"
@@ -10,27 +10,27 @@
 
 namespace sim {
 
-// The arguments of a launch, a copy of each.
+// Copies of the arguments of a launch.
 using KernelArguments = std::vector<std::vector<std::byte>>;
 
-// Of the arguments, and of what structures among them hold, those that are addresses of living
-// memory: freeing it before the kernel ran is a misuse.
+// The arguments, and members of structure arguments, that are addresses of live memory. Freeing it
+// before the kernel has run is a misuse.
 std::vector<Use> uses_of(const KernelArguments &arguments);
 
-// Notes a misuse for every pointer among the arguments of a kernel that runs now, whose memory has
-// ended or is out of the device's reach. A pointer is an argument of 8 bytes that lies in such
-// memory: no other integer is likely to, since addresses are not used again. Structures are left
-// out: what a client did not set in them may be anything.
+// Called when a kernel runs. Records a misuse for every pointer argument to freed memory or to
+// memory that the device cannot access. A pointer is an 8-byte argument that lies in such memory;
+// other integers are unlikely to, since addresses are never reused. Structures are not checked:
+// members that the client did not set may have any value.
 void check_pointers(const KernelArguments &arguments, const std::string &kernel,
                     const Context &context);
 
-// False of memory that is out of reach of a context's device: another device's, without peer
-// access, what another device opened of another process, what no node of a graph lets it in. Of
-// host memory it is true, and of pools and reservations, which say themselves whom they let in:
-// check_access_by().
+// Whether the context's device can access the memory. False for memory of another device without
+// peer access, for memory that another device opened from another process, and for graph memory
+// without access for the device. True for host memory, and for pools and reservations, which have
+// access lists: check_access_by().
 bool in_reach(const Context &context, const Range &range);
 
-// The calling thread runs the host function of a kernel in a context, for a scope.
+// A scope in which the calling thread runs a kernel's host function in a context.
 class KernelScope {
   public:
     KernelScope(const Context &context, const char *kernel) noexcept;
@@ -38,10 +38,10 @@ class KernelScope {
     KernelScope(const KernelScope &) = delete;
     KernelScope &operator=(const KernelScope &) = delete;
 
-    // False where the calling thread runs one whose device cannot access the memory at that
+    // False if the calling thread runs a kernel whose device cannot access the memory at that
     // address.
     static bool may_view(CUdeviceptr address) noexcept;
-    // Notes a misuse where it runs one that looks at memory through a null pointer.
+    // Records a misuse if the calling thread runs a kernel that accesses memory by a null pointer.
     static void check_null(CUdeviceptr address, std::size_t size) noexcept;
 
   private:

@@ -1,4 +1,4 @@
-// Managed memory: allocation, advice, prefetches, attachment to streams.
+// Managed memory: allocation, advice, prefetches, stream attachment.
 #include "memory/managed.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
@@ -79,7 +79,7 @@ void note_prefetch(CUdeviceptr address, std::size_t size, const Place &place) {
                                   [&](Advice &advice) { advice.last_prefetch = place; });
 }
 
-// Work on managed memory that was checked.
+// Work on managed memory that has been checked.
 Work managed_work(const Use &use, const char *what, std::function<void(CUstream_st &)> run) {
     Work work;
     work.what = what;
@@ -100,12 +100,12 @@ void prefetch(CUstream handle, CUdeviceptr address, std::size_t size, const Plac
 }
 
 #if CUDA_VERSION >= 13000
-// Discarded memory may hold anything until it is written: it does.
+// Discarded memory has undefined contents until it is written, so it is overwritten.
 void discard(CUdeviceptr address, std::size_t size) {
     __builtin_memset(device_view(address, size, true), 0xcd, size);
 }
 
-// The stream and the ranges of a batch. The null stream cannot run batches.
+// Checks the stream and the ranges of a batch. The null stream cannot run batches.
 Stream &checked_batch(CUdeviceptr *addresses, size_t *sizes, size_t count, unsigned long long flags,
                       CUstream handle) {
     require(handle != nullptr);
@@ -119,7 +119,7 @@ Stream &checked_batch(CUdeviceptr *addresses, size_t *sizes, size_t count, unsig
     return stream;
 }
 
-// The place of each range of a batch.
+// The location of each range of a batch.
 std::vector<Place> places_of(size_t count, CUmemLocation *locations, size_t *first_with,
                              size_t location_count) {
     require(location_count != 0 && location_count <= count && locations != nullptr &&
@@ -138,7 +138,7 @@ std::vector<Place> places_of(size_t count, CUmemLocation *locations, size_t *fir
 }
 #endif
 
-// --- attributes of a range: what all of its pages have in common
+// --- attributes of a range: the value that all of its pages share
 
 template <class Value, class Get>
 Value common(CUdeviceptr address, std::size_t size, Value otherwise, const Get &get) {

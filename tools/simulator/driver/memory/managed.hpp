@@ -1,4 +1,4 @@
-// Advice and prefetches: what managed memory was told, page by page.
+// Advice and prefetches of managed memory, page by page.
 #pragma once
 
 #include "engine/memory.hpp"
@@ -9,7 +9,7 @@
 
 namespace sim {
 
-// A device or the host, as the API counts: an ordinal, CU_DEVICE_CPU or CU_DEVICE_INVALID.
+// A device or the host, with the API's numbers: an ordinal, CU_DEVICE_CPU or CU_DEVICE_INVALID.
 struct Place {
     int type = 0; // CUmemLocationType
     int id = CU_DEVICE_INVALID;
@@ -22,13 +22,12 @@ struct Advice {
     std::set<int> accessed_by; // ids
 };
 
-// What a Range of Memory::managed owns.
+// The owner of a Range of Memory::managed.
 struct ManagedState {
     std::shared_ptr<void> pages;
-    std::map<std::size_t, Advice> spans; // by the offset where each begins
+    std::map<std::size_t, Advice> spans; // by start offset
 
-    // Calls it for the advice of every span of [offset, offset+size), which become spans of their
-    // own.
+    // Calls it for the advice of every span in [offset, offset+size), splitting spans at its ends.
     void for_each(std::size_t offset, std::size_t size, const auto &function) {
         split(offset);
         split(offset + size);
@@ -45,7 +44,7 @@ struct ManagedState {
     }
 };
 
-// The managed range that holds [address, address+size), size not 0; refuses with INVALID_VALUE.
+// The managed range that contains [address, address+size), size not 0; fails with INVALID_VALUE.
 Range &managed_range(CUdeviceptr address, std::size_t size);
 ManagedState &managed_state(const Range &range) noexcept;
 

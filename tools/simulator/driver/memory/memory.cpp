@@ -20,24 +20,24 @@ namespace {
 
 constexpr std::size_t pitch_step = 512; // bytes
 
-// What cuMemFree ends: what is allocated for one call of its own.
+// Kinds of memory that cuMemFree frees: those allocated by one call.
 bool is_freed_by_address(const Range &range) {
     return range.memory == Memory::device || range.memory == Memory::managed ||
            range.memory == Memory::pool || range.memory == Memory::external;
 }
 
-// The range that begins there. Refuses everything else, and says what the client has there.
+// The range that begins at the address. Fails for everything else and reports what is there.
 Range &freed_range(std::uintptr_t address) {
     AddressSpace &space = AddressSpace::get();
     Range *range = space.find(address);
     if (range == nullptr) {
-        // A context takes its memory with it: who frees that has the answer in the status.
+        // A destroyed context has freed its memory, so the status is sufficient.
         require(!current_has_ended(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         space.report_freed(address, "cuMemFree");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     if (range->base != address) {
-        misuse("cuMemFree of an address inside of " + range->describe());
+        misuse("cuMemFree of an address inside " + range->describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     if (range->ended_by != nullptr) {
@@ -106,7 +106,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     }
     const auto address = static_cast<std::uintptr_t>(dptr);
     freed_range(address);
-    wait_until_unused(address); // gives up the lock
+    wait_until_unused(address); // releases the lock
     Range &range = freed_range(address);
     const CUresult failed = range.context != nullptr ? range.context->sticky : CUDA_SUCCESS;
     if (range.memory == Memory::pool) {
@@ -120,7 +120,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
     const Context &context = current_context();
     if (pbase == nullptr && psize == nullptr) {
-        return CUDA_SUCCESS; // measured: of any address
+        return CUDA_SUCCESS; // recorded for every address
     }
     const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(dptr));
     require(range != nullptr && range->memory != Memory::array, CUDA_ERROR_NOT_FOUND);

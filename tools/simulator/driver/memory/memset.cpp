@@ -15,7 +15,7 @@
 namespace sim {
 namespace {
 
-// Bytes from the first to behind the last that is set.
+// Bytes from the first to the end of the last that is set.
 std::size_t span_of(const MemsetParameters &p) {
     std::size_t row = 0, rows = 0, all = 0;
     require(!__builtin_mul_overflow(p.width, std::size_t(p.element_size), &row) &&
@@ -41,7 +41,7 @@ void set_row(std::byte *row, const MemsetParameters &p) {
     }
 }
 
-// Unlike copies, memsets run on the device of their stream, which has to reach the memory.
+// Unlike copies, memsets run on the device of their stream, which must have access to the memory.
 void check_reach(const Context &context, const Range &range, const char *what) {
     if (!in_reach(context, range)) {
         misuse(std::string(what) + " on device " + std::to_string(context.device) +
@@ -66,7 +66,7 @@ CUresult set_now(const MemsetParameters &parameters, const char *what) {
     check_reach(context, range, what);
     check_access_by(context.device, parameters.address, span_of(parameters), true);
     const bool waits =
-        range.on_host() || range.sync_memops; // else only work on the device is ordered
+        range.on_host() || range.sync_memops; // otherwise only ordered with device work
     work.synchronous = true;
     const Ticket ticket = submit(stream, std::move(work));
     return waits && ticket ? wait(ticket) : CUDA_SUCCESS;
@@ -88,13 +88,13 @@ CUresult set_later(CUstream handle, const MemsetParameters &parameters, const ch
     return CUDA_SUCCESS;
 }
 
-// As measured, the bytes of a row are taken modulo 2^64: so many that nothing is left set nothing.
+// Recorded: the bytes of a row are computed modulo 2^64; with a result of 0, nothing is set.
 template <class Value>
 MemsetParameters one_row(CUdeviceptr address, Value value, std::size_t count) {
     const std::size_t taken = count * sizeof value / sizeof value;
     if (taken != count) {
         misuse("memset of " + std::to_string(count) + " elements of " +
-               std::to_string(sizeof value) + " bytes, more than there are addresses");
+               std::to_string(sizeof value) + " bytes exceeds the address space");
     }
     return {address, 0, value, sizeof value, taken, 1};
 }

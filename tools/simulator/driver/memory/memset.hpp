@@ -9,7 +9,7 @@ namespace sim {
 
 struct MemsetParameters {
     CUdeviceptr address;
-    std::size_t pitch;                // bytes; 0 where height is 1
+    std::size_t pitch;                // bytes; 0 if height is 1
     unsigned int value, element_size; // 1, 2 or 4 bytes
     std::size_t width, height;        // elements, rows
 };

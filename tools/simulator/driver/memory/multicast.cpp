@@ -1,5 +1,5 @@
-// Multicast objects: teams of devices, and which memory is bound where. Bookkeeping only: what is
-// written to a mapped multicast object reaches nobody, so copies to it are refused.
+// Multicast objects: teams of devices, and the memory bound to them. Bookkeeping only: writes to a
+// mapped multicast object would not be distributed, so copies to it fail.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
@@ -15,7 +15,7 @@ namespace sim {
 namespace {
 
 constexpr unsigned int most_devices = sizeof(std::uint32_t) * CHAR_BIT;
-// MULTICAST_SUPPORTED, in numbers: variants of older drivers lack it, not this code.
+// MULTICAST_SUPPORTED by number: the headers of older variants lack it.
 constexpr int multicast_supported = 132;
 
 void check_properties(const CUmulticastObjectProp *properties) {
@@ -59,7 +59,7 @@ void bind(PhysicalMemory &object, std::size_t offset, PhysicalMemory &memory, st
     check_team_complete(object);
     check_part(offset, size, object.size);
     require(in_team(object, memory.device()), CUDA_ERROR_INVALID_DEVICE);
-    // What other processes have, too, takes only what they could have.
+    // A multicast object that other processes may import takes only exportable memory.
     require(object.team->handle_types == 0 || memory.properties.requestedHandleTypes != 0);
     for (const MulticastBinding &binding : object.bindings) {
         require(!overlaps(binding, memory.device(), offset, size));
@@ -98,10 +98,10 @@ void check_team_complete(const PhysicalMemory &object) {
     if (there == object.team->device_count) {
         return;
     }
-    // The real driver blocks until another process, or thread, adds the others.
+    // The real driver blocks until another process or thread adds the other devices.
     misuse("use of a multicast " + object.describe() + " of which only " + std::to_string(there) +
            " of " + std::to_string(object.team->device_count) +
-           " devices were added: the real driver waits for the others");
+           " devices were added; the real driver waits for the others");
     refuse(CUDA_ERROR_ILLEGAL_STATE);
 }
 
@@ -187,7 +187,7 @@ CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, 
     };
     const auto found = std::find_if(object.bindings.begin(), object.bindings.end(), same);
     if (found == object.bindings.end()) {
-        misuse("unbind of what is not bound to a multicast " + object.describe());
+        misuse("unbind of a range that is not bound to a multicast " + object.describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     object.bindings.erase(found);

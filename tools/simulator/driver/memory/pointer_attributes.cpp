@@ -1,4 +1,4 @@
-// What the driver says of an address.
+// Pointer attributes.
 #include "base/platform.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t big_page = std::size_t(2) << 20;
 constexpr int newest_attribute = 21;
-// Numbers of attributes that old headers do not name.
+// Numbers of attributes that old headers lack.
 constexpr int mapping_size = 18, mapping_base = 19, memory_block = 20, can_decompress = 21;
 
 template <class T>
@@ -24,7 +24,7 @@ void write(void *data, const T &value) {
     std::memcpy(data, &value, sizeof value);
 }
 
-// What an address stands for; null: nothing that CUDA knows.
+// The range of an address; null if CUDA does not know it.
 Range *known(CUdeviceptr address) {
     Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(address));
     if (range == nullptr || range->memory == Memory::array) {
@@ -64,8 +64,8 @@ CUresult host_pointer(void *data, const Range &range, CUdeviceptr address) {
     return range.on_host() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Who asks for tokens gives the memory to another device: the measured driver synchronises the
-// operations on it from then on.
+// A client that queries tokens passes the memory to another device. Recorded: the driver
+// synchronizes operations on the memory afterwards.
 CUresult p2p_tokens(void *data, Range &range) {
     write(data, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{});
     if (!is_on_device(range)) {
@@ -75,7 +75,7 @@ CUresult p2p_tokens(void *data, Range &range) {
     return CUDA_SUCCESS;
 }
 
-// The one attribute that is for the current context.
+// The one attribute that depends on the current context.
 CUresult device_pointer(void *data, const Range &range, CUdeviceptr address) {
     const bool current = current_or_null() != nullptr;
     const Context *context = living_current();
@@ -84,7 +84,7 @@ CUresult device_pointer(void *data, const Range &range, CUdeviceptr address) {
     return reached ? CUDA_SUCCESS : current ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-// Of another process's memory it is the device for which it was opened.
+// For memory of another process, the device it was opened for.
 int device_ordinal(const Range &range, CUdeviceptr address) {
     return range.memory == Memory::mapped ? mapping_at(address)->memory.device()
            : range.memory == Memory::ipc  ? range.context->device
@@ -128,7 +128,7 @@ CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
         write(data, static_cast<unsigned int>(can_export_ipc(range)));
         break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: // of the whole reservation, where it is one
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: // of the whole reservation, if it is one
         write(data, static_cast<CUdeviceptr>(range.base));
         break;
     case mapping_base:
@@ -188,7 +188,7 @@ std::size_t size_of(int attribute) {
     }
 }
 
-// The call for several attributes does not refuse an unknown address: it answers what that has not.
+// The call for several attributes succeeds for an unknown address and returns these values.
 void answer_unknown(void *data, int attribute, CUdeviceptr address) {
     std::memset(data, 0, size_of(attribute));
     if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER) {

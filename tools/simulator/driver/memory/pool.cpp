@@ -1,4 +1,4 @@
-// Memory pools: created ones, and those that every device has.
+// Memory pools: created pools, and the default pool of every device.
 #include "engine/pool.hpp"
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
@@ -10,7 +10,7 @@
 namespace sim {
 namespace {
 
-// The headers have it from CUDA 12.2 on.
+// The headers have it since CUDA 12.2.
 template <class Properties>
 std::size_t max_size_of(const Properties &properties) {
     if constexpr (requires { properties.maxSize; }) {
@@ -37,7 +37,7 @@ bool has_reserved_bytes(const CUmemPoolProps &properties) {
     return false;
 }
 
-// The pools of host memory and of managed memory are not simulated.
+// Pools of host memory and of managed memory are not simulated.
 void check_properties(const CUmemPoolProps *properties) {
     require(properties != nullptr);
     require(properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
@@ -48,13 +48,12 @@ void check_properties(const CUmemPoolProps *properties) {
     require_pools(visible_device(properties->location));
 }
 
-// A pool that can leave the process has its bytes in one file, whose pages are there when they are
-// used.
+// An exportable pool has all its bytes in one file, whose pages are allocated on first use.
 std::shared_ptr<Segment> exportable_segment(const PoolState &state) {
     const std::size_t page = platform::map_granularity();
     const std::size_t header = (sizeof(PoolFile) + page - 1) / page * page;
-    // More than the limit: what is being freed is not there yet for what is allocated instead, and
-    // guard bytes take their part.
+    // Larger than the limit: memory with a pending free still takes up space, and so do guard
+    // bytes.
     const std::size_t most = state.max_size != 0 ? state.max_size : device_limit(state.device);
     const std::size_t bytes = header + 3 * ((most + page - 1) / page * page) + vmm_granularity();
     auto segment = std::make_shared<Segment>();
@@ -73,7 +72,7 @@ std::shared_ptr<Segment> exportable_segment(const PoolState &state) {
 }
 
 #if CUDA_VERSION >= 13000
-// The device whose pools a location means.
+// The device of the pools for a location.
 int pool_device(const CUmemLocation *where, CUmemAllocationType type) {
     require(where != nullptr);
     require(type == CU_MEM_ALLOCATION_TYPE_PINNED || type == CU_MEM_ALLOCATION_TYPE_MANAGED);
@@ -167,7 +166,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     if (owner.pool == &object) {
         owner.pool = nullptr;
     }
-    // Its allocations live on, and with them what they are taken from.
+    // Its allocations stay valid and keep their memory alive.
     object.state->trim(0);
     Registry::get().destroy(&object);
     return CUDA_SUCCESS;

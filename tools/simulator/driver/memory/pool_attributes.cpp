@@ -1,4 +1,4 @@
-// What a memory pool does and tells: attributes, trimming, the access of other devices.
+// Memory pools: attributes, trimming, access of other devices.
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
@@ -9,7 +9,7 @@
 namespace sim {
 namespace {
 
-// From CUDA 13.1 on.
+// Since CUDA 13.1.
 enum NewAttribute : int {
     allocation_type = 9,
     export_handle_types = 10,
@@ -85,7 +85,7 @@ void set_attribute(PoolState &pool, CUmemPool_attribute attribute, const void *v
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
         pool.release_threshold = bytes();
         return;
-    // A watermark can only be set to zero, from which it rises to what there is at once.
+    // A high-water mark can only be reset to zero, and then immediately rises to the current value.
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
         require(bytes() == 0);
         pool.reserved_high = pool.reserved;
@@ -102,11 +102,11 @@ void set_attribute(PoolState &pool, CUmemPool_attribute attribute, const void *v
 void check_grant(const PoolState &pool, const CUmemAccessDesc &grant) {
     require(static_cast<int>(grant.location.type) == location::device);
     const int who = grant.location.id;
-    device(who); // another answer than cuMemPoolGetAccess has, as measured
+    device(who); // another status than that of cuMemPoolGetAccess, as recorded
     require(grant.flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
     require(grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
             grant.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    // Its own cannot be taken.
+    // The pool's own device cannot lose access.
     const bool possible = who == pool.device ? grant.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE
                                              : can_access_peer(who, pool.device);
     require(possible, CUDA_ERROR_INVALID_DEVICE);

@@ -1,5 +1,5 @@
-// Memory pools and their allocations in several processes: the pool's bytes lie in one memory file,
-// which is what is exported, and a pointer is a place in it.
+// Memory pools and allocations shared by processes. The bytes of a pool are in one memory file,
+// which is exported; an exported pointer is an offset in it.
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
 #include "engine/open_calls.hpp"
@@ -17,7 +17,7 @@ platform::File duplicate_of_client(void *handle) {
     platform::File borrowed =
         platform::File::adopt(static_cast<int>(reinterpret_cast<std::intptr_t>(handle)));
     platform::File own = borrowed.duplicate();
-    borrowed.release(); // stays the client's
+    borrowed.release(); // the client keeps it
     return own;
 }
 
@@ -26,7 +26,7 @@ std::size_t header_size() {
     return (sizeof(PoolFile) + page - 1) / page * page;
 }
 
-// The file of another process' pool, mapped; null where it is something else.
+// Maps the file of another process's pool; null if it is something else.
 std::shared_ptr<Segment> open_pool(platform::File file) {
     auto segment = std::make_shared<Segment>();
     const std::size_t whole = file.size();
@@ -43,7 +43,7 @@ std::shared_ptr<Segment> open_pool(platform::File file) {
     return header.magic == PoolFile::own_magic && header.size == whole ? segment : nullptr;
 }
 
-// The place in the pool's table of an allocation, which is exported from now on.
+// Assigns a slot in the pool's table to an allocation, which counts as exported afterwards.
 void assign_slot(PoolAllocation &allocation, PoolFile &file) {
     for (std::uint32_t i = 0; allocation.identity == 0 && i != file.slots.size(); ++i) {
         PoolFile::Slot &slot = file.slots[i];
@@ -56,7 +56,7 @@ void assign_slot(PoolAllocation &allocation, PoolFile &file) {
     require(allocation.identity != 0, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-// Counts an import, if what the data describes is in the pool.
+// Counts an import if the pool contains the allocation.
 void enter_slot(PoolFile &file, const PoolPointer &pointer) {
     require(pointer.magic == PoolPointer::own_magic && pointer.pool == file.identity);
     require(pointer.slot < file.slots.size() && pointer.identity != 0);
@@ -64,7 +64,7 @@ void enter_slot(PoolFile &file, const PoolPointer &pointer) {
     slot.imports.fetch_add(1);
     if (slot.identity.load() != pointer.identity) {
         slot.imports.fetch_sub(1);
-        refuse(CUDA_ERROR_INVALID_VALUE); // freed
+        refuse(CUDA_ERROR_INVALID_VALUE); // it was freed
     }
 }
 

@@ -30,7 +30,7 @@ bool is_write(const MemoryOperation &operation) {
            operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
-// Width of its value in bytes.
+// Width of the value in bytes.
 std::size_t width_of(const MemoryOperation &operation) {
     return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
                    operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64
@@ -52,7 +52,7 @@ bool holds(T found, T wanted, unsigned int flags) {
     }
 }
 
-// Host threads and other processes write there at the same time.
+// Host threads and other processes may write there concurrently.
 template <class T>
 T load(const std::byte *where) {
     return __atomic_load_n(reinterpret_cast<const T *>(where), __ATOMIC_ACQUIRE);
@@ -62,7 +62,7 @@ void store(std::byte *where, T value) {
     __atomic_store_n(reinterpret_cast<T *>(where), value, __ATOMIC_RELEASE);
 }
 
-// Memory that is gone holds up nobody: the operation fails when it runs.
+// An operation on freed memory does not block; it fails when it runs.
 bool is_satisfied(const MemoryOperation &operation) {
     const auto &wait = operation.waitValue;
     const std::byte *view = view_or_null(wait.address, width_of(operation));
@@ -89,7 +89,7 @@ void require_flush(CUdevice device) {
             CUDA_ERROR_NOT_SUPPORTED);
 }
 
-// The stream's device has to reach the memory, as for memsets.
+// As for memsets, the stream's device must have access to the memory.
 void check_value(const Context &context, CUdeviceptr address, std::size_t width, bool written) {
     require(address % width == 0);
     const Range &range = device_range(address, width, written);
@@ -100,7 +100,7 @@ void check_value(const Context &context, CUdeviceptr address, std::size_t width,
 
 enum class Abi { first, second };
 
-// The first ABI is off unless the kernel module was told otherwise; what it adds is a weaker write.
+// The first ABI is disabled unless the kernel module enables it; it adds a weaker write.
 void require_first_abi(CUdevice device, std::size_t width) {
     const auto attribute = static_cast<CUdevice_attribute>(width == 8 ? 93 : 92);
     require(device_attribute(device, attribute) != 0, CUDA_ERROR_NOT_SUPPORTED);
@@ -146,7 +146,7 @@ void check_operation(Abi abi, const MemoryOperation &operation, const Context &c
     }
 }
 
-// How far one execution of a batch has come.
+// The progress of one execution of a batch.
 struct Progress {
     Operations operations;
     std::size_t next = 0;
@@ -165,7 +165,7 @@ struct Progress {
                 }
             } else if (is_write(operation)) {
                 write(operation);
-            } // barriers and flushes: all is visible at once here
+            } // barriers and flushes: writes are visible immediately here
         }
     }
 };
@@ -188,7 +188,7 @@ Work batch_memory_work(std::vector<CUstreamBatchMemOpParams> operations, unsigne
                  width_of(operation)});
         }
     }
-    // A graph runs it again and again: each time from the beginning.
+    // Each launch of a graph starts the batch from the beginning.
     work.enqueued = [operations = std::move(operations)](const Ticket &operation) {
         const auto progress = std::make_shared<Progress>(Progress{operations});
         operation->work.ready = [progress] { return progress->ready(); };

@@ -1,4 +1,4 @@
-// Streams that wait for values in memory, and write them.
+// Stream operations that wait for values in memory and write values.
 #pragma once
 
 #include "engine/work.hpp"

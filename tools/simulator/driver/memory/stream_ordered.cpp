@@ -27,7 +27,7 @@ CUmemPoolProps properties_of(const PoolState &pool) {
     return properties;
 }
 
-// Range::check: another device needs the pool's leave.
+// Range::check: access of another device requires permission from the pool.
 void check_pool_access(const Range &range, std::size_t, std::size_t, bool write, Accessor device) {
     const PoolState &pool = *pool_allocation(range).pool;
     const auto found = device ? pool.access.find(*device) : pool.access.end();
@@ -35,8 +35,8 @@ void check_pool_access(const Range &range, std::size_t, std::size_t, bool write,
     require(!device || *device == pool.device || granted);
 }
 
-// The memory that is to be freed in stream order: that of pools, and of cuMemAlloc, too. Refuses
-// other memory, and what was freed.
+// The memory for a free in stream order: pool memory, and memory of cuMemAlloc. Fails for other
+// memory and for freed memory.
 Range &to_be_freed(CUdeviceptr address) {
     Range *range = AddressSpace::get().find(address);
     if (range == nullptr) {
@@ -44,11 +44,11 @@ Range &to_be_freed(CUdeviceptr address) {
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     if (range->base != address) {
-        misuse("free of an address inside of " + range->describe());
+        misuse("free of an address inside " + range->describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     if (range->memory != Memory::pool && range->memory != Memory::device) {
-        misuse("free in stream order of " + range->describe());
+        misuse("stream-ordered free of " + range->describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     if (range->ended_by != nullptr) {
@@ -58,7 +58,7 @@ Range &to_be_freed(CUdeviceptr address) {
     return *range;
 }
 
-// Notes that the current call frees it. A pool may count on the bytes from now on.
+// Records that the current call frees the memory. The pool counts the bytes as free afterwards.
 void mark_freed(Range &range) {
     const Call *call = Call::current();
     range.ended_by = call != nullptr ? call->name() : "the simulator";
@@ -71,16 +71,16 @@ void mark_freed(Range &range) {
     }
 }
 
-// Ends it: its turn has come.
+// Frees the memory, in stream order.
 void end_memory(CUdeviceptr address) {
     Range *range = AddressSpace::get().find_base(address);
     if (range == nullptr || range->ended_by == nullptr) {
-        return; // went with its context
+        return; // destroyed with its context
     }
     AddressSpace::get().remove(*range);
 }
 
-// With the contents that it has.
+// Keeps the existing contents.
 Range &add_imported(std::shared_ptr<Backing> backing) {
     Range range;
     range.base = AddressSpace::get().reserve(backing->size(), alignment);
@@ -141,12 +141,12 @@ Work pool_free_work(CUdeviceptr address, const char *what) {
 
 CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, const char *what) {
     if (size == 0) {
-        return 0; // which frees, too
+        return 0; // null, which can be freed too
     }
     if (stream.capture != nullptr) {
         return capture_allocation(stream, pool.state->device, size);
     }
-    potentially_unsafe_call(); // to other streams' captures
+    potentially_unsafe_call(); // for captures of other streams
     CUdeviceptr address = 0;
     Work work = pool_alloc_work(&pool, size, &address, what);
     try {
@@ -176,7 +176,7 @@ Range &add_pool_memory(std::shared_ptr<Backing> backing,
 void free_pool_memory(Range &range) {
     const CUdeviceptr address = range.base;
     wait_until_unused(address);
-    Range &same = to_be_freed(address); // another thread may have been faster
+    Range &same = to_be_freed(address); // another thread may have freed it meanwhile
     mark_freed(same);
     if (const Ticket made = pool_allocation(same).made) {
         wait(made);
@@ -224,11 +224,11 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     }
     if (stream.capture != nullptr) {
         require(stream.capture->active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        // Refuses what no graph allocated.
+        // Fails for memory that no graph allocated.
         capture_node(stream, free_node(*stream.capture->graph, dptr));
         return CUDA_SUCCESS;
     }
-    potentially_unsafe_call(); // to other streams' captures
+    potentially_unsafe_call(); // for captures of other streams
     submit(stream, pool_free_work(dptr, "cuMemFreeAsync"));
     return CUDA_SUCCESS;
 }

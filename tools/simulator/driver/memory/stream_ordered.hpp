@@ -1,5 +1,5 @@
-// Memory that is allocated and freed in stream order: known by its address at once, usable from the
-// turn of its allocation on until that of its end.
+// Stream-ordered memory: its address is known at once; the memory is usable in stream order, from
+// its allocation to its free.
 #pragma once
 
 #include "engine/memory.hpp"
@@ -9,14 +9,14 @@
 
 namespace sim {
 
-// A range for bytes of a pool: fresh ones, or those of another process.
+// A range for bytes of a pool, either new or of another process.
 Range &add_pool_memory(std::shared_ptr<Backing> backing,
                        std::shared_ptr<PoolAllocation> allocation);
 
-// For cuMemFree: ends stream-ordered memory at once. The client has made sure that nothing uses it,
-// and the real driver does not look. Refuses what was freed already.
+// For cuMemFree: frees stream-ordered memory immediately. The client guarantees that it is unused;
+// the real driver does not check. Fails for freed memory.
 void free_pool_memory(Range &range);
-// For a reset of a device that no other context uses: ends all stream-ordered memory there.
+// At the reset of a device without another context: frees all of its stream-ordered memory.
 void end_pool_memory_of(int device);
 
 } // namespace sim

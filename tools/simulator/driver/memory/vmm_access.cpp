@@ -1,4 +1,4 @@
-// Who may read and write what is mapped: cuMemSetAccess, cuMemGetAccess.
+// Access to mapped memory: cuMemSetAccess, cuMemGetAccess.
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
@@ -25,7 +25,7 @@ bool may_access(const Mapping &mapping, bool write, Accessor device) {
                        [write](const auto &entry) { return allows(entry.second, write); });
 }
 
-// The key in Mapping::access that a location stands for.
+// The key of a location in Mapping::access.
 int accessor(const CUmemLocation &where) {
     switch (static_cast<int>(where.type)) {
     case location::device:
@@ -57,7 +57,7 @@ platform::Access page_access(bool read, bool write) {
                   : platform::Access::none;
 }
 
-// Lets the pages of the simulator's view say what the flags say.
+// Applies the access flags to the pages of the simulator view.
 void protect(const Range &range, const Mapping &mapping) {
     if (mapping.memory.multicast()) {
         return; // has no bytes of its own
@@ -81,7 +81,7 @@ void set_host_access(const Range &range, const Mapping &mapping, CUmemAccess_fla
                       page_access(allows(flags, false), allows(flags, true)));
 }
 
-// The call is not known to wait for queued work: that fails when it runs.
+// The call is not known to wait for enqueued work, which then fails when it runs.
 void report_users(const Range &range, const Mapping &mapping, CUdevice device,
                   CUmemAccess_flags flags) {
     const auto before = mapping.access.find(device);
@@ -91,8 +91,8 @@ void report_users(const Range &range, const Mapping &mapping, CUdevice device,
     }
     if (const std::size_t users = queued_users(range.base + mapping.offset, mapping.size, device)) {
         misuse("the access of device " + std::to_string(device) + " to a part of " +
-               range.describe() + " is taken away while " + std::to_string(users) +
-               " queued operations need it");
+               range.describe() + " is revoked while " + std::to_string(users) +
+               (users == 1 ? " enqueued operation needs it" : " enqueued operations need it"));
     }
 }
 

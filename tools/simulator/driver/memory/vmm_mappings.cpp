@@ -1,4 +1,4 @@
-// What of physical memory is mapped in reservations: cuMemMap, cuMemUnmap.
+// Mappings of physical memory in reservations: cuMemMap, cuMemUnmap.
 #include "call/misuse.hpp"
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
@@ -59,7 +59,7 @@ Mapping::Mapping(PhysicalMemory &of, std::size_t where, std::size_t inside)
     : Object(own_kind), memory(of), backing(of.backing), offset(where), size(of.size),
       usable(inside) {}
 
-// A reservation counts its queued operations as a whole: which of them use this part?
+// A reservation counts enqueued operations as a whole; this finds those that use a part.
 std::size_t queued_users(CUdeviceptr address, std::size_t size, std::optional<CUdevice> device) {
     std::size_t count = 0;
     Registry::get().for_each([&](const Object &object) {
@@ -93,20 +93,20 @@ namespace driver {
 
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {
-    require(offset == 0, CUDA_ERROR_NOT_SUPPORTED); // measured: looked at before the sizes
+    require(offset == 0, CUDA_ERROR_NOT_SUPPORTED); // recorded: checked before the sizes
     const std::size_t granularity = vmm_granularity();
     require(flags == 0 && size != 0 && ptr % granularity == 0 && size % granularity == 0);
     PhysicalMemory &memory = physical_memory(handle);
     Range &range = reserved_range(ptr, 1);
     require(size <= ~CUdeviceptr(0) - ptr);
-    // Only the whole of it.
+    // Only whole physical memory can be mapped.
     require(size == memory.size, CUDA_ERROR_NOT_SUPPORTED);
     require(is_free(range, ptr - range.base, size));
     if (memory.multicast()) {
         check_team_complete(memory);
     }
     if (const std::size_t inside = range.size - (ptr - range.base); size > inside) {
-        // The measured driver looks only at where it begins.
+        // The recorded driver only checks the start.
         misuse("cuMemMap of " + std::to_string(size) + " bytes, of which the last " +
                std::to_string(size - inside) + " lie past the end of " + range.describe());
     }
@@ -122,12 +122,12 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     if (mapped && settings().mode == Mode::adversarial) {
         if (const std::size_t users = queued_users(ptr, size)) {
             misuse("a part of " + range.describe() + " is unmapped while " + std::to_string(users) +
-                   " queued operations need it");
+                   (users == 1 ? " enqueued operation needs it" : " enqueued operations need it"));
         }
     } else if (mapped) {
         wait_until_unused(range.base);
     }
-    // Waiting gave up the lock: another thread may have unmapped it, or freed the range.
+    // The wait released the lock: another thread may have unmapped it or freed the range.
     Range &same = reserved_range(ptr, size);
     for (Mapping *mapping : whole_mappings(same, ptr - same.base, size)) {
         unmap(same, *mapping);

@@ -1,4 +1,4 @@
-// Physical memory: cuMemCreate, cuMemRelease, and what a handle tells.
+// Physical memory: cuMemCreate, cuMemRelease, and properties of handles.
 #include "call/misuse.hpp"
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
@@ -28,7 +28,7 @@ void check_location(const CUmemLocation &where, unsigned int types) {
     }
 }
 
-// What cuMemCreate and cuMemGetAllocationGranularity refuse alike.
+// Checks that cuMemCreate and cuMemGetAllocationGranularity share.
 void check_properties(const CUmemAllocationProp *properties) {
     require(properties != nullptr && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
     check_location(properties->location,
@@ -67,7 +67,7 @@ std::size_t vmm_granularity() noexcept {
 
 void check_handle_types(unsigned int types) {
     using namespace handle_type;
-    // Bits that mean nothing are ignored, as the measured driver does.
+    // Recorded: the driver ignores undefined bits.
     require((types & (posix_fd | win32 | win32_kmt) & ~native) == 0);
     require((types & handle_type::fabric) == 0, CUDA_ERROR_NOT_PERMITTED);
 }
@@ -87,7 +87,8 @@ PhysicalMemory &physical_memory(CUmemGenericAllocationHandle handle) {
     auto *pointer = reinterpret_cast<PhysicalMemory *>(static_cast<std::uintptr_t>(handle));
     PhysicalMemory &memory = checked(pointer, CUDA_ERROR_INVALID_VALUE);
     if (memory.references == 0) {
-        misuse("use of a released " + memory.describe() + ", which lives as long as it is mapped");
+        misuse("use of a released " + memory.describe() +
+               ", whose memory exists only while it is mapped");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     return memory;
@@ -118,7 +119,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     require(flags == 0 && size != 0 && size % vmm_granularity() == 0);
     const auto types = static_cast<unsigned int>(prop->requestedHandleTypes);
     check_handle_types(types);
-    // Windows takes its security attributes from there, nobody else anything.
+    // Security attributes are for Windows handles only.
     require((prop->win32HandleMetaData != nullptr) == ((types & handle_type::win32) != 0));
     const bool exportable = (types & handle_type::native) != 0;
     const std::size_t trailer = exportable ? platform::map_granularity() : 0;

@@ -10,8 +10,8 @@
 namespace sim {
 namespace {
 
-// An address that is a multiple of the granularity, which need not be a power of two, and of what
-// was asked for.
+// An address that is a multiple of the granularity, which need not be a power of two, and of the
+// requested alignment.
 std::uintptr_t place_for(std::size_t size, std::size_t alignment) {
     const std::size_t granularity = vmm_granularity();
     alignment = std::max<std::size_t>(alignment, 1);
@@ -26,7 +26,7 @@ std::uintptr_t place_for(std::size_t size, std::size_t alignment) {
     return (AddressSpace::get().reserve(size + unit, 0) + unit - 1) / unit * unit;
 }
 
-// How far a reservation reaches, with what is mapped past its end.
+// The size of a reservation, including mappings that exceed its end.
 std::size_t reach_of(const Range &range) {
     const auto &mappings = reservation_of(range).mappings;
     if (mappings.empty()) {
@@ -82,12 +82,12 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
     const std::size_t page = platform::page_size();
     require(flags == 0 && size != 0 && size % page == 0 && addr % page == 0);
     require(alignment == 0 || std::has_single_bit(alignment));
-    // `addr` is a hint, which this driver never follows: its addresses mean one thing only.
+    // `addr` is a hint that this driver never follows, since addresses are never reused.
     auto reservation = std::make_shared<Reservation>();
     const std::size_t step = platform::map_granularity();
     require(size < ~std::size_t(0) - step, CUDA_ERROR_OUT_OF_MEMORY);
     reservation->size = (size + step - 1) / step * step;
-    // First: what it has is given back where there is no place. A place never is.
+    // Reserved first: the view can be released if no address is left, but an address cannot.
     reservation->view = AddressSpace::get().reserve_view(reservation->size);
     Range range;
     range.base = place_for(size, alignment);

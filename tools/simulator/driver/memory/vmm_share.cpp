@@ -1,4 +1,4 @@
-// Physical memory and multicast objects that leave the process: cuMemExportToShareableHandle,
+// Export and import of physical memory and multicast objects: cuMemExportToShareableHandle,
 // cuMemImportFromShareableHandle.
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-// A descriptor as the API passes it: POSIX by number, in a pointer; Windows as a handle.
+// A descriptor as the API passes it: on POSIX a number in a pointer, on Windows a handle.
 platform::File duplicate_of_client(void *os_handle) {
 #ifdef _WIN32
     const auto number = reinterpret_cast<std::intptr_t>(os_handle);
@@ -20,11 +20,11 @@ platform::File duplicate_of_client(void *os_handle) {
 #endif
     platform::File borrowed = platform::File::adopt(number);
     platform::File own = borrowed.duplicate();
-    borrowed.release(); // stays the client's
+    borrowed.release(); // the client keeps it
     return own;
 }
 
-// What says that the file is physical memory, and how much; nothing where it is something else.
+// The trailer, if the file is physical memory.
 std::optional<PhysicalMemoryTrailer> read_trailer(const platform::File &file) {
     const std::size_t bytes = platform::map_granularity();
     const std::size_t whole = file.size();

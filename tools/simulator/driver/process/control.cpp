@@ -1,4 +1,4 @@
-// cushim_sim_control(): what tests steer the simulator with.
+// cushim_sim_control(): the control table for tests.
 #include "process/control.hpp"
 #include "base/export.hpp"
 #include "base/notes.hpp"
@@ -54,7 +54,7 @@ int control_configure(const char *text) {
     }
     const Held held(Lock::mutex());
     if (!problem.empty()) {
-        keep_kernel_files(files); // what this text named is not tried again
+        keep_kernel_files(files); // files of this text are not opened again
     }
     settings_problem() = problem;
     return problem.empty() ? 0 : -1;
@@ -120,7 +120,7 @@ void control_clear_calls() {
     clear_log();
 }
 
-// Collects lines with the lock held, then gives them to the client without it: he may make calls.
+// Collects lines under the lock, then passes them to the client without it, since it may call CUDA.
 template <class Collect>
 std::size_t tell(cushim_sim_line line, void *user, const Collect &collect) {
     std::vector<std::string> lines;

@@ -1,4 +1,4 @@
-// What cushim_sim_control() returns.
+// The control table that cushim_sim_control() returns.
 #pragma once
 
 #include "../../cushim_sim.h"

@@ -1,4 +1,4 @@
-// Names of status codes, from the headers' own list, and what they are in words.
+// Names of status codes, from the headers' own list, and their descriptions.
 #include "base/error_texts.hpp"
 #include "base/refusal.hpp"
 #include "call/lifecycle.hpp"
@@ -7,7 +7,7 @@
 namespace sim {
 namespace {
 
-// A code, and where its name and words are in the texts.
+// A code, and the positions of its name and description in the texts.
 struct Code {
     int status;
     unsigned short name, words;
@@ -28,13 +28,13 @@ const char *name_of(const Code &code) {
     return driver_texts + code.name;
 }
 
-// Codes that the runtime does not know have the words of their names.
+// The description of a code that the runtime does not know is its name.
 const char *words_of(const Code &code) {
     const char *text = error_text(code.status);
     return text != nullptr ? text : driver_texts + code.words;
 }
 
-// An unknown code answers with a null string, which is the only output of a call that fails.
+// For an unknown code the call fails and sets its output to null, which no other failing call does.
 CUresult tell(CUresult error, const char **text, const char *(*part)(const Code &)) {
     require(text != nullptr);
     if (process_state() == CUDA_ERROR_DEINITIALIZED) {

@@ -13,7 +13,7 @@ CUresult cuInit(unsigned int Flags) {
     return CUDA_SUCCESS;
 }
 
-// Before cuInit and in a child of fork, too; no more once the process exits.
+// Permitted before cuInit and in a child of fork; fails once the process exits.
 CUresult cuDriverGetVersion(int *driverVersion) {
     require(process_state() != CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED);
     require(driverVersion != nullptr);

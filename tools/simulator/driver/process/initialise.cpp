@@ -17,16 +17,16 @@
 namespace sim {
 namespace {
 
-// Handlers run last-in first-out: those that were registered after cuInit still find a driver.
+// Handlers run last-in first-out: those registered after cuInit still find a driver.
 void at_exit() {
     bool failed = false;
-    // What a child has is its parent's.
+    // Objects in a child belong to its parent.
     if (settings().report != Report::none && !is_forked()) {
         if (Lock::take_at_exit()) {
             failed = report_at_exit() && settings().report == Report::fail;
             Lock::mutex().unlock();
         } else {
-            std::fputs("cushim-sim: no report: a thread was ended inside a call\n", stderr);
+            std::fputs("cushim-sim: no report: a thread was terminated inside a call\n", stderr);
         }
     }
     set_exiting();

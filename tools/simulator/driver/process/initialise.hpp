@@ -1,9 +1,9 @@
-// cuInit's work, and what it leaves for the end of the process.
+// The work of cuInit, and the exit handler that it registers.
 #pragma once
 
 namespace sim {
 
-// Devices, kernels, handlers. Refuses with what the settings say.
+// Devices, kernels, handlers. Fails with the status from the settings.
 void initialise();
 
 } // namespace sim

@@ -1,12 +1,12 @@
-// Callbacks for notices of a device. The only one is that the process has exceeded its memory
-// budget, which does not happen here: a simulated device refuses instead.
+// Callbacks for device notifications. The only one reports that the process exceeds its memory
+// budget. It never happens here: allocations fail instead.
 #include "driver_functions.hpp"
 #include "engine/device.hpp"
 #include "engine/object.hpp"
 
 #if CUDA_VERSION >= 12040
 
-// What a CUasyncCallbackHandle stands for.
+// The object behind a CUasyncCallbackHandle.
 struct CUasyncCallbackEntry_st final : sim::Object {
     CUasyncCallbackEntry_st(CUdevice on, CUasyncCallback function, void *data)
         : Object(own_kind), device(on), callback(function), user(data) {}

@@ -1,21 +1,19 @@
-// Looking entry points up by name: cuGetProcAddress and its second version.
+// Entry point lookup by name: both versions of cuGetProcAddress.
 //
 // Both take a base name (cuMemAlloc) and the CUDA version that the caller was written for, and
-// answer the newest ABI that this version knows. What they answer agrees in every base name,
-// version and flag with the drivers 470.256.02, 535.261.03, 550.163.01 and 580.159.04:
-// - Nothing but base names is known: cuMemAlloc_v2 and cuStreamQuery_ptsz are not found.
-// - Where per-thread variants are asked for and a name has some, its other variants do not count:
-//   cuMemcpyHtoD of CUDA 3.2 is found, its per-thread variant, of CUDA 7.0, is not.
-// - Versions are compared as unsigned numbers, so that -1 is the newest. A version above the
-// driver's own is
-//   refused by drivers of CUDA 13.0 on, as their documentation says, and is the newest to older
-//   ones.
-// - Flags other than the two of the headers are refused first, both together ask for per-thread
+// return the newest ABI of that version. Results agree for every base name, version and flag with
+// the drivers 470.256.02, 535.261.03, 550.163.01 and 580.159.04:
+// - Only base names are known: cuMemAlloc_v2 and cuStreamQuery_ptsz are not found.
+// - If per-thread variants are requested, only these count for a name that has any: cuMemcpyHtoD of
+//   CUDA 3.2 is found, but its per-thread variant, of CUDA 7.0, is not.
+// - Versions compare as unsigned numbers, so -1 is the newest. For a version above the driver's
+// own,
+//   drivers since CUDA 13.0 fail, as documented; older ones return their newest ABI.
+// - Flags that the headers do not define fail first. Both flags together request per-thread
 // variants.
-// - What is not found is a success of the second version, with a null pointer, and NOT_FOUND of the
-// first,
-//   which leaves the pointer alone.
-// - A null name or a null pointer to the result is a crash; here, a misuse and INVALID_VALUE.
+// - If nothing is found, the second version succeeds with a null pointer; the first returns
+//   NOT_FOUND and leaves the pointer unchanged.
+// - A null name or a null result pointer crashes drivers; here it is a misuse and INVALID_VALUE.
 #include "base/refusal.hpp"
 #include "call/misuse.hpp"
 #include "call/settings.hpp"
@@ -30,14 +28,14 @@
 namespace sim {
 namespace {
 
-// The rows of a base name, without or with the per-thread variants' suffix.
+// The rows of a base name, with and without the suffix of per-thread variants.
 struct Family {
     std::vector<const Row *> legacy, per_thread;
 };
 
 const Family *family_of(std::string_view base) {
     static const auto *families = [] {
-        auto *made = new std::unordered_map<std::string_view, Family>; // used during exit, too
+        auto *made = new std::unordered_map<std::string_view, Family>; // also used during exit
         for (unsigned int i = 0; i != driver_row_count; ++i) {
             const Row &row = driver_rows[i];
             Family &family = (*made)[row.base];
@@ -49,7 +47,7 @@ const Family *family_of(std::string_view base) {
     return found != families->end() ? &found->second : nullptr;
 }
 
-// A driver that says that it is an older one is an older one here, too.
+// A simulated driver with an older version has only the rows of that version.
 bool of_this_driver(const Row &row) {
     return row.introduced <= std::min(sim_variant_version, driver_version());
 }
@@ -81,20 +79,20 @@ Answer newest_of(const std::vector<const Row *> &rows, unsigned int version) {
     if (best == nullptr) {
         return {without};
     }
-    // An older ABI is no answer for one that the variant lacks.
+    // If the variant lacks the newest ABI, an older one does not replace it.
     return std::strcmp(best->name, sim_variant_lacks) == 0
                ? Answer{Outcome::not_found}
                : Answer{Outcome::found, const_cast<void *>(best->address)};
 }
 
-// The flags' names are not in headers before 11.3's.
+// Headers before CUDA 11.3 do not name the flags.
 constexpr cuuint64_t legacy_stream = 1, per_thread_stream = 2;
 
 Answer look_up(const char *symbol, void **pfn, int version, cuuint64_t flags) {
     require((flags & ~(legacy_stream | per_thread_stream)) == 0);
     require(version <= driver_version() || driver_version() < 13000);
     if (symbol == nullptr || pfn == nullptr) {
-        misuse("cuGetProcAddress without a name or a place for its result, on which drivers crash");
+        misuse("cuGetProcAddress with a null name or result pointer, which crashes drivers");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     const Family *family = family_of(symbol);

@@ -1,4 +1,4 @@
-// The profiler's switch: a client may turn it on and off, and nothing watches.
+// Profiler control: can be started and stopped, without effect.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 

@@ -43,7 +43,7 @@ bool report_at_exit() noexcept try {
         note(text);
     }
     for_each_idle_fault(note);
-    // A result that was never computed passes no test.
+    // A test must not pass with a result that was never computed.
     const bool fails = settings().report == Report::fail;
     const std::size_t idle = for_each_idle_kernel([fails](const std::string &text) {
         std::fprintf(stderr, "cushim-sim: %s: %s\n", fails ? "error" : "note", text.c_str());

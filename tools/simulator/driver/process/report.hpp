@@ -1,4 +1,4 @@
-// What is left and what went wrong, line by line.
+// Leaks, misuses, idle kernels and notes, one line each.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace sim {
 
 using Line = std::function<void(const std::string &)>;
 
-// Every object and range that lives and counts. Returns how many.
+// Reports every live object and range that counts as a leak. Returns the number of lines.
 std::size_t for_each_leak(const Line &line);
-// Leaks, misuses, idle kernels and notes on standard error. Whether there was anything but notes.
+// Prints all four kinds to standard error. Returns whether there was anything but notes.
 bool report_at_exit() noexcept;
 
 } // namespace sim

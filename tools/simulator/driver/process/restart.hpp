@@ -1,9 +1,9 @@
-// Beginning anew, as in a process that just loaded the library.
+// Resets the simulator to the state of a process that has just loaded the library.
 #pragma once
 
 namespace sim {
 
-// With the lock held; no other call may be running.
+// The caller holds the lock, and no other call runs.
 void restart();
 
 } // namespace sim

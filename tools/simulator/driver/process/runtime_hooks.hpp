@@ -1,6 +1,5 @@
-// What the simulated runtime library asks of the simulated driver library, beside CUDA's own
-// functions: faults, the call log, and to be told of a reset. A C interface, since the two are
-// separate libraries.
+// Services of the simulated driver library for the simulated runtime library, beyond CUDA's own
+// functions: faults, the call log, resets. A C interface, since these are separate libraries.
 #pragma once
 
 #include "base/planned_fault.hpp"
@@ -12,29 +11,29 @@ namespace sim {
 
 struct Hooks {
     static constexpr int current_interface = 4;
-    int interface; // current_interface; the runtime uses no other
+    int interface; // current_interface; the runtime accepts no other
 
-    // Begins a call of the runtime on the calling thread: counts it and consults the planned
-    // faults. Returns 0, or the status that it has to answer without doing anything. Until leave(),
-    // the driver's calls of this thread are not listed as the client's. May be nested, as in a
-    // client's callback. Keeps the frame until leave().
+    // Begins a runtime call on the calling thread: counts it and applies planned faults. Returns 0,
+    // or the status that the call must return without any effect. Until leave(), driver calls of
+    // this thread are not the client's. Calls may nest, as in a client callback. The frame must
+    // stay valid until leave().
     int (*enter)(RuntimeFrame *frame);
-    // Ends it, whatever enter() answered; lists it and returns its final status. May call back into
-    // the client, and so into the runtime: to be called without a lock.
+    // Ends the call, whatever enter() returned; logs it and returns its final status. May run
+    // client code and thereby runtime calls, so the caller must not hold a lock.
     int (*leave)(RuntimeFrame *frame, int status);
 
-    // Grows with every reset of the simulator: handles and memory of before are gone.
+    // Incremented by every reset of the simulator, which invalidates all handles and memory.
     std::uint64_t (*epoch)();
 
-    // Makes the runtime's rows known, so that faults can be planned for them and tools list them.
-    // They have to stay where they are.
+    // Registers the runtime's rows, so that faults can be planned for them and tools can list them.
+    // The rows must stay valid.
     void (*add_rows)(const Row *rows, unsigned int count);
 
-    // The object behind a handle is the runtime's own, and never a leak.
+    // Marks the object behind a handle as the runtime's own, which is never a leak.
     void (*keep_for_runtime)(const void *handle);
 };
 
-// The driver library exports a function of this name and type.
+// Name and type of the function that the driver library exports.
 using HooksFunction = const Hooks *(*)();
 constexpr const char *hooks_name = "cushim_sim_hooks";
 

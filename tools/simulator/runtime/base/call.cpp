@@ -40,7 +40,7 @@ int Call::begin(const Argument *arguments, unsigned int count) noexcept {
 }
 
 int Call::end(int status) noexcept {
-    const bool entered = frame_.number != 0; // not where the driver was loaded since
+    const bool entered = frame_.number != 0; // false if the driver was loaded meanwhile
     return entered ? driver_hooks()->leave(&frame_, status) : status;
 }
 
@@ -50,8 +50,8 @@ cudaError_t Call::enter(const Argument *arguments, unsigned int count) noexcept 
         failed(instead, arguments, count);
         return instead;
     }
-    // Without a driver, or a device, every call says so before it looks at its arguments. Measured:
-    // what they point at stays as it is.
+    // Without a driver or a device, every call fails before it checks its arguments. Recorded: its
+    // outputs stay unchanged.
     return row_.any_time ? cudaSuccess : ready();
 }
 
@@ -63,7 +63,7 @@ void Call::failed(cudaError_t status, const Argument *arguments, unsigned int co
 
 cudaError_t Call::leave(cudaError_t status) noexcept {
     status = static_cast<cudaError_t>(end(status));
-    // Measured: work that is not done yet is no error.
+    // Recorded: NOT_READY does not become the last error.
     if (status != cudaSuccess && status != cudaErrorNotReady && !keeps_last_error) {
         note_error(status);
     }

@@ -1,5 +1,5 @@
-// One call of a runtime entry point, from its export to its status: faults and log, which are the
-// driver's, the state of the process, and the thread's last error.
+// A call of a runtime entry point, from its export to its status: the driver's faults and log, the
+// state of the process, and the thread's last error.
 #pragma once
 
 #include "runtime/base/failure.hpp"
@@ -10,7 +10,7 @@ namespace sim::runtime {
 
 class Call {
   public:
-    // Runs one entry point: the body only where nothing forbids it.
+    // Runs one entry point. The body runs unless the call fails before it begins.
     template <class Body>
     static cudaError_t run(const Row &row, const Argument *arguments, unsigned int count,
                            Body body) noexcept {
@@ -25,7 +25,7 @@ class Call {
         return call.leave(status);
     }
 
-    // The same for those that return no status, and need no driver.
+    // The same for entry points that return no status and need no driver.
     template <class Body>
     static auto run_for_value(const Row &row, const Argument *arguments, unsigned int count,
                               Body body) noexcept {
@@ -36,15 +36,15 @@ class Call {
         return value;
     }
 
-    // The innermost of the calling thread; there is one wherever an entry point runs.
+    // The calling thread's innermost call; one exists wherever an entry point runs.
     static Call &current() noexcept;
-    // Whether a null stream stands for the calling thread's own stream.
+    // Whether a null stream means the per-thread default stream.
     bool per_thread_stream() const noexcept { return row_.per_thread != 0; }
-    // Which life of the simulator it belongs to: what is kept from an older one is to be forgotten.
+    // The reset count of the simulator at this call; state from an older epoch is invalid.
     std::uint64_t epoch() const noexcept { return epoch_; }
-    // Whether a context was made current in this call already.
+    // Whether a context was already made current in this call.
     bool has_context = false;
-    // Its status is not to become the thread's last error.
+    // Whether the thread's last error stays unchanged.
     bool keeps_last_error = false;
 
     Call(const Call &) = delete;
@@ -57,7 +57,7 @@ class Call {
     int begin(const Argument *arguments, unsigned int count) noexcept;
     int end(int status) noexcept;
     cudaError_t enter(const Argument *arguments, unsigned int count) noexcept;
-    // What the body did not write, nobody may read.
+    // Poisons outputs that the body did not write.
     static void failed(cudaError_t status, const Argument *arguments, unsigned int count) noexcept;
     cudaError_t leave(cudaError_t status) noexcept;
     template <class Body>
@@ -72,7 +72,7 @@ class Call {
     }
 
     const Row &row_;
-    RuntimeFrame frame_; // in the driver's list while the call lasts
+    RuntimeFrame frame_; // linked into the driver's list during the call
     Call *outer_;
     std::uint64_t epoch_ = 0;
 };

@@ -1,12 +1,12 @@
-// How the runtime calls the driver: by exported name, with statuses that are the runtime's already.
+// Calls of the driver by exported name. They return runtime statuses.
 //
-//     CU(cuMemAlloc_v2)(&address, size)          with a context current: the thread's, else its
-//     device's
-//                                                primary context, retained and made current first
+//     CU(cuMemAlloc_v2)(&address, size)          needs a current context. If the thread has none,
+//                                                its device's primary context is retained and made
+//                                                current first
 //     CU_ANY(cuDeviceGetCount)(&count)           needs no context
 //     CU_SYNC(cuMemcpy)(to, from, size)          cuMemcpy, or cuMemcpy_ptds in a per-thread call
 //
-// A function that the driver lacks answers CALL_REQUIRES_NEWER_DRIVER (36).
+// If the driver lacks the function, they return CALL_REQUIRES_NEWER_DRIVER (36).
 #pragma once
 
 #include "runtime/base/call.hpp"
@@ -45,8 +45,7 @@ class Entry<CUresult(Arguments...)> {
     mutable std::atomic<Pointer> pointer_{nullptr};
 };
 
-// The one entry of a name in this place of the program, of the type of a function that cuda.h
-// declares.
+// The driver entry point for this place in the program, with the type of a function in cuda.h.
 #define SIM_RUNTIME_ENTRY(type_of, name)                                                           \
     ([]() -> const ::sim::runtime::Entry<decltype(::type_of)> & {                                  \
         static constinit ::sim::runtime::Entry<decltype(::type_of)> entry(name);                   \
@@ -59,12 +58,12 @@ class Entry<CUresult(Arguments...)> {
                                          ? SIM_RUNTIME_ENTRY(name, #name "_ptds")                  \
                                          : CU_ANY(name))
 
-// The stream that a call of the client means, as one that means the same in every driver function.
+// The stream of a client call, as a handle with the same meaning in every driver function.
 inline CUstream stream_of(cudaStream_t stream) noexcept {
     return stream == nullptr && Call::current().per_thread_stream() ? CU_STREAM_PER_THREAD : stream;
 }
 
-// Device addresses are pointers to the runtime, and integers to the driver.
+// Device addresses are pointers in the runtime and integers in the driver.
 inline CUdeviceptr address(const void *pointer) noexcept {
     return reinterpret_cast<CUdeviceptr>(pointer);
 }

@@ -1,4 +1,4 @@
-// Checks what driver_equivalents.hpp relies on: enumerators of one number in both libraries.
+// Checks the assumption of driver_equivalents.hpp: equal enumerators in both libraries.
 #include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {

@@ -1,5 +1,5 @@
-// What the runtime and the driver declare twice under two names: enumerators of the same numbers,
-// structures of the same layout. The one place where they are taken for each other.
+// Types that the runtime and the driver declare under two names: enumerations with equal values and
+// structures with equal layout. All conversions between them are here.
 #pragma once
 
 #include "runtime/base/runtime_headers.hpp"
@@ -9,7 +9,7 @@
 
 namespace sim::runtime {
 
-// An enumerator as the other library's: same.cpp checks that the numbers agree.
+// Converts an enumerator to the other library's type; driver_equivalents.cpp checks the values.
 template <class To, class From>
 constexpr To same(From from) noexcept {
     static_assert(std::is_enum_v<To> || std::is_integral_v<To>);
@@ -21,22 +21,21 @@ template <class To, class From>
 constexpr bool same_layout = sizeof(To) == sizeof(From) && alignof(To) == alignof(From) &&
                              std::is_trivially_copyable_v<To> && std::is_trivially_copyable_v<From>;
 
-// A copy of a structure as the other library's.
+// Copies a structure to the other library's type.
 template <class To, class From>
 To same_struct(const From &from) noexcept {
     static_assert(same_layout<To, From>);
     return std::bit_cast<To>(from);
 }
 
-// A structure, array or output of the client's, as the other library is to read or write it. Null
-// stays null.
+// A client's structure, array or output, as a pointer to the other library's type. Null stays null.
 template <class To, class From>
 To *same_memory(From *from) noexcept {
     static_assert(same_layout<std::remove_const_t<To>, std::remove_const_t<From>>);
     return reinterpret_cast<To *>(from);
 }
 
-// Handles of which the two libraries have different names.
+// Handles with different type names in the two libraries.
 inline CUarray array_of(cudaArray_const_t array) noexcept {
     return reinterpret_cast<CUarray>(const_cast<cudaArray *>(array));
 }

@@ -29,7 +29,7 @@ const Hooks *hooks_of(void *library) noexcept {
     return hooks && hooks->interface == Hooks::current_interface ? hooks : nullptr;
 }
 
-// A driver that is loaded later is found later: only success is remembered.
+// Only success is cached, so that a driver which is loaded later is found later.
 const Driver *driver() noexcept {
     if (const Driver *known = found.load(std::memory_order_acquire)) {
         return known;

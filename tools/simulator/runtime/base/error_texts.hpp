@@ -1,11 +1,11 @@
-// The name and the text of every error code of the runtime, as its library gives them.
+// Names and texts of runtime error codes.
 #pragma once
 
 #include "driver/base/error_texts.hpp"
 
 namespace sim::runtime {
 
-// Null where there is none.
+// Null if the code has none.
 const char *error_name(int code) noexcept;
 using sim::error_text;
 

@@ -3,13 +3,13 @@
 namespace sim::runtime {
 namespace {
 
-// Where the runtime's number for the same thing is another one, or none.
+// Driver statuses for which the runtime has another number or no number.
 struct Difference {
     int driver;
     int runtime;
 };
 constexpr Difference differences[] = {
-    {202, cudaErrorUnknown}, // CONTEXT_ALREADY_CURRENT: the runtime knows no such error
+    {202, cudaErrorUnknown}, // CONTEXT_ALREADY_CURRENT: has no runtime error
 };
 
 } // namespace

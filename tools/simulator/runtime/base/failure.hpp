@@ -1,12 +1,11 @@
-// How an entry point of the runtime says no: it throws a Failure, and the export around it returns
-// the status.
+// How a runtime entry point fails: it throws a Failure, and its export returns the status.
 #pragma once
 
 #include "runtime/base/runtime_headers.hpp"
 
 namespace sim::runtime {
 
-// Carries the status of a call. Nothing of it leaves the library.
+// The status of a failed call. It never leaves the library.
 struct Failure {
     cudaError_t status;
 };
@@ -21,12 +20,12 @@ inline void require(bool condition, cudaError_t status = cudaErrorInvalidValue) 
     }
 }
 
-// Goes on only where a call succeeded.
+// Throws unless a call succeeded.
 inline void demand(cudaError_t status) {
     require(status == cudaSuccess, status);
 }
 
-// What a status of the driver is to the runtime.
+// The runtime's status for a driver status.
 cudaError_t answer(CUresult status) noexcept;
 
 } // namespace sim::runtime

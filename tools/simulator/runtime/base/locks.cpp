@@ -6,8 +6,7 @@
 namespace sim::runtime {
 namespace {
 
-// Whether the calling thread, which forks, has taken them by the handlers that come before the
-// driver's.
+// Whether the forking thread has taken the locks in the handlers that run before the driver's.
 thread_local bool taken_early = false;
 
 void take() {
@@ -56,8 +55,8 @@ Locks &locks() noexcept {
     return *all;
 }
 
-// Handlers that are registered last are called first before a fork, and last after it. Those from
-// before the driver was known come after the driver's: then they have nothing to do.
+// Handlers registered last run first before a fork, and last after it. Handlers registered before
+// the driver was loaded run after the driver's, and then do nothing.
 void precede_driver_at_fork() noexcept {
     platform::around_fork(take_early, give_back_early, give_back_early);
 }

@@ -1,12 +1,12 @@
-// The runtime's own locks, and what a fork makes of them.
+// The runtime's locks, and their state across a fork.
 #pragma once
 
 #include <mutex>
 
 namespace sim::runtime {
 
-// In the order in which a thread takes one while it has another. The driver's lock is taken last of
-// all. A child of fork has none of the threads that might hold one: it is forked while nobody does.
+// In lock order. The driver's lock is taken after all of these. A child of fork has only the
+// forking thread, so all locks must be free during the fork.
 struct Locks {
     std::mutex registrations; // of registration.cpp
     std::mutex contexts;      // of process.cpp
@@ -14,8 +14,8 @@ struct Locks {
 };
 Locks &locks() noexcept;
 
-// To be called once, when the driver is known and has used its own lock: before a fork ours have to
-// be taken first.
+// Called once, after the driver has been loaded and has used its own lock: these locks must be
+// taken before the driver's at a fork.
 void precede_driver_at_fork() noexcept;
 
 } // namespace sim::runtime

@@ -13,18 +13,19 @@
 namespace sim::runtime {
 namespace {
 
-// The runtime's own hold on a device's primary context.
+// The runtime's own retain of a primary context.
 struct Hold {
     CUcontext context = nullptr;
     bool retained = false;
 };
 
-// All threads share it, by Locks::contexts; forgotten at a reset of the simulator.
+// State of the process, guarded by Locks::contexts and discarded at a reset of the simulator.
 struct Process {
-    std::atomic<std::uint64_t> resets{0}; // of devices: a context that was good may be no longer
+    std::atomic<std::uint64_t> resets{
+        0}; // device resets; after one, contexts must be checked again
     std::uint64_t epoch = 0;
     std::vector<Hold> holds;      // by device
-    std::atomic<int> counted{-1}; // devices, when a thread was first ready; negative: none was
+    std::atomic<int> counted{-1}; // device count when a thread was first ready; negative: never
 };
 
 Process &process() {
@@ -32,12 +33,12 @@ Process &process() {
     return *process;
 }
 
-// Nothing that ends with the thread: calls come from destructors of its other objects, too.
+// Trivially destroyed: destructors of other thread-local objects may still make calls.
 struct Thread {
     std::uint64_t epoch = 0;
     int device = 0;
-    bool chosen = false; // to be made current at the next use (CUDA 11)
-    // The context that was found good last, and after how many resets.
+    bool chosen = false; // its context is made current at the next use (CUDA 11)
+    // The last context that was checked, and the number of resets at that time.
     CUcontext good = nullptr;
     std::uint64_t good_at = 0;
 };
@@ -52,7 +53,7 @@ Thread &thread() {
     return state;
 }
 
-// With the lock held.
+// The caller holds the lock.
 Hold &hold(Process &all, int device) {
     if (const std::uint64_t now = Call::current().epoch(); all.epoch != now) {
         all.holds.clear();
@@ -70,7 +71,7 @@ CUcontext current_or_null() {
     return context;
 }
 
-// Whether it is a primary context that the runtime has let go since it was made current.
+// Whether this is a primary context that the runtime has released since it was made current.
 bool let_go(CUcontext context) {
     Process &all = process();
     const std::lock_guard<std::mutex> held(locks().contexts);
@@ -101,7 +102,7 @@ cudaError_t ready() noexcept {
     if (!has_driver()) {
         return cudaErrorInsufficientDriver;
     }
-    // The driver remembers; asking again each time notices a reset, a child of fork, and the exit.
+    // The driver caches this; calling it each time detects a reset, a child of fork, and the exit.
     thread_local std::uint64_t known = ~std::uint64_t(0);
     if (const std::uint64_t now = Call::current().epoch(); known != now) {
         int version = 0;
@@ -168,7 +169,7 @@ int known_device_count() {
 }
 
 bool in_forked_child() {
-    int count = 0; // a runtime that is ready was initialised: by the parent
+    int count = 0; // if the runtime was ready, the parent initialized it
     return CU_ANY(cuDeviceGetCount)(&count) == cudaErrorInitializationError;
 }
 
@@ -194,7 +195,7 @@ void choose_device(int device) {
 #if CUDART_VERSION >= 12000
     demand(CU_ANY(cuCtxSetCurrent)(primary_context(device)));
 #else
-    state.chosen = true; // CUDA 11 makes the context at the next use
+    state.chosen = true; // CUDA 11 creates the context at the next use
 #endif
 }
 
@@ -223,7 +224,7 @@ cudaError_t reset_device() {
         Process &all = process();
         const std::lock_guard<std::mutex> held(locks().contexts);
         Hold &own = hold(all, device);
-        // Its handle has to be known, so that threads that have it current find out later.
+        // Store its handle, so that threads which have it current detect the reset later.
         if (!own.retained) {
             demand(CU_ANY(cuDevicePrimaryCtxRetain)(&own.context, device));
         }

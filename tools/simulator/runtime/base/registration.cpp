@@ -1,5 +1,6 @@
-// What nvcc-built host code calls: __cudaRegisterFatBinary and its kin. An image of real device
-// code loads as the driver decides, which runs none; one in the simulator's own text format works.
+// Functions that nvcc's host code calls: __cudaRegisterFatBinary and related ones. Images of device
+// code load as in the driver, which runs no device code; images in the simulator's text form work
+// too.
 #include "runtime/base/registration.hpp"
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/locks.hpp"
@@ -18,7 +19,7 @@
 namespace sim::runtime {
 namespace {
 
-// What nvcc puts around an image.
+// The wrapper that nvcc puts around an image.
 struct FatBinary {
     int magic;
     int version;
@@ -36,11 +37,11 @@ using Loaded = CUmodule;
 struct Image {
     const void *data = nullptr;
     std::uint64_t epoch = 0;
-    // Libraries serve all contexts, modules one each.
+    // A library serves all contexts; a module serves one.
     std::unordered_map<CUcontext, Loaded> loaded;
-    // Of those, the one whose managed variables the host uses: it has one pointer for all devices.
+    // The context whose managed variables the host uses, since it has one pointer for all devices.
     std::optional<CUcontext> host_copy;
-    void *handle = nullptr; // what the program knows it by: the address of this member
+    void *handle = nullptr; // its address is the handle that the program gets
 };
 
 struct Named {
@@ -48,11 +49,11 @@ struct Named {
     std::string name;
 };
 
-// By Locks::registrations.
+// Guarded by Locks::registrations.
 struct Registrations {
     std::vector<std::unique_ptr<Image>> images;
     std::unordered_map<const void *, Named> functions, variables; // by host address
-    std::unordered_map<const void *, Named> managed; // by the address of the host's pointer to it
+    std::unordered_map<const void *, Named> managed; // by the address of the host pointer to it
 };
 
 Registrations &registrations() {
@@ -73,7 +74,7 @@ cudaError_t find_managed(Place &place, Loaded in, const std::string &name) {
 #endif
 }
 
-// The host uses them through its pointers. One that the image does not have stays null.
+// Sets the host's pointers to managed variables. A pointer whose variable is missing stays null.
 void point_at_managed(const Image &image, Loaded in) {
     for (const auto &[host, named] : registrations().managed) {
         Place place;
@@ -94,7 +95,7 @@ Loaded load_data(const void *data) {
     return made;
 }
 
-// With the lock held. The driver is called with it, too; it calls nothing of this library.
+// The caller holds the lock, also during driver calls, which do not call this library.
 Loaded load(Image &image) {
     if (const std::uint64_t now = epoch(); image.epoch != now) {
         image.loaded.clear();
@@ -117,13 +118,14 @@ Loaded load(Image &image) {
     return found->second;
 }
 
-// Where the managed variables of the image are, on all devices.
+// Loads the image where its managed variables are, for all devices.
 Loaded load_managed(Image &image) {
     load(image);
     return image.loaded.at(*image.host_copy);
 }
 
-// Without the lock: the driver takes the calls for the client's, and may tell it of one that fails.
+// Without the lock: the driver treats these as client calls and may run client callbacks for
+// errors.
 void unload(Image &image) {
     if (image.epoch != epoch()) {
         return;
@@ -151,8 +153,8 @@ Image *image_of(void **handle) {
     return nullptr;
 }
 
-// The symbol of a managed variable is what the host's pointer points at; before there is that, the
-// pointer.
+// The symbol of a managed variable is the address in the host's pointer, or the pointer itself
+// before it is set.
 const Named *managed_symbol(const void *symbol) {
     for (const auto &[host, named] : registrations().managed) {
         if (host == symbol || *static_cast<void *const *>(host) == symbol) {
@@ -162,7 +164,7 @@ const Named *managed_symbol(const void *symbol) {
     return nullptr;
 }
 
-// The host's pointer to one of the image's managed variables, or null.
+// The host's pointer to a managed variable of the image, or null.
 const void *managed_of(void **handle) {
     const std::lock_guard<std::mutex> held(locks().registrations);
     const Image *image = image_of(handle);
@@ -179,7 +181,7 @@ void forget(Map &map, const Image *image) {
     std::erase_if(map, [image](const auto &entry) { return entry.second.image == image; });
 }
 
-// Forgets all that is known of it.
+// Removes an image and all names registered for it.
 std::unique_ptr<Image> take_image(void **handle) {
     Registrations &all = registrations();
     const std::lock_guard<std::mutex> held(locks().registrations);
@@ -197,8 +199,8 @@ std::unique_ptr<Image> take_image(void **handle) {
     return image;
 }
 
-// The configuration of a launch, between <<<…>>> and the stub that launches, and those of launches
-// further out. Nothing that ends with the thread: a destructor of its other objects may launch.
+// The configuration of a launch between <<<…>>> and its stub, and those of enclosing launches.
+// Trivially destroyed: destructors of other thread-local objects may launch kernels.
 struct Configuration {
     dim3 grid, block;
     size_t shared;
@@ -262,7 +264,7 @@ const void *registered_host(CUfunction function) {
                 return host;
             }
         } catch (const Failure &) {
-            // Its image has no such kernel.
+            // The image does not contain the kernel.
         }
     }
     return nullptr;
@@ -290,7 +292,7 @@ bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
     return true;
 }
 
-// Libraries do not end with a context.
+// Libraries outlive a context.
 void forget_loaded([[maybe_unused]] CUcontext context) {
 #if CUDART_VERSION < 12000
     const std::lock_guard<std::mutex> held(locks().registrations);
@@ -305,7 +307,7 @@ void forget_loaded([[maybe_unused]] CUcontext context) {
 
 } // namespace sim::runtime
 
-// --- what the compiler's code calls: no header declares it
+// --- functions that compiled code calls; no header declares them
 
 #ifdef _WIN32
 #define SIM_REGISTRATION extern "C" __declspec(dllexport)
@@ -401,7 +403,7 @@ void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, c
     }
 }
 
-// What device code finds by these, host functions that stand for kernels do not look for.
+// Host variables of device code; host functions of kernels do not use them.
 void __cudaRegisterHostVar(void **, const char *, void *, size_t) {}
 #if CUDART_VERSION >= 12000
 void __cudaRegisterUnifiedTable(void **, void *, void *, void *, void *) {}
@@ -431,8 +433,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sh
     return cudaSuccess;
 }
 
-// Before the host's first use of a managed variable: asking for one loads its image, and so makes
-// all of them.
+// Called before the host first uses a managed variable: loading the image creates all of them.
 char __cudaInitModule(void **fatCubinHandle) {
     void *address = nullptr;
     const void *managed = managed_of(fatCubinHandle);

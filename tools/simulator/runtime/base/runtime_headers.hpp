@@ -1,4 +1,4 @@
-// CUDA's runtime headers, on top of the driver's, with no name turned into another by a macro.
+// CUDA's driver and runtime headers, without macros that rename functions.
 #pragma once
 
 #include "driver/base/cuda_headers.hpp"

@@ -1,18 +1,18 @@
-// Devices: choosing one, its state, limits, flags, pools' attributes; what works on the whole
-// device.
+// Devices: selection, state, limits, flags, pool attributes, device-wide calls.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 namespace {
 
-// The runtime always maps host memory, and has its contexts say so.
+// The runtime always maps host memory and sets the flag in its contexts.
 cudaError_t set_flags(int device, unsigned int flags) {
     require((flags & ~static_cast<unsigned int>(cudaDeviceMask)) == 0);
     return CU_ANY(cuDevicePrimaryCtxSetFlags_v2)(device, flags | cudaDeviceMapHost);
 }
 
-// The driver has limits that the runtime does not name, and another answer to what is none.
+// The driver has limits that the runtime does not name, and returns another status for invalid
+// ones.
 CUlimit limit_of(cudaLimit limit) {
     bool named = static_cast<unsigned int>(limit) <= cudaLimitPersistingL2CacheSize;
 #if CUDART_VERSION >= 13040
@@ -48,7 +48,7 @@ cudaError_t cudaSetValidDevices(int *device_arr, int len) {
 }
 
 #if CUDART_VERSION >= 12000
-// Other bits of `flags` say nothing.
+// Other bits of `flags` are ignored.
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
     checked_device(device);
     if ((flags & cudaInitDeviceFlagsAreValid) != 0) {
@@ -56,7 +56,7 @@ cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int fl
     }
     (void)primary_context(device);
     if (device == current_device()) {
-        need_context(); // measured: the thread's own device is current from then on
+        need_context(); // recorded: also makes the thread's own device current
     }
     return cudaSuccess;
 }
@@ -155,7 +155,7 @@ cudaError_t cudaDeviceUnregisterAsyncNotification(int device, cudaAsyncCallbackH
 }
 #endif
 
-// --- names of before, without a word of their own
+// --- deprecated names
 
 #if CUDART_VERSION < 13000
 cudaError_t cudaThreadExit() {
@@ -182,7 +182,7 @@ cudaError_t cudaThreadSetCacheConfig(cudaFuncCache cacheConfig) {
     return CU(cuCtxSetCacheConfig)(same<CUfunc_cache>(cacheConfig));
 }
 
-// Devices have had doubles for long: nothing to convert.
+// All devices support doubles, so nothing is converted.
 cudaError_t cudaSetDoubleForDevice(double *d) {
     require(d != nullptr);
     return cudaSuccess;

@@ -1,4 +1,4 @@
-// cudaDeviceProp: filled from the driver's attributes, each field by its name, since the layout
+// cudaDeviceProp, filled from the driver's attributes. Fields are set by name, since the layout
 // differs between versions.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
@@ -8,7 +8,7 @@
 namespace sim::runtime {
 namespace {
 
-// The attributes of one device; one that the driver does not know reads as 0.
+// The attributes of one device; an attribute that the driver does not know is 0.
 class Attributes {
   public:
     explicit Attributes(int device) : device_(device) {}
@@ -204,7 +204,7 @@ cudaDeviceProp properties_of(int device) {
     return prop;
 }
 
-// How far a device is from what is wished for: fields that are not 0 count.
+// Whether a device meets the requested properties; only fields that are not 0 count.
 bool serves(const cudaDeviceProp &wish, const cudaDeviceProp &found) {
     const bool capable =
         found.major > wish.major || (found.major == wish.major && found.minor >= wish.minor);
@@ -215,8 +215,8 @@ bool serves(const cudaDeviceProp &wish, const cudaDeviceProp &found) {
 } // namespace
 
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 13000
-// What a client that was built with CUDA 11's headers calls: its structure ends where CUDA 12 adds
-// to it.
+// The function for clients built with CUDA 11's headers, whose structure ends where CUDA 12 appends
+// fields.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device) {
     require(prop != nullptr);
     const cudaDeviceProp found = properties_of(device);
@@ -235,8 +235,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device) {
 
 cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *prop) {
     require(device != nullptr && prop != nullptr);
-    // As recorded, a child of fork may choose, too. What the devices are like cannot be asked
-    // there.
+    // Recorded: a child of fork may choose a device too. Device properties are not available there.
     const int count = in_forked_child() ? 0 : device_count();
     for (int candidate = 0; candidate < count; ++candidate) {
         if (serves(*prop, properties_of(candidate))) {
@@ -244,7 +243,7 @@ cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *prop) {
             return cudaSuccess;
         }
     }
-    *device = 0; // the nearest there is
+    *device = 0; // the closest match
     return cudaSuccess;
 }
 

@@ -1,4 +1,4 @@
-// Functions of the driver, by name.
+// Driver functions by name.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 

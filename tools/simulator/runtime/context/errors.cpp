@@ -21,7 +21,7 @@ const char *cudaGetErrorString(cudaError_t error) {
     return text ? text : unknown_code;
 }
 
-// Where nothing can work, the reason is the answer, also to a thread that has called nothing yet.
+// If the runtime cannot work, returns the reason, even in a thread that has called nothing yet.
 cudaError_t cudaGetLastError() {
     Call::current().keeps_last_error = true;
     const cudaError_t status = last_error();

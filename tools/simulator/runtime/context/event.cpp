@@ -32,7 +32,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
-    require(ms != nullptr); // the driver looks at the events first
+    require(ms != nullptr); // the driver checks the events first
 #if CUDART_VERSION >= 13000
     return CU(cuEventElapsedTime_v2)(ms, start, end);
 #else

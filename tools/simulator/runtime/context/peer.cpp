@@ -1,4 +1,4 @@
-// Access of devices to each other's memory.
+// Peer access between devices.
 #include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
@@ -9,7 +9,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevi
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
-    // Measured: of itself a device is out of reach, which is the driver's answer.
+    // Recorded: a device is not its own peer; the driver returns that status.
     return CU(cuCtxEnablePeerAccess)(primary_context(checked_device(peerDevice)), flags);
 }
 

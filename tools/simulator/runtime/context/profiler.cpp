@@ -1,7 +1,7 @@
-// The profiler's switches.
+// Profiler control.
 #include "runtime/base/driver_api.hpp"
 
-// Only their types are needed; not every package of headers has the one that declares them.
+// Declared here, since the header that declares them is missing from some header packages.
 extern "C" {
 CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);
@@ -13,7 +13,7 @@ cudaError_t cudaProfilerStart() {
     return CU(cuProfilerStart)();
 }
 
-// As recorded: in a child of fork there is nothing to stop.
+// Recorded: does nothing in a child of fork.
 cudaError_t cudaProfilerStop() {
     return in_forked_child() ? cudaSuccess : CU(cuProfilerStop)();
 }

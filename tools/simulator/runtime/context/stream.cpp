@@ -1,4 +1,4 @@
-// Streams: their life, attributes, waiting, callbacks.
+// Streams: creation, destruction, attributes, waits, callbacks.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 
@@ -7,7 +7,7 @@
 namespace sim::runtime {
 namespace {
 
-// A callback of the runtime's type, called by the driver as one of its own.
+// A runtime callback, wrapped as a driver callback.
 struct Callback {
     cudaStreamCallback_t function;
     void *user;

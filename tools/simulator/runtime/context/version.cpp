@@ -3,7 +3,7 @@
 
 namespace sim::runtime {
 
-// Answers without a driver, too: 0 then.
+// Also succeeds without a driver, with version 0.
 cudaError_t cudaDriverGetVersion(int *version) {
     require(version != nullptr);
     *version = driver_version();
@@ -12,7 +12,7 @@ cudaError_t cudaDriverGetVersion(int *version) {
 
 cudaError_t cudaRuntimeGetVersion(int *version) {
 #if CUDART_VERSION < 12000
-    demand(ready()); // CUDA 11's tells nothing where it cannot work
+    demand(ready()); // CUDA 11 fails if the runtime cannot work
 #endif
     require(version != nullptr);
     *version = CUDART_VERSION;

@@ -1,5 +1,5 @@
-// What CUDA 13.1 and later added that is no topic of its own: numbers of graphs and nodes, host
-// functions with a mode, where memory lies.
+// Additions of CUDA 13.1 and later without a topic of their own: ids of graphs and nodes, host
+// functions with a mode, locations of memory.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/kernel/symbol.hpp"

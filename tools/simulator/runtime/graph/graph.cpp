@@ -1,4 +1,4 @@
-// Graphs: their life, nodes, edges.
+// Graphs: creation, destruction, nodes, edges.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 
@@ -42,7 +42,7 @@ cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned
     return CU(cuGraphDebugDotPrint)(graph, path, flags);
 }
 
-// --- edges: with data from CUDA 12.3 on, under names of their own until 13
+// --- edges: with edge data since CUDA 12.3, under separate names until CUDA 13
 
 #if CUDART_VERSION >= 12030
 namespace {

@@ -1,4 +1,4 @@
-// Nodes of any kind by one function, and what belongs to conditional nodes.
+// Nodes of any type through one function, and conditional handles.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/graph/graph_parameters.hpp"
@@ -14,7 +14,7 @@ namespace sim::runtime {
 
 namespace {
 
-// The context that a node is to run in, by the runtime's name for one; none: the current one.
+// The context of a node, from the runtime's execution context; without one, the current context.
 template <class Node>
 CUcontext context_of([[maybe_unused]] const Node &node) {
 #if CUDART_VERSION >= 13010
@@ -29,7 +29,7 @@ CUcontext context_of([[maybe_unused]] const Node &node) {
     return current_context();
 }
 
-// What the driver takes, with what it points at, for the time of a call.
+// The driver's parameters of a node, with everything they point to, for the duration of a call.
 class Parameters {
   public:
     explicit Parameters(cudaGraphNodeParams *given) : given_(given) {
@@ -38,7 +38,7 @@ class Parameters {
         convert();
     }
     CUgraphNodeParams *get() { return &node_; }
-    // Hands what the driver wrote to the client.
+    // Copies the driver's outputs to the client.
     void hand_back() {
         if (given_->type == cudaGraphNodeTypeMemAlloc) {
             given_->alloc.dptr = pointer(node_.alloc.dptr);

@@ -6,7 +6,7 @@
 
 namespace sim::runtime {
 
-// The driver's functions of the version that knows kernels beside functions.
+// The versions of driver functions that accept kernels as well as functions.
 #if CUDART_VERSION >= 12000
 #define CU_KERNEL_NODE(name) CU(name##_v2)
 #else
@@ -40,7 +40,8 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodePar
     DriverKernelNode found{};
     demand(CU_KERNEL_NODE(cuGraphKernelNodeGetParams)(node, &found));
     cudaKernelNodeParams seen = shown(found);
-    // It knows kernels by their host functions only: one of a library's is refused (driver 580).
+    // Recorded with driver 580: kernels are identified by host functions, so a library kernel
+    // fails.
     seen.func = const_cast<void *>(registered_host(function_of(found)));
     require(seen.func != nullptr, cudaErrorInvalidDeviceFunction);
     *pNodeParams = seen;
@@ -59,8 +60,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGra
     return CU_KERNEL_NODE(cuGraphExecKernelNodeSetParams)(hGraphExec, node, &wanted);
 }
 
-// The destination first, as the driver takes it; headers before CUDA 13 name the two the other way
-// round.
+// The destination comes first, as in the driver; headers before CUDA 13 swap the parameter names.
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t first, cudaGraphNode_t second) {
     return CU(cuGraphKernelNodeCopyAttributes)(first, second);
 }

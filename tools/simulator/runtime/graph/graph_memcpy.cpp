@@ -1,4 +1,4 @@
-// Memcpy nodes: three-dimensional, of a row of bytes, of a variable.
+// Memcpy nodes: three-dimensional, of a row of bytes, of a symbol.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/graph/graph_parameters.hpp"
 #include "runtime/memory/copy_parameters.hpp"

@@ -1,4 +1,4 @@
-// The other kinds of nodes: memset, host, child, empty, events, external semaphores, memory.
+// Other node types: memset, host, child, empty, events, external semaphores, memory.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/graph/graph_parameters.hpp"
@@ -189,7 +189,7 @@ cudaError_t cudaGraphExecExternalSemaphoresWaitNodeSetParams(
     return CU(cuGraphExecExternalSemaphoresWaitNodeSetParams)(hGraphExec, hNode, node.get());
 }
 
-// --- memory. The structures are the same, with a pointer for an address.
+// --- memory. The structures are equal, except that the runtime's has a pointer for the address.
 
 cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                      const cudaGraphNode_t *pDependencies, size_t numDependencies,

@@ -1,4 +1,4 @@
-// The parameters of graph nodes, as the runtime shows them and as the driver takes them.
+// Conversion of node parameters between the runtime's and the driver's structures.
 #pragma once
 
 #include "runtime/base/failure.hpp"
@@ -13,7 +13,7 @@ using DriverKernelNode = CUDA_KERNEL_NODE_PARAMS_v2;
 using DriverKernelNode = CUDA_KERNEL_NODE_PARAMS;
 #endif
 
-// The function is looked up as in a launch. KernelNode: cudaKernelNodeParams, …V2.
+// The function is looked up as for a launch. KernelNode: cudaKernelNodeParams, …V2.
 DriverKernelNode kernel_node(const cudaKernelNodeParams *given);
 cudaKernelNodeParams shown(const DriverKernelNode &node);
 
@@ -22,7 +22,7 @@ cudaMemsetParams shown(const CUDA_MEMSET_NODE_PARAMS &node);
 
 CUDA_HOST_NODE_PARAMS host_node(const cudaHostNodeParams *given);
 
-// With copies of what they point at, which live as long as the object.
+// Owns copies of the arrays that the parameters point to.
 class SignalNode {
   public:
     explicit SignalNode(const cudaExternalSemaphoreSignalNodeParams *given);
@@ -42,7 +42,7 @@ class WaitNode {
     CUDA_EXT_SEM_WAIT_NODE_PARAMS node_{};
 };
 
-// Copies between host memory and a variable, and plain ones: one row of bytes.
+// Copies of one row of bytes: between host memory and a symbol, and plain ones.
 CUDA_MEMCPY3D row_of_bytes(void *destination, const void *source, size_t count,
                            cudaMemcpyKind kind);
 CUDA_MEMCPY3D to_symbol(const void *symbol, const void *source, size_t count, size_t offset,

@@ -1,4 +1,4 @@
-// User objects: what graphs keep alive.
+// User objects: resources that graphs keep alive.
 #include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {

@@ -1,4 +1,4 @@
-// What kernels are like, and are set to.
+// Attributes of kernels.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/kernel/symbol.hpp"
@@ -12,13 +12,13 @@ int attribute(CUfunction function, CUfunction_attribute attribute) {
     return value;
 }
 
-// Of those that older drivers do not know.
+// For attributes that older drivers do not know.
 [[maybe_unused]] int attribute_or_0(CUfunction function, CUfunction_attribute attribute) {
     int value = 0;
     return CU(cuFuncGetAttribute)(&value, attribute, function) == cudaSuccess ? value : 0;
 }
 
-// The runtime names those that can be set, and refuses others before it looks at the kernel.
+// The runtime checks whether an attribute can be set before it checks the kernel.
 CUfunction_attribute settable(cudaFuncAttribute attribute) {
     require(attribute >= cudaFuncAttributeMaxDynamicSharedMemorySize &&
             attribute < cudaFuncAttributeMax);

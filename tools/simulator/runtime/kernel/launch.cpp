@@ -1,4 +1,4 @@
-// Launches of kernels.
+// Kernel launches.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/base/registration.hpp"
@@ -38,9 +38,9 @@ bool possible(const dim3 &grid, const dim3 &block) {
                static_cast<unsigned long long>(threads);
 }
 
-// The driver has one code for all that it refuses. Of a function that the program registered, the
-// runtime tells a shape that is not possible; of a kernel's handle, as recorded, it hands on what
-// the driver said.
+// The driver has one status for all invalid launches. For a registered function, the runtime
+// returns a separate one for an invalid shape. Recorded: for a kernel handle, it returns the
+// driver's.
 cudaError_t explained(cudaError_t status, const void *function, const dim3 &grid,
                       const dim3 &block) {
     return status == cudaErrorInvalidValue && is_registered_function(function) &&

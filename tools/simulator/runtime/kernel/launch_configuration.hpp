@@ -1,11 +1,11 @@
-// The configuration of a launch, as the driver takes it.
+// The driver's form of a launch configuration.
 #pragma once
 
 #include "runtime/base/failure.hpp"
 
 namespace sim::runtime {
 
-// Refuses a null configuration with InvalidValue.
+// Fails with InvalidValue for a null configuration.
 CUlaunchConfig launch_configuration(const cudaLaunchConfig_t *config);
 
 } // namespace sim::runtime

@@ -1,4 +1,4 @@
-// Libraries of device code that the client loads itself.
+// Libraries of device code that the client loads.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 

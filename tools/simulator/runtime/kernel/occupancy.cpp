@@ -1,4 +1,4 @@
-// How much of a kernel runs at once.
+// Occupancy.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/kernel/launch_configuration.hpp"
 #include "runtime/kernel/symbol.hpp"

@@ -28,7 +28,7 @@ CUkernel kernel_of(const void *function) {
     if (const CUkernel registered = registered_kernel(function)) {
         return registered;
     }
-    // A handle of a kernel is taken as it is.
+    // A kernel handle needs no lookup.
     const auto kernel = reinterpret_cast<CUkernel>(const_cast<void *>(function));
     CUfunction ignored = nullptr;
     require(CU(cuKernelGetFunction)(&ignored, kernel) == cudaSuccess,
@@ -60,8 +60,7 @@ CUfunction launched(const void *function) {
 
 namespace {
 
-// As recorded, these ask for the host address of a function: there is nothing to find out of a
-// handle.
+// Recorded: these calls require the host address of a function; handles are rejected.
 void check_symbol(const void *function) {
     need_context();
     require(function != nullptr && is_registered_function(function),
@@ -70,7 +69,7 @@ void check_symbol(const void *function) {
 
 } // namespace
 
-// --- entry points. Measured: what is no symbol says so before a null output does.
+// --- entry points. Recorded: an invalid symbol is reported before a null output.
 
 cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol) {
     const Variable variable = variable_of(symbol);

@@ -9,7 +9,7 @@ namespace {
 CUDA_ARRAY3D_DESCRIPTOR descriptor(const cudaChannelFormatDesc *desc, const cudaExtent &extent,
                                    unsigned int flags) {
     require(desc != nullptr);
-    // As recorded, the shape and the flags come before the channels.
+    // Recorded: shape and flags are checked before the channels.
     constexpr unsigned int known_flags =
         cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather |
         cudaArrayColorAttachment | cudaArraySparse | cudaArrayDeferredMapping;

@@ -4,7 +4,7 @@
 namespace sim::runtime {
 namespace {
 
-// Kinds of which the bits alone do not tell the format.
+// Kinds whose bits do not determine the format.
 struct Special {
     cudaChannelFormatKind kind;
     CUarray_format format;
@@ -41,7 +41,7 @@ constexpr Special specials[] = {
     {cudaChannelFormatKindUnsignedBlockCompressed7SRGB, CU_AD_FORMAT_BC7_UNORM_SRGB, 8, 4},
 };
 
-// The others: kind and bits of a channel.
+// All other formats: kind and bits per channel.
 struct Plain {
     cudaChannelFormatKind kind;
     int bits;
@@ -62,7 +62,7 @@ cudaChannelFormatDesc described(int bits, unsigned int channels, cudaChannelForm
     return {bits, channels > 1 ? bits : 0, channels > 2 ? bits : 0, channels > 3 ? bits : 0, kind};
 }
 
-// How many channels there are, all of the same bits and without a gap; 0 where that is not so.
+// The number of channels if all have the same bits and none is missing in between; otherwise 0.
 unsigned int channels_of(const cudaChannelFormatDesc &given) {
     for (unsigned int channels = 1; channels <= 4; ++channels) {
         const cudaChannelFormatDesc same = described(given.x, channels, given.f);

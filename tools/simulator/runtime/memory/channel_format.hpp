@@ -1,5 +1,5 @@
-// The formats of array elements: a channel description of the runtime is a format and a number of
-// channels of the driver.
+// Formats of array elements: conversion between a runtime channel description and the driver's
+// format and number of channels.
 #pragma once
 
 #include "runtime/base/failure.hpp"
@@ -13,13 +13,13 @@ struct Format {
     unsigned int channels;
 };
 
-// Refuses with InvalidChannelDescriptor (20) what is no format.
+// Fails with InvalidChannelDescriptor (20) if it is not a valid format.
 Format format_of(const cudaChannelFormatDesc &description);
 cudaChannelFormatDesc channel_of(const Format &format);
 // Bytes of one element.
 std::size_t element_size(const Format &format);
 
-// Of an array that lives.
+// The descriptor of a live array.
 CUDA_ARRAY3D_DESCRIPTOR descriptor_of(CUarray array);
 std::size_t element_size(CUarray array);
 

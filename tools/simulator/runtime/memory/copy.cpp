@@ -7,7 +7,7 @@
 namespace sim::runtime {
 namespace {
 
-// Of no bytes any kind is good, even what is none.
+// For 0 bytes, every kind is accepted, even an invalid one.
 Ends ends_of_bytes(size_t count, cudaMemcpyKind kind) {
     return ends_of(count == 0 ? cudaMemcpyDefault : kind);
 }
@@ -49,7 +49,7 @@ cudaError_t copy_later(void *destination, const void *source, size_t count, cuda
 CUDA_MEMCPY3D rectangle(void *destination, size_t destination_pitch, const void *source,
                         size_t source_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
     if (width == 0 || height == 0) {
-        return {}; // nothing, whatever the rest says
+        return {}; // an empty copy succeeds, whatever its other arguments
     }
     check_pitch(destination_pitch, width);
     check_pitch(source_pitch, width);
@@ -62,12 +62,12 @@ CUDA_MEMCPY3D box(const cudaMemcpy3DParms *parameters) {
     require(parameters != nullptr);
     const cudaExtent &extent = parameters->extent;
     if (extent.width == 0 || extent.height == 0 || extent.depth == 0) {
-        return {}; // nothing, whatever the rest says
+        return {}; // an empty copy succeeds, whatever its other arguments
     }
     return copy_of(parameters);
 }
 
-// The end of a copy that is a symbol. Of no bytes it is not looked for.
+// The symbol side of a copy. For 0 bytes, the symbol is not looked up.
 void *bytes_of(const void *symbol, size_t offset, size_t count, cudaMemcpyKind kind,
                cudaMemcpyKind by_name) {
     return count == 0 ? nullptr : pointer(place_in(symbol, offset, count, kind, by_name));

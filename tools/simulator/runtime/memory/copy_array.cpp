@@ -15,7 +15,7 @@ cudaError_t run(const CUDA_MEMCPY3D &copy, const std::optional<cudaStream_t> &st
     return stream ? run_copy(copy, *stream) : run_copy(copy);
 }
 
-// Such a copy is done, whatever the rest says.
+// An empty copy succeeds, whatever its other arguments.
 constexpr bool nothing(size_t width, size_t height) {
     return width == 0 || height == 0;
 }
@@ -55,8 +55,8 @@ CUDA_MEMCPY3D between_arrays(const End &to, const End &from, size_t width, size_
     return copy_between(to, from, width, height);
 }
 
-// A place in an array that bytes are counted on from, row after row. Measured: behind the end of a
-// row it goes on with the next.
+// A position in an array for copies of consecutive bytes. Recorded: after the end of a row, the
+// copy continues with the next row.
 struct Cursor {
     cudaArray_const_t array;
     size_t x, y, row;
@@ -78,7 +78,7 @@ struct Cursor {
     }
 };
 
-// Measured: of bytes in a row, what is no kind is the default.
+// Recorded: for consecutive bytes, an invalid kind counts as the default kind.
 cudaMemcpyKind known_kind(cudaMemcpyKind kind) {
     return static_cast<unsigned int>(kind) <= cudaMemcpyDefault ? kind : cudaMemcpyDefault;
 }
@@ -150,7 +150,7 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t 
                                    in_array(src, wOffsetSrc, hOffsetSrc), width, height, kind));
 }
 
-// --- bytes in a row, over the end of rows
+// --- consecutive bytes, across the ends of rows
 
 cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
                               size_t count, cudaMemcpyKind kind) {

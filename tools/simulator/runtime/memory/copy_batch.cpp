@@ -1,4 +1,4 @@
-// Many copies in one call.
+// Batched copies.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 
@@ -11,7 +11,7 @@ CUdeviceptr *addresses(const void *const *pointers) noexcept {
     return reinterpret_cast<CUdeviceptr *>(const_cast<const void **>(pointers));
 }
 
-// Measured: batches are for streams that were created, also where null is the thread's own.
+// Recorded: batches require a created stream, even if null means the per-thread stream.
 CUstream created(cudaStream_t stream) {
     require(stream != nullptr);
     return stream_of(stream);

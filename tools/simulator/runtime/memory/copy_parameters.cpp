@@ -6,7 +6,7 @@
 namespace sim::runtime {
 namespace {
 
-// One end of the runtime's structure. Exactly one of array and pointer names it.
+// One side of the runtime structure. Exactly one of array and pointer must be set.
 End end_of(cudaArray_const_t array, const cudaPitchedPtr &memory, const cudaPos &position,
            CUmemorytype type) {
     require((array != nullptr) != (memory.ptr != nullptr));
@@ -21,7 +21,7 @@ End end_of(cudaArray_const_t array, const cudaPitchedPtr &memory, const cudaPos 
     return end;
 }
 
-// How many bytes one unit of the extent's width is.
+// The number of bytes of one unit of the width.
 std::size_t unit_of(const End &first, const End &second) {
     const std::size_t a = first.array ? element_size(first.array) : 0;
     const std::size_t b = second.array ? element_size(second.array) : 0;
@@ -31,7 +31,7 @@ std::size_t unit_of(const End &first, const End &second) {
 
 CUDA_MEMCPY3D copy_in_units(const End &destination, const End &source, const cudaExtent &extent) {
     const std::size_t width = extent.width * unit_of(destination, source);
-    // As recorded, where an array takes part the driver judges.
+    // Recorded: if an array takes part, the driver checks the extent.
     const bool linear = destination.array == nullptr && source.array == nullptr;
     if (linear && (extent.height > 1 || extent.depth > 1)) {
         check_pitch(destination.pitch, width);

@@ -1,4 +1,4 @@
-// Gives a copy to the driver: at once, or to a stream.
+// Passes a copy to the driver, synchronously or in a stream.
 #pragma once
 
 #include "runtime/base/driver_api.hpp"

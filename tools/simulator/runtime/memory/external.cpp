@@ -11,7 +11,7 @@ cudaError_t cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
     require(memHandleDesc != nullptr);
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC handle{};
     handle.type = same<CUexternalMemoryHandleType>(memHandleDesc->type);
-    // The union holds what its type says; the widest member carries all of them.
+    // The type selects the member of the union; copying the widest one copies any of them.
     handle.handle.win32.handle = memHandleDesc->handle.win32.handle;
     handle.handle.win32.name = memHandleDesc->handle.win32.name;
     handle.size = memHandleDesc->size;

@@ -1,4 +1,4 @@
-// What is signalled and waited for at external semaphores, of both the runtime's versions of it.
+// Parameters of signals and waits on external semaphores, for both versions of the runtime API.
 #pragma once
 
 #include "runtime/base/runtime_headers.hpp"

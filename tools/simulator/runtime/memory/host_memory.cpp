@@ -9,7 +9,7 @@ cudaError_t cudaMallocHost(void **ptr, size_t size) {
 
 cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
     if (size == 0) {
-        flags = 0; // measured: of nothing, nobody looks at them
+        flags = 0; // recorded: for 0 bytes, the flags are not checked
     }
     return CU(cuMemHostAlloc)(pHost, size, flags);
 }

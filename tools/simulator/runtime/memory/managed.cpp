@@ -1,10 +1,10 @@
-// Managed memory: allocation, advice, prefetch, what is known of a range.
+// Managed memory: allocation, advice, prefetch, range attributes.
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 
 namespace sim::runtime {
 
-// As of cudaMalloc, no bytes are no error.
+// As for cudaMalloc, 0 bytes are not an error.
 cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
     require(devPtr != nullptr);
     need_context();

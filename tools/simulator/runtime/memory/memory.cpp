@@ -1,15 +1,15 @@
-// Device memory: allocation, release, how much there is.
+// Device memory: allocation, release, memory info.
 #include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
 namespace {
 
-// The widest access that the pitch is made for.
+// The widest element access that the pitch supports.
 constexpr unsigned int pitch_element = 4;
 
 } // namespace
 
-// No bytes are no error here, and no memory.
+// An allocation of 0 bytes succeeds with a null pointer.
 cudaError_t cudaMalloc(void **devPtr, size_t size) {
     require(devPtr != nullptr);
     need_context();

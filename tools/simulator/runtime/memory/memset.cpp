@@ -1,4 +1,4 @@
-// Filling memory with a byte.
+// Memsets.
 #include "runtime/base/driver_api.hpp"
 
 #include <optional>
@@ -6,19 +6,19 @@
 namespace sim::runtime {
 namespace {
 
-// The byte is the low one of the value, as memset takes it.
+// Like memset, uses the low byte of the value.
 unsigned char byte_of(int value) noexcept {
     return static_cast<unsigned char>(value);
 }
 
-// A plane at a time: rows of a plane follow each other by the pitch, planes by ysize rows.
+// Fills plane by plane: rows of a plane are `pitch` bytes apart, planes `ysize` rows.
 cudaError_t fill(const cudaPitchedPtr &memory, int value, const cudaExtent &extent,
                  const std::optional<cudaStream_t> &stream) {
     need_context();
     if (extent.width == 0 || extent.height == 0 || extent.depth == 0) {
         return cudaSuccess;
     }
-    // The pitch is the driver's to judge: a row alone needs none.
+    // The driver checks the pitch, since a single row does not need one.
     require(extent.depth == 1 || extent.height <= memory.ysize);
     for (size_t plane = 0; plane < extent.depth; ++plane) {
         const CUdeviceptr at = address(memory.ptr) + plane * memory.pitch * memory.ysize;

@@ -1,4 +1,4 @@
-// What an address is.
+// Pointer attributes.
 #include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
@@ -25,7 +25,7 @@ cudaMemoryType type_of(const void *pointer) {
 
 } // namespace
 
-// Memory that CUDA does not know is no error: it is unregistered.
+// Memory that CUDA does not know is not an error: its type is unregistered.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *ptr) {
     require(attributes != nullptr);
     need_context();

@@ -79,12 +79,12 @@ cudaError_t cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
                                       same_memory<CUmemPoolPtrExportData>(exportData));
 }
 
-// --- which pool a device or a place has
+// --- the pools of a device or a location
 
 namespace {
 
-// Measured: who asks for the current pool, or sets it, is told otherwise what is no device than who
-// asks for the default one.
+// Recorded: for an invalid device, calls for the current pool return another status than those for
+// the default pool.
 int with_pool(int device) {
     require(device >= 0 && device < device_count());
     return device;

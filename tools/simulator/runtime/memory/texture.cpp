@@ -72,7 +72,8 @@ cudaResourceDesc shown(const CUDA_RESOURCE_DESC &resource) {
     return seen;
 }
 
-// cudaTextureDesc has the seamless cubemap from CUDA 12 on, cudaTextureDesc_v2 in 11.
+// cudaTextureDesc has the seamless cubemap field since CUDA 12; in CUDA 11, cudaTextureDesc_v2
+// does.
 template <class Texture>
 unsigned int flags_of(const Texture &given) {
     unsigned int flags = 0;
@@ -154,7 +155,7 @@ cudaError_t create_texture(cudaTextureObject_t *object, const cudaResourceDesc *
 
 template <class Texture>
 cudaError_t show_texture(Texture *output, cudaTextureObject_t object) {
-    require(output != nullptr || object != 0, cudaErrorInvalidResourceHandle); // measured
+    require(output != nullptr || object != 0, cudaErrorInvalidResourceHandle); // recorded
     require(output != nullptr);
     CUDA_TEXTURE_DESC texture{};
     demand(CU(cuTexObjectGetTextureDesc)(&texture, object));
@@ -233,7 +234,7 @@ cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
 
 cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *pResDesc,
                                              cudaSurfaceObject_t surfObject) {
-    require(pResDesc != nullptr || surfObject != 0, cudaErrorInvalidDevice); // measured
+    require(pResDesc != nullptr || surfObject != 0, cudaErrorInvalidDevice); // recorded
     require(pResDesc != nullptr);
     CUDA_RESOURCE_DESC resource{};
     demand(CU(cuSurfObjectGetResourceDesc)(&resource, surfObject));

@@ -1,6 +1,5 @@
-// Copies and memsets queued into a stream of device 0's primary context while another context, or
-// none, is current: which kinds of memory they take then, since some memory belongs to a context
-// and some to none.
+// Copies and memsets enqueued in a stream of device 0's primary context while another context or no
+// context is current. The supported kinds of memory differ, since some memory belongs to a context.
 #include "../two_devices/two_devices.hpp"
 
 #include <cstdlib>
@@ -13,7 +12,7 @@ namespace {
 
 constexpr std::size_t length = 512;
 
-// What each question begins with: the context that is current.
+// The prefix of each question: the current context.
 std::string place;
 
 void ask_here(const std::string &what, CUresult status) {
@@ -26,7 +25,7 @@ struct Kind {
     bool on_host;
 };
 
-// Two mappings side by side, accessible by device 0.
+// Two adjacent mappings with access for device 0.
 CUdeviceptr two_mappings(std::size_t &unit) {
     CUmemAllocationProp prop{};
     prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -50,10 +49,10 @@ CUdeviceptr address_of(const void *host) {
     return static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(host));
 }
 
-// One of each, and the stream; all of them of the current context, where they are of one.
+// Memory of each kind and a stream, in the current context if they have one.
 struct Memories {
     std::vector<Kind> kinds;
-    CUdeviceptr plain = 0; // what the others are copied to and from
+    CUdeviceptr plain = 0; // the other side of all copies
     CUstream stream = nullptr;
     std::vector<char> pageable = std::vector<char>(2 * length);
     std::vector<char> registered = std::vector<char>(2 * length);
@@ -104,7 +103,7 @@ CUDA_MEMCPY3D block(CUdeviceptr to, CUdeviceptr from) {
     return copy;
 }
 
-// Between halves, so that memory is copied to itself, too.
+// Copies between halves, so that memory is also copied to itself.
 void ask_pair(const Memories &of, const Kind &to, const Kind &from) {
     const std::string pair = std::string(from.name) + " to " + to.name;
     const CUdeviceptr target = to.address + length;
@@ -130,7 +129,7 @@ void ask_one(Memories &of, const Kind &kind, CUcontext own) {
              d.cuMemsetD2D8Async(kind.address, 64, 1, 64, 4, of.stream));
     ask_here("cuMemcpyPeerAsync from " + name,
              d.cuMemcpyPeerAsync(of.plain, own, kind.address, own, length, of.stream));
-    // Where none is current these are 201 whatever the memory.
+    // Without a current context, these return 201 for any memory.
     ask_here("cuMemcpy from " + name, d.cuMemcpy(of.plain, kind.address, length));
     ask_here("cuMemsetD8 of " + name, d.cuMemsetD8(kind.address, 2, length));
 }

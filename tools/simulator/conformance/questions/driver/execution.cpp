@@ -531,7 +531,7 @@ void resolution() {
         ask("first ABI: cuGreenCtxCreate 12000", get("cuGreenCtxCreate", &pointer, 12000, 0));
         ask("first ABI: flags 64", get("cuMemAlloc", &pointer, 12000, 64));
     }
-    // Which ABI is given: the same pointer as the export's.
+    // Shows which ABI was returned: its pointer equals that of an export.
     const struct {
         const char *name;
         int version;

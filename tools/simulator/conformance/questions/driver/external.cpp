@@ -1,5 +1,5 @@
-// External memory and semaphores beside the first questions, from a descriptor of the driver's own
-// memory: it imports as both. Nothing signals or waits, since that would write to the memory.
+// Further questions about external memory and semaphores, with a descriptor of driver memory, which
+// imports as both. No signals or waits, since these would write to the memory.
 #include "../../record.hpp"
 
 #include <unistd.h>

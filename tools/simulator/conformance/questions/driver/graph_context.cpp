@@ -1,4 +1,4 @@
-// Which calls on graphs want a current context, where their nodes say in which one they run.
+// Graph calls that require a current context although their nodes name one.
 #include "../../record.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<int> released{0};
 
-// A graph holds it.
+// Makes the graph own a user object.
 void hold(CUgraph graph) {
     CUuserObject object = nullptr;
     d.cuUserObjectCreate(
@@ -19,7 +19,7 @@ void hold(CUgraph graph) {
     d.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
 }
 
-// Destructors may run on a thread of the driver.
+// Destructors may run in a driver thread.
 int released_soon() {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     return released;
@@ -96,7 +96,7 @@ void add_nodes(CUgraph graph, const Parts &parts, CUcontext context) {
         d.cuGraphAddEventWaitNode(&node, graph, nullptr, 0, parts.event));
 }
 
-// The nodes are those of a graph that was built with the context current.
+// The nodes belong to a graph that was built with a current context.
 void change_nodes(const Parts &parts, CUcontext context, CUgraphNode kernel_node,
                   CUgraphNode fill_node) {
     const CUDA_KERNEL_NODE_PARAMS launch = kernel_in(parts, context);
@@ -149,7 +149,7 @@ void graphs_without_context() {
     CUcontext current = nullptr;
     ask("cuCtxGetCurrent", d.cuCtxGetCurrent(&current));
     note("a context became current", current != nullptr);
-    // The last question: this call ends the process where the node names a function.
+    // Must be last: this call crashes the process if the node names a function.
     const CUDA_KERNEL_NODE_PARAMS nowhere = kernel_in(parts, nullptr);
     ask("cuGraphAddKernelNode of a kernel in none",
         d.cuGraphAddKernelNode(&kernel_node, graph, nullptr, 0, &nowhere));
@@ -162,7 +162,7 @@ void graphs_without_context() {
 
 namespace {
 
-// Of a graph with one node that waits for an event, and one that records it.
+// A graph with one event wait node and one event record node.
 struct EventNodes {
     CUgraph graph = nullptr;
     CUgraphNode waiting = nullptr, recording = nullptr;
@@ -234,7 +234,7 @@ void change_events(const char *title, const ContextParts &made_in, const Context
 
 } // namespace
 
-// Whether the nodes of an executable graph take events of other contexts.
+// Whether nodes of an executable graph accept events of other contexts.
 void graph_event_contexts() {
     if (!start()) {
         return;
@@ -250,7 +250,7 @@ void graph_event_contexts() {
     ask("cuCtxDestroy", d.cuCtxDestroy_v2(created));
 }
 
-// Not cuGraphExecDestroy: driver 580 does not return from it (recordings/README.md).
+// Without cuGraphExecDestroy: driver 580 does not return from it (recordings/README.md).
 void graphs_after_reset() {
     if (!start()) {
         return;

@@ -1,4 +1,4 @@
-// What graph nodes tell and take, before and after their graph is instantiated.
+// Parameters of graph nodes, before and after instantiation.
 #include "../../record.hpp"
 
 namespace record::QUESTIONS {
@@ -39,7 +39,7 @@ CUgraphExec instantiate(CUgraph graph) {
     return exec;
 }
 
-// Of one that has them.
+// A graph with host and event nodes.
 void host_and_events(CUgraph graph) {
     CUgraphNode host_node = nullptr, record_node = nullptr, wait_node = nullptr;
     CUDA_HOST_NODE_PARAMS host{};

@@ -35,7 +35,7 @@ void end(CUstream s) {
 CUresult unsafe() {
     CUdeviceptr p = 0;
     const CUresult result = d.cuMemAlloc(&p, 64);
-    if (result == CUDA_SUCCESS) { // else the simulator has spoilt the address
+    if (result == CUDA_SUCCESS) { // otherwise the simulator has poisoned the address
         d.cuMemFree(p);
     }
     return result;

@@ -1,6 +1,6 @@
-// Where an event for several processes can be waited for and recorded: in the context that made or
-// opened it and in another one of the same device, by streams and by nodes of graphs. Some of it
-// ends the process, so each is asked in one of its own.
+// Waits and records of an interprocess event by streams and graph nodes, in the context that
+// created or opened it and in another context of the same device. Some calls crash the process, so
+// each question has its own process.
 #include "../../record.hpp"
 #include "../other_process.hpp"
 
@@ -12,11 +12,10 @@ namespace record::QUESTIONS {
 namespace {
 
 enum class Origin { plain, made, exported, opened };
-// The context that is current: the one that the event comes from, or another one; or that one only
-// for launches.
+// The current context: the event's own, another one, or another one during launches only.
 enum class Place { same, other, launched_in_other };
 
-// What each question of a process begins with.
+// The prefix of each question of a process.
 std::string title;
 
 void ask_here(const char *what, CUresult status) {
@@ -82,7 +81,7 @@ void record_node(CUevent event, CUstream stream) {
     launch(graph, stream);
 }
 
-// The event that the node had before is one of the context that is current.
+// The node's previous event is in the current context.
 void set_node(CUevent event, CUstream stream) {
     CUevent before = nullptr;
     CUgraph graph = nullptr;
@@ -219,7 +218,7 @@ void places_of_opened_events() {
     waitpid(maker.process, nullptr, 0);
 }
 
-// --- the event of a process that was killed
+// --- the event of a killed process
 
 namespace {
 
@@ -236,7 +235,7 @@ void make_recorded(const Other &user) {
     user.receive<char>();
 }
 
-// Is told once more when the maker is gone.
+// Receives a second message after the creator has been killed.
 void wait_for_dead(const Other &parent) {
     alarm(20);
     const auto handle = parent.receive<CUipcEventHandle>();

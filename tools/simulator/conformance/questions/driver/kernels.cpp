@@ -1,4 +1,4 @@
-// Functions, libraries, linking, occupancy, and launches as they were before CUDA 4.
+// Functions, libraries, linking, occupancy, and launches with the API before CUDA 4.
 #include "../../record.hpp"
 #include "../ptx_file.hpp"
 
@@ -15,7 +15,7 @@ void functions() {
     CUfunction empty = nullptr, all[8] = {};
     ask("cuModuleLoad", d.cuModuleLoad(&module, file.path()));
     ask("cuModuleUnload", d.cuModuleUnload(module));
-    module = nullptr; // a refusal leaves the handle of before
+    module = nullptr; // a failed call leaves the previous handle
     ask("cuModuleLoadFatBinary of PTX", d.cuModuleLoadFatBinary(&module, ptx));
     ask("cuModuleUnload", d.cuModuleUnload(module));
     char log[512] = "";

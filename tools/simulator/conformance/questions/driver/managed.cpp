@@ -1,4 +1,4 @@
-// Managed memory: advice, prefetches, discards, what ranges tell.
+// Managed memory: advice, prefetches, discards, range attributes.
 #include "../../record.hpp"
 
 namespace record::QUESTIONS {

@@ -1,4 +1,4 @@
-// Memory of the device and of the host, copies.
+// Device memory, host memory, copies.
 #include "../../record.hpp"
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Whether an executable graph is changed by the nodes of graphs inside its graph: of a child graph,
-// of a child's child, and of a conditional node's body. CUDA's documentation names nodes of the
-// graph that was instantiated.
+// Whether nodes of nested graphs can change an executable graph: nodes of a child graph, of its own
+// child graph, and of a conditional body. CUDA's documentation refers to nodes of the instantiated
+// graph.
 #include "../../record.hpp"
 
 namespace record::QUESTIONS {
@@ -27,7 +27,7 @@ CUDA_KERNEL_NODE_PARAMS threads_of(CUfunction function, unsigned int threads) {
     return launch;
 }
 
-// A fill of one word, and a kernel that does nothing.
+// A memset of one word and an empty kernel.
 struct Work {
     CUdeviceptr word = 0;
     CUmodule module = nullptr;
@@ -59,7 +59,7 @@ Nodes add_work(const Work &work, CUgraph graph) {
     return nodes;
 }
 
-// Those of a graph that one call has made of another one's.
+// The nodes of a graph that is a copy of another one.
 Nodes nodes_of(CUgraph graph) {
     CUgraphNode found[2] = {};
     std::size_t count = 2;
@@ -85,7 +85,7 @@ void launch(CUgraphExec exec, CUdeviceptr word) {
     note("value", value);
 }
 
-// Of nodes that are somewhere inside the graph, or were copied into it.
+// The nodes are inside the graph at some depth, or were copied into it.
 void change(const Work &work, CUgraphExec exec, const Nodes &nodes) {
     const auto fill = fill_of(work.word, after);
     const auto threads = threads_of(work.empty, 64);
@@ -171,7 +171,7 @@ void grandchild_graph_nodes() {
     d.cuGraphDestroy(grandchild);
 }
 
-// A graph of one conditional node; null where there are none.
+// A graph with one conditional node; null without support.
 struct Conditional {
     CUgraph graph = nullptr, body = nullptr;
     CUgraphNode node = nullptr;
@@ -242,7 +242,7 @@ void try_as_child(CUgraph child, CUdeviceptr word) {
     d.cuGraphDestroy(graph);
 }
 
-// An executable graph whose child graph has the topology of the body.
+// An executable graph whose child graph has the same topology as the body.
 void set_to_body(const Work &work, CUgraph body) {
     CUgraph child = nullptr, graph = nullptr;
     CUgraphNode node = nullptr;
@@ -273,7 +273,7 @@ void set_to_body(const Work &work, CUgraph body) {
 
 } // namespace
 
-// Whether a body is taken for a graph like others, and a graph with a conditional node, too.
+// Whether a body can be copied like other graphs, and a graph with a conditional node too.
 void bodies_copied() {
     if (!start()) {
         return;
@@ -311,8 +311,7 @@ void bodies_copied() {
     d.cuGraphDestroy(child);
 }
 
-// Nodes that came later than the executable graph, and what follows when a node's graph is set
-// anew.
+// Nodes that were added after instantiation, and the effects of setting a node's graph again.
 void inner_graphs_set_anew() {
     if (!start()) {
         return;

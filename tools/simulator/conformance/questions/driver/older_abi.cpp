@@ -1,5 +1,5 @@
-// Names that older programs call: what a later ABI replaced, and what asks for a default stream for
-// each thread by the name.
+// Names for older programs: ABIs that were replaced, and the variants with a per-thread default
+// stream.
 #include "../../record.hpp"
 #include "../../trace.hpp"
 #include "../ptx_file.hpp"
@@ -134,7 +134,7 @@ void older_batches() {
     ask("cuStreamWriteValue32_ptsz", d.cuStreamWriteValue32_ptsz(s, p, 5, 0));
     ask("cuStreamWriteValue64_ptsz", d.cuStreamWriteValue64_ptsz(s, p, 5, 0));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
-    const unsigned int five[] = {5, 0}; // what was refused above was not written
+    const unsigned int five[] = {5, 0}; // the failed calls above wrote nothing
     d.cuMemcpyHtoD(p, five, sizeof five);
     ask("cuStreamWaitValue32_v1", d.cuStreamWaitValue32_v1(s, p, 5, CU_STREAM_WAIT_VALUE_EQ));
     ask("cuStreamWaitValue64_v1", d.cuStreamWaitValue64_v1(s, p, 5, CU_STREAM_WAIT_VALUE_EQ));

@@ -1,5 +1,5 @@
-// What becomes of stream-ordered memory: where its stream, or another one, is captured when it is
-// freed, and where the device's primary context is reset. Each in a process of its own.
+// Stream-ordered memory that is freed while its stream or another one is captured, and memory
+// across a reset of the primary context. Each question has its own process.
 #include "../../record.hpp"
 #include "../other_process.hpp"
 
@@ -51,7 +51,7 @@ CUresult free_relaxed(CUdeviceptr p, CUstream stream) {
     return status;
 }
 
-// The memory is of the stream that is captured.
+// The memory belongs to the captured stream.
 template <CUstreamCaptureMode mode>
 void in_captured(const Other &) {
     start();
@@ -83,7 +83,7 @@ void in_captured_by_another_thread(const Other &) {
     ask_here("cuStreamSynchronize", d.cuStreamSynchronize(s));
 }
 
-// Freed at once instead, which waits for what uses it.
+// Freed with cuMemFree instead, which waits for users of the memory.
 void by_plain_free(const Other &) {
     start();
     CUstream s = nullptr;
@@ -115,7 +115,7 @@ void used_of(CUmemoryPool pool, const char *when) {
 
 enum class Made { in_primary, in_created };
 
-// Memory of a pool, in a stream of the primary context or of another one, which is current at the
+// Pool memory in a stream of the primary context, or of another context that is current at the
 // reset.
 template <Made made, bool own>
 void reset_under(const Other &) {

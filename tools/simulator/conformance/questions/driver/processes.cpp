@@ -1,4 +1,4 @@
-// What takes a second process: IPC of memory and events, pools and physical memory by descriptors.
+// Questions for two processes: IPC memory and events, pools and physical memory by descriptor.
 #include "../../record.hpp"
 #include "../other_process.hpp"
 
@@ -30,7 +30,7 @@ void ask_at_exit(const std::string &when) {
     ask_then("cuMemFree(0)", d.cuMemFree(0));
 }
 
-// The driver's own functions: the table has names for what the driver does not know.
+// Loaded from the driver directly: the table replaces a missing name.
 using Text = CUresult (*)(CUresult, const char **);
 Text name_of = nullptr, words_of = nullptr;
 
@@ -52,7 +52,7 @@ void ask_names_at_exit(const std::string &when) {
 
 } // namespace
 
-// Handlers run last-in first-out, and the driver has one of its own since cuInit.
+// Handlers run last-in first-out, and the driver registered its own in cuInit.
 void at_exit() {
     std::atexit([] { ask_at_exit("behind the driver's handler: "); });
     if (start()) {
@@ -69,7 +69,7 @@ void names_at_exit() {
     }
 }
 
-// The parent opens what the child made: the calls of this process are the ones that are traced.
+// The parent opens exports of the child, since only calls of this process are traced.
 void ipc_processes() {
     const Other maker = fork_off([](const Other &user) {
         if (!start()) {

@@ -1,5 +1,5 @@
-// What devices and contexts tell beside the first questions, notifications, the error log, flushes,
-// contexts of newer ABIs.
+// Further device and context queries, notifications, the error log, flushes, contexts of newer
+// ABIs.
 #include "../../record.hpp"
 
 namespace record::QUESTIONS {
@@ -12,11 +12,11 @@ void before_init() {
     ask("cuArrayDestroy", d.cuArrayDestroy(nullptr));
 }
 
-// What fails before cuInit and hardly afterwards.
+// Calls that fail before cuInit but rarely afterwards.
 void rarely_failing() {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUmoduleLoadingMode loading{};
-    unsigned int base = 0, size = 0; // as the first ABI has addresses
+    unsigned int base = 0, size = 0; // 32-bit addresses of the first ABI
     ask("cuThreadExchangeStreamCaptureMode before cuInit",
         d.cuThreadExchangeStreamCaptureMode(&mode));
     ask("cuModuleGetLoadingMode before cuInit", d.cuModuleGetLoadingMode(&loading));

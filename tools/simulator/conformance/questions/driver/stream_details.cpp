@@ -1,4 +1,4 @@
-// Streams beside the first questions: values in memory, attributes, what a capture tells.
+// Further stream questions: values in memory, attributes, capture information.
 #include "../../record.hpp"
 
 namespace record::QUESTIONS {
@@ -36,7 +36,7 @@ void stream_values() {
     d.cuMemsetD8(word, 0, 64);
     d.cuStreamCreate(&s, 0);
     ask("cuStreamWriteValue64", d.cuStreamWriteValue64(s, word, 5, 0));
-    // What must not hold a wait up lies where no wait looks.
+    // Written where no wait reads, so that a value which is written anyway completes no wait.
     ask("cuStreamWriteValue64 unaligned", d.cuStreamWriteValue64(s, word + 36, 5, 0));
     ask("cuStreamWriteValue64 of garbage", d.cuStreamWriteValue64(s, garbage, 5, 0));
     ask("cuStreamWaitValue64 satisfied",

@@ -481,7 +481,7 @@ void pools() {
     d.cuStreamSynchronize(stream);
 }
 
-// What comes first: the pool, then what is in it.
+// The required order of exports: first the pool, then memory in it.
 void pool_export_order() {
     if (!start()) {
         return;

@@ -1,4 +1,4 @@
-// The runtime's arrays: what they are, copies of them, textures and surfaces.
+// Runtime arrays: descriptions, copies, textures and surfaces.
 #include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
@@ -109,7 +109,7 @@ void mipmapped_arrays() {
     ask("cudaFreeMipmappedArray(null)", r.cudaFreeMipmappedArray(nullptr));
 }
 
-// An array of 16 x 8 elements of 4 bytes, another one, and memory of 1024 bytes.
+// Two arrays of 16 x 8 elements of 4 bytes, and memory of 1024 bytes.
 void array_copies() {
     if (!begin()) {
         return;

@@ -1,4 +1,4 @@
-// The runtime's copies and fills between memory, by kind, in one call or in many.
+// Runtime copies and memsets of memory by kind, single and batched.
 #include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto unknown_kind = static_cast<cudaMemcpyKind>(99);
 
-// Device memory of 256 bytes twice, pageable and pinned memory of as much, and a stream.
+// Two device buffers of 256 bytes, pageable and pinned memory of the same size, and a stream.
 struct Memory {
     void *p = nullptr, *p2 = nullptr, *pinned = nullptr;
     char h[256] = "", h2[256] = "";
@@ -115,7 +115,7 @@ void block_copies() {
     ask("cudaMemcpy3DPeerAsync(0, 1000)", r.cudaMemcpy3DPeerAsync(&peers, of.s));
 }
 
-// What older headers declare otherwise is asked with those of CUDA 13 alone.
+// Only with CUDA 13 headers, since older ones have other declarations.
 void batches() {
 #if CUDART_VERSION >= 13000
     if (!begin()) {
@@ -125,7 +125,7 @@ void batches() {
     void *to[2] = {of.p, of.p2};
     const void *from[2] = {of.pinned, of.p};
     std::size_t sizes[2] = {64, 32}, first[3] = {};
-    cudaMemcpyAttributes attributes[3] = {}; // as many as any question names
+    cudaMemcpyAttributes attributes[3] = {}; // enough for every question
     for (auto &each : attributes) {
         each.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
     }
@@ -202,7 +202,7 @@ void memsets() {
     block("past the end", {of.p, 64, 64, 4}, {64, 4, 2});
 }
 
-// Symbols are host addresses that nvcc registers: without its code there are none.
+// Symbols are host addresses that nvcc's code registers; this program has none.
 void symbols() {
     if (!begin()) {
         return;

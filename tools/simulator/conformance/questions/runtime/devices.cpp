@@ -1,4 +1,4 @@
-// The runtime's devices: choosing one, its flags, limits, peers, its reset.
+// Runtime devices: selection, flags, limits, peers, reset.
 #include "../../runtime_questions.hpp"
 
 #include <cstring>
@@ -126,7 +126,7 @@ void limits() {
     ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
 }
 
-// Of one device: what takes two is a section of its own.
+// With one device; two devices have their own sections.
 void peers() {
     if (!begin()) {
         return;
@@ -158,7 +158,7 @@ void peers() {
 #endif
 }
 
-// The section's own process alone has this context.
+// Only the section's own process uses this context.
 void resets() {
     if (!begin()) {
         return;

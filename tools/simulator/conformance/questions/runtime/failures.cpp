@@ -1,5 +1,5 @@
-// Failures of calls that hardly have one, and which of several mistakes a call tells. The
-// per-thread variants of these calls say no more.
+// Failures of calls that rarely fail, and which of several errors a call reports. Per-thread
+// variants of these calls behave the same.
 #include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
@@ -15,7 +15,7 @@ void ask_where_nothing_works() {
     ask("cudaProfilerStop", r.cudaProfilerStop());
 }
 
-// Measured: a driver accepts a copy into an array without memory, and the context fails of it.
+// Recorded: the driver accepts a copy into an array without memory, which then fails the context.
 void fail_context() {
     const cudaChannelFormatDesc bytes{8, 0, 0, 0, cudaChannelFormatKindUnsigned};
     cudaArray_t empty = nullptr;

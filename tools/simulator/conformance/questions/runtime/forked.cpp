@@ -1,11 +1,11 @@
-// What calls that hardly fail answer where nothing works: in a child of a process that has used its
-// device, and in a context that has failed.
+// Statuses of calls that rarely fail, where every call fails: in a child of a process that has used
+// its device, and in a failed context.
 #include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {
 namespace {
 
-// Of the default stream: a driver takes objects of the parent's for its own.
+// The default stream only: the driver would accept the parent's objects.
 void ask_about_streams() {
     unsigned int flags = 0;
     int priority = 0;
@@ -64,8 +64,7 @@ void forked() {
 }
 
 #ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
-// Measured: a driver accepts a copy into an array that has no memory, which then makes the context
-// fail.
+// Recorded: the driver accepts a copy into an array without memory, which then fails the context.
 void failed() {
     if (!begin()) {
         return;

@@ -1,5 +1,4 @@
-// The runtime's kernel nodes, nodes by one function for all kinds, executable graphs and their
-// changes.
+// Runtime kernel nodes, nodes through the generic functions, executable graphs and their changes.
 #include "../../runtime_questions.hpp"
 #include "graph_tools.hpp"
 
@@ -71,7 +70,7 @@ void graph_kernels() {
     ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
 }
 
-// Symbols are host addresses that nvcc registers: without its code there are none.
+// Symbols are host addresses that nvcc's code registers; this program has none.
 void graph_symbols() {
     if (!begin()) {
         return;
@@ -99,7 +98,7 @@ void graph_symbols() {
     ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
 }
 
-// Older headers have these functions without edge data: they are asked with those of CUDA 13 alone.
+// Only with CUDA 13 headers, since older ones declare these functions without edge data.
 #if CUDART_VERSION >= 13000
 namespace {
 
@@ -162,7 +161,7 @@ void generic_nodes() {}
 
 namespace {
 
-// A graph with a node of each kind that an executable graph can be given other parameters for.
+// A graph with a node of each type whose parameters can be changed in an executable graph.
 struct Changing : Graph {
     cudaGraphNode_t set = nullptr, copy = nullptr, line = nullptr, row = nullptr, call = nullptr,
                     child = nullptr, recording = nullptr, waiting = nullptr;
@@ -345,7 +344,7 @@ void graph_launches() {
     ask("cudaStreamDestroy", r.cudaStreamDestroy(s));
 }
 
-// The semaphore is none that another API shares, and no graph of it is launched.
+// No other API shares the semaphore, so no graph with it is launched.
 void semaphore_nodes() {
     if (!begin()) {
         return;

@@ -1,5 +1,4 @@
-// What the questions about the runtime's graphs share: a graph, and calls that have changed with
-// the headers.
+// Helpers for questions about runtime graphs: a graph, and calls that differ between headers.
 #pragma once
 
 #include "../../runtime_questions.hpp"
@@ -8,7 +7,7 @@ namespace record::QUESTIONS::runtime {
 
 inline void CUDART_CB nothing(void *) {}
 
-// A graph with an empty node, device memory of 256 bytes and pinned memory of as much.
+// A graph with an empty node, device memory of 256 bytes, and pinned memory of the same size.
 struct Graph {
     cudaGraph_t graph = nullptr;
     cudaGraphNode_t empty = nullptr;

@@ -1,4 +1,4 @@
-// The runtime's graphs: their life, structure, nodes of each kind, copies of them.
+// Runtime graphs: creation, structure, nodes of each type, copies.
 #include "../../runtime_questions.hpp"
 #include "graph_tools.hpp"
 
@@ -196,7 +196,7 @@ void graph_nodes() {
     event_nodes(in);
 }
 
-// Nodes of memory that a graph allocates.
+// Memory nodes.
 void graph_memory() {
     if (!begin()) {
         return;

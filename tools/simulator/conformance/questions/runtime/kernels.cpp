@@ -1,5 +1,5 @@
-// The runtime's libraries and kernels: what they are like, launches, occupancy. Without code of
-// nvcc's no host address stands for a kernel: a cudaKernel_t is taken in its place.
+// Runtime libraries and kernels: attributes, launches, occupancy. Without nvcc's code, no host
+// address identifies a kernel; a cudaKernel_t takes its place.
 #include "../../runtime_questions.hpp"
 #include "../ptx_file.hpp"
 

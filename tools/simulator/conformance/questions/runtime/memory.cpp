@@ -1,4 +1,4 @@
-// The runtime's device, managed and host memory, and what it tells about pointers.
+// Runtime device, managed and host memory, and pointer attributes.
 #include "../../runtime_questions.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Whether the runtime changes an executable graph by the nodes of graphs inside its graph: of a
-// child graph, and of a conditional node's body.
+// Whether nodes of nested graphs can change a runtime executable graph: nodes of a child graph and
+// of a conditional body.
 #include "../../runtime_questions.hpp"
 #include "graph_tools.hpp"
 
@@ -9,7 +9,7 @@ namespace record::QUESTIONS::runtime {
 
 namespace {
 
-// Those of one graph: a fill of `p`, a copy of that to `h`, a kernel that does nothing, and a host
+// The nodes of one graph: a memset of `p`, a copy from it to `h`, an empty kernel, and a host
 // function.
 struct Nodes {
     cudaGraphNode_t fill = nullptr, copy = nullptr, launch = nullptr, call = nullptr;
@@ -43,7 +43,7 @@ Nodes add_work(const Graph &in, cudaGraph_t graph) {
     return nodes;
 }
 
-// Those of a graph that was copied: each follows on the one before.
+// The nodes of a copied graph, each of which follows the previous one.
 Nodes nodes_of(cudaGraph_t graph) {
     cudaGraphNode_t all[4] = {};
     std::size_t count = 4;
@@ -152,7 +152,7 @@ void inner_graph_nodes() {
     r.cudaGraphDestroy(child);
 }
 
-// Older headers have cudaGraphAddNode without edge data.
+// Older headers declare cudaGraphAddNode without edge data.
 #if CUDART_VERSION >= 13000
 void inner_body_nodes() {
     if (!begin()) {
@@ -176,7 +176,7 @@ void inner_body_nodes() {
     }
     const cudaGraph_t body = wanted.conditional.phGraph_out[0];
     const Nodes nodes = add_work(in, body);
-    // A body takes no host functions.
+    // A body must not contain host nodes.
     ask("cudaGraphDestroyNode", r.cudaGraphDestroyNode(nodes.call));
     const cudaGraphExec_t exec = instantiate(in.graph);
     change(in, exec, {nodes.fill, nodes.copy, nodes.launch, nodes.launch});

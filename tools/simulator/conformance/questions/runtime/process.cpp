@@ -1,4 +1,4 @@
-// The runtime in a process: the first calls, the last error, a child of fork, the exit.
+// The runtime's process state: first calls, last error, a child of fork, exit.
 #include "../../runtime_questions.hpp"
 
 #include <cstdlib>
@@ -77,7 +77,7 @@ void at_the_end() {
     }
 }
 
-// Which calls set the last error of the thread, and which take it.
+// Which calls set and which calls clear the thread's last error.
 void errors() {
     if (!begin()) {
         return;
@@ -123,7 +123,7 @@ void errors() {
     ask("cudaGetLastError", r.cudaGetLastError());
 }
 
-// Which of several mistakes a call tells.
+// Which of several errors a call reports.
 void order_of_errors() {
     if (!begin()) {
         return;

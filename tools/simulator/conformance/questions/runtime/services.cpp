@@ -1,4 +1,4 @@
-// The runtime's services around: the profiler's switches, notifications, flushes, the driver's log.
+// Other runtime services: profiler control, notifications, flushes, the driver's log.
 #include "../../runtime_questions.hpp"
 
 namespace record::QUESTIONS::runtime {

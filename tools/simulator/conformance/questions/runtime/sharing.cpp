@@ -1,4 +1,4 @@
-// What the runtime shares: memory and events between processes, external memory and semaphores.
+// Runtime sharing: IPC memory and events, external memory and semaphores.
 #include "../../runtime_questions.hpp"
 #include "../../trace.hpp"
 
@@ -16,7 +16,7 @@ struct Handles {
     cudaIpcEventHandle_t event;
 };
 
-// The other process: waits for handles, opens them, says that it is done.
+// The other process: waits for handles, opens them, and reports that it is done.
 void open_handles(int from, int to) {
     Handles given{};
     if (read(from, &given, sizeof given) != static_cast<ssize_t>(sizeof given) || !begin()) {
@@ -67,7 +67,7 @@ void own_handles(Handles &handles, void *p, cudaEvent_t event) {
 
 } // namespace
 
-// The other process is a child from before the first call: both use the device.
+// The other process is a child forked before the first call, so both can use the device.
 void ipc() {
     int to_child[2], to_parent[2];
     if (pipe(to_child) != 0 || pipe(to_parent) != 0) {
@@ -130,7 +130,7 @@ void external_buffers(cudaExternalMemory_t memory, std::size_t size) {
 
 } // namespace
 
-// Memory of the driver's own, which imports as another API's.
+// The driver's own memory, which imports like that of another API.
 void external() {
     if (!begin()) {
         return;
@@ -164,8 +164,8 @@ void external() {
     ask("cudaDestroyExternalSemaphore", r.cudaDestroyExternalSemaphore(imported));
 }
 
-// In memory that has no layout of an image's: the section's own process, since no driver was asked
-// before.
+// Mapped from memory without an image layout, in the section's own process, which has not used the
+// driver before.
 void external_arrays() {
     if (!begin()) {
         return;
@@ -195,7 +195,7 @@ void external_arrays() {
     ask("cudaDestroyExternalMemory", r.cudaDestroyExternalMemory(memory));
 }
 
-// None is signalled or waited for: only another API makes one that can be.
+// Semaphores are not signaled or waited for, since only another API can create one for that.
 void semaphores() {
     if (!begin()) {
         return;

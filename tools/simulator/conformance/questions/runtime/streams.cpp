@@ -1,4 +1,4 @@
-// The runtime's streams and events, capture, and the driver's functions by name.
+// Runtime streams, events, capture, and driver functions by name.
 #include "../../runtime_questions.hpp"
 
 #include <thread>

@@ -1,4 +1,4 @@
-// What the questions about the runtime API share.
+// Helpers for questions about the runtime API.
 #include "../../runtime_questions.hpp"
 #include "../../trace.hpp"
 
@@ -39,9 +39,9 @@ void in_child(void (*body)()) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(30); // its parent's does not count for it
+        alarm(30); // a child does not inherit its parent's alarm
         body();
-        trace::print(); // its calls are unknown to the parent
+        trace::print(); // the parent does not see these calls
         _exit(0);
     }
     int status = 0;

@@ -1,5 +1,5 @@
-// Who may reach whose memory: what devices tell of each other, access that is enabled and disabled,
-// and what reaches memory of the other device with and without it.
+// Access between devices: device attributes, enabling and disabling access, and accesses to the
+// other device's memory with and without it.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -48,7 +48,7 @@ void enable_and_disable(const Sides &of) {
     of.zero.enter();
 }
 
-// Access is that of a context to another one, and of none to one of its own device.
+// A context gets access to another context; access to a context of its own device fails.
 void enable_for_contexts(const Sides &of) {
     CUcontext here = nullptr, there = nullptr;
     ask("cuCtxCreate on 0", d.cuCtxCreate_v2(&here, 0, 0));
@@ -70,7 +70,7 @@ void enable_for_contexts(const Sides &of) {
     ask("cuCtxDestroy on 1", d.cuCtxDestroy(there));
 }
 
-// --- what reaches the other device's memory
+// --- accesses to the other device's memory
 
 void synchronize_here(const Sides &of) {
     ask("synchronized", d.cuCtxSynchronize());

@@ -1,4 +1,4 @@
-// Copies between two devices, both ways round, in the streams of either, with and without access.
+// Copies between two devices in both directions, in streams of either, with and without access.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -67,13 +67,13 @@ CUresult block_batch(const Side &to, const Side &from, CUstream stream) {
 
 using Copy = CUresult (*)(const Side &to, const Side &from, CUstream stream);
 
-// Each kind has a process of its own: where a context fails of one, the others are answered.
+// Each kind has its own process: if a context fails, the other kinds still return results.
 constexpr const char *kinds[] = {"peers", "plain", "blocks", "batches"};
 
 constexpr struct {
     const char *kind;
     const char *name;
-    bool in_stream; // it is asked for the streams of both devices
+    bool in_stream; // tried in streams of both devices
     Copy go;
 } copies_between[] = {
     {"peers", "cuMemcpyPeer", false,
@@ -157,7 +157,7 @@ void copy_all(const std::string &kind, const Sides &of) {
     }
 }
 
-// Device 1's memory and the host's, where device 0's context is current.
+// Device 1's memory and host memory, while device 0's context is current.
 void copy_to_host(const Sides &of) {
     unsigned char bytes[16] = "";
     void *pinned = nullptr;

@@ -1,12 +1,12 @@
-// What one device's context suffers of the other one's: failures, resets, an end. Each in a process
-// of its own.
+// Effects of one device's context on the other's: failures, resets, destruction. Each question has
+// its own process.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
 
 namespace {
 
-// Measured: a driver accepts a copy into an array without memory, and the context fails of it.
+// Recorded: the driver accepts a copy into an array without memory, which then fails the context.
 void fail(const Side &side) {
     CUarray empty = nullptr;
     CUDA_ARRAY3D_DESCRIPTOR shape{};

@@ -1,4 +1,4 @@
-// Captures that go over two devices, and graphs whose nodes belong to either.
+// Captures that span two devices, and graphs with nodes of both.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -10,7 +10,7 @@ void begin_capture(const Sides &of) {
         d.cuStreamBeginCapture(of.zero.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 }
 
-// Launched in a stream of each.
+// Launches the graph in a stream of each device.
 void run(CUgraph graph, const Sides &of) {
     CUgraphExec exec = nullptr;
     std::size_t nodes = 0;
@@ -26,7 +26,7 @@ void run(CUgraph graph, const Sides &of) {
     ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
 }
 
-// Begun in 0's stream, forked to 1's by an event, and joined by one of 1's.
+// Begins in device 0's stream, forks to device 1's by an event, and joins by an event of device 1.
 void fork_and_join(const Sides &of) {
     CUgraph graph = nullptr;
     begin_capture(of);
@@ -84,7 +84,7 @@ void capture_set_of_other(const Sides &of) {
     note("there is a graph", graph != nullptr);
 }
 
-// --- nodes that are added
+// --- added nodes
 
 CUDA_MEMSET_NODE_PARAMS set_of(CUdeviceptr memory) {
     CUDA_MEMSET_NODE_PARAMS set{};

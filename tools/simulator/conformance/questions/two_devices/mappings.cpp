@@ -1,4 +1,4 @@
-// Mapped memory, which says itself which device may reach it.
+// Mapped memory, which has its own access list.
 #include "two_devices.hpp"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ CUmemAccessDesc access_of(int device, CUmemAccess_flags flags) {
 constexpr auto none = CU_MEM_ACCESS_FLAGS_PROT_NONE, to_read = CU_MEM_ACCESS_FLAGS_PROT_READ,
                to_write = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
-// Memory of a device, mapped: nobody has access.
+// Mapped memory of a device, without access.
 struct Mapping {
     CUmemAllocationProp prop{};
     CUmemGenericAllocationHandle handle = 0;
@@ -106,7 +106,7 @@ CUdeviceptr mapped_to_read(const Sides &) {
     return memory.address;
 }
 
-// Access that contexts enable is none to mappings.
+// Peer access of contexts does not apply to mappings.
 CUdeviceptr mapped_with_peers(const Sides &of) {
     of.enable();
     const Mapping memory(0);

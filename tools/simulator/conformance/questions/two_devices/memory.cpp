@@ -1,5 +1,4 @@
-// Memory, arrays, modules and managed memory of one device where the other one's context is
-// current.
+// Memory, arrays, modules and managed memory of one device while the other's context is current.
 #include "two_devices.hpp"
 
 #include <cstdlib>
@@ -35,7 +34,7 @@ void tell_attributes(const std::string &what, CUdeviceptr p, const Sides &of) {
     note((pointer + " is the same").c_str(), device == p);
 }
 
-// Made with device 1's context current.
+// Created while device 1's context is current.
 struct HostMemory {
     void *pinned = nullptr, *portable = nullptr;
     char *pages = static_cast<char *>(std::aligned_alloc(4096, 4096));

@@ -1,4 +1,4 @@
-// Pools, which say themselves which device may reach their memory.
+// Pools, which have their own access lists.
 #include "two_devices.hpp"
 
 #include <unistd.h>
@@ -95,7 +95,7 @@ CUdeviceptr pool_no_longer(const Sides &of) {
     return p;
 }
 
-// In streams of the device that the pool is not of.
+// In streams of the other device.
 void pool_in_other_stream(const Sides &of) {
     const CUmemoryPool pool = make_pool(0);
     const CUdeviceptr p = allocate(pool, of.one);
@@ -111,7 +111,7 @@ void pool_in_other_stream(const Sides &of) {
     ask("cuMemFree in 1's context", d.cuMemFree(allocate(pool, of.zero)));
 }
 
-// What is imported has access of its own.
+// An imported pool has its own access list.
 void pool_imported(const Sides &of) {
     CUmemPoolProps props{};
     CUmemoryPool pool = nullptr, imported = nullptr;

@@ -1,4 +1,5 @@
-// What one process shares of device 0, and another one opens where device 1's context is current.
+// Objects of device 0 that one process shares and another opens while device 1's context is
+// current.
 #include "../other_process.hpp"
 #include "two_devices.hpp"
 
@@ -10,7 +11,7 @@ struct Handles {
     CUipcMemHandle memory;
     CUipcEventHandle event;
 };
-Handles handles; // of the maker's
+Handles handles; // from the exporting process
 
 void make(const Other &user) {
     Handles made{};
@@ -40,7 +41,7 @@ void tell_whose(CUdeviceptr p, const Sides &of) {
     note("CONTEXT is 1's", context == of.one.context);
 }
 
-// The other process reads nothing of what is set.
+// The other process does not read the written bytes.
 void use_made(CUdeviceptr p, const Side &side) {
     unsigned char first = 0;
     tell("what the maker set", d.cuMemcpyDtoH(&first, p, 1), first);
@@ -105,7 +106,7 @@ void event_recorded(const Sides &of) {
     ask("cuEventSynchronize", d.cuEventSynchronize(event));
 }
 
-// An event that this process made in 0's context, as other processes may open it.
+// An interprocess event that this process created in device 0's context.
 void own_event(const Sides &of) {
     CUevent event = nullptr;
     d.cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);

@@ -1,4 +1,4 @@
-// The runtime's two devices: access, first use, streams and events of one where the other one is
+// Two devices of the runtime: access, first use, streams and events of one while the other is
 // chosen.
 #include "two_devices.hpp"
 
@@ -80,7 +80,7 @@ void runtime_peers() {
     ask("cudaGetLastError", r.cudaGetLastError());
 }
 
-// Which calls bring the second device's context to life.
+// Which calls initialize the second device's context.
 void runtime_first_use() {
     if (!are_two()) {
         return;
@@ -168,7 +168,7 @@ void use_ones_event(const Sides &of) {
     ask("cudaGetLastError", r.cudaGetLastError());
 }
 
-// The null stream, and what is made without one, are the chosen device's.
+// The null stream and new objects belong to the chosen device.
 void use_chosen(const Sides &of) {
     void *const ones = reinterpret_cast<void *>(of.one.memory);
     void *const zeros = reinterpret_cast<void *>(of.zero.memory);

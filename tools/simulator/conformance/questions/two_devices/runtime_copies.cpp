@@ -1,4 +1,4 @@
-// The runtime's copies between two devices, where either is chosen, with and without access.
+// Runtime copies between two devices with either one chosen, with and without access.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -23,13 +23,13 @@ cudaMemcpy3DPeerParms block_of_peers(const Side &to, const Side &from) {
 
 using Copy = cudaError_t (*)(const Side &to, const Side &from, cudaStream_t stream);
 
-// Each kind has a process of its own: where a context fails of one, the others are answered.
+// Each kind has its own process: if a context fails, the other kinds still return results.
 constexpr const char *kinds[] = {"peers", "plain", "rows"};
 
 constexpr struct {
     const char *kind;
     const char *name;
-    bool in_stream; // it is asked for the streams of both devices
+    bool in_stream; // tried in streams of both devices
     Copy go;
 } copies_between[] = {
     {"peers", "cudaMemcpyPeer", false,

@@ -1,4 +1,4 @@
-// The runtime's memory of two devices: what pointers tell, advice, pools.
+// Runtime memory of two devices: pointer attributes, advice, pools.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {

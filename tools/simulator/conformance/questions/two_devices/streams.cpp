@@ -1,12 +1,12 @@
-// Streams and events of one device where the other one's context is current, or none, and where
-// they meet.
+// Streams and events of one device while the other's context or no context is current, and their
+// interaction.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
 
 namespace {
 
-// What device 1's stream tells and takes.
+// Queries and uses of device 1's stream.
 void use_stream(const Sides &of) {
     const CUstream stream = of.one.stream;
     CUcontext context = nullptr;
@@ -147,7 +147,7 @@ void event_nowhere(const Sides &of) {
     event_elsewhere(of);
 }
 
-// What one device set is copied by the other one, which waits for it.
+// One device waits for the other and copies the memory that it has set.
 void hand_over(const Sides &of) {
     for (int round = 0; round < 20; ++round) {
         const auto value = static_cast<unsigned char>(round + 1);

@@ -1,4 +1,4 @@
-// The contexts, memory and processes that the questions about two devices use.
+// Contexts, memory and processes for questions about two devices.
 #include "two_devices.hpp"
 #include "../../trace.hpp"
 
@@ -11,7 +11,7 @@ namespace record::QUESTIONS::two_devices {
 
 namespace {
 
-// What each question of a process begins with.
+// The prefix of each question of a process.
 std::string title;
 
 bool make(Side &side, CUdevice device) {
@@ -103,16 +103,16 @@ void apart(const std::string &name, const std::function<void(const Sides &)> &bo
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(30); // its parent's does not count for it
+        alarm(30); // a child does not inherit its parent's alarm
         title = name + ": ";
         Sides sides;
         if (begin(sides)) {
             body(sides);
         }
-        trace::print(); // its calls are unknown to the parent
+        trace::print(); // the parent does not see these calls
         _exit(0);
     }
-    alarm(60); // the section's own time starts anew: some have many processes
+    alarm(60); // restarts the section's limit: some sections have many processes
     int status = 0;
     waitpid(child, &status, 0);
     record::note((name + ": the process's end").c_str(), status);

@@ -1,4 +1,4 @@
-// What the questions about two devices share. They are skipped, visibly, where there is one.
+// Helpers for questions about two devices. With one device, they print that they are skipped.
 #pragma once
 
 #include "../../runtime_questions.hpp"
@@ -19,19 +19,19 @@ extern const Sections all_of_two_devices;
 
 namespace record::QUESTIONS::two_devices {
 
-// A device's primary context and what belongs to it.
+// A device's primary context and objects in it.
 struct Side {
     static constexpr std::size_t size = 1 << 16;
 
     CUdevice device = 0;
     CUcontext context = nullptr;
     CUstream stream = nullptr;
-    CUevent event = nullptr; // of no times
+    CUevent event = nullptr; // without timing
     CUdeviceptr memory = 0;
 
     void enter() const;
     void fill(unsigned char value) const;
-    // Whether the first bytes of the memory are of this value: told by its own device.
+    // Whether the first bytes of the memory have this value, read by its own device.
     bool holds(unsigned char value) const;
 };
 
@@ -39,30 +39,29 @@ struct Sides {
     Side zero, one;
 
     void synchronize() const;
-    // Each device may reach the other one's memory, or no more.
+    // Enables or disables access of each device to the other's memory.
     void enable() const;
     void disable() const;
 };
 
-// Device 0's context is current. Where there is no second device, that is noted.
+// Makes device 0's context current. Without a second device, prints that.
 bool begin(Sides &sides);
 
-// In a process of its own, whose end is noted: some of what is asked may end it, or make a context
-// fail.
+// Runs in a separate process and prints how it ends: some calls crash it or fail a context.
 void apart(const std::string &name, const std::function<void(const Sides &)> &body);
 
-// What a side does with memory that is prepared for it, all of it in one process, or each in one of
-// its own, since a context that fails answers no further question.
+// Uses prepared memory from one side, all in one process or each use in its own, since a failed
+// context returns no further results.
 void use(CUdeviceptr p, const Side &side);
 void use_apart(const std::string &name, Side Sides::*side,
                const std::function<CUdeviceptr(const Sides &)> &prepare);
 
-// The same with the name of the process before the question.
+// Prints the question with its process's name as prefix.
 void ask(const char *question, CUresult status);
 void ask(const char *question, cudaError_t status);
 void note(const char *what, long long value);
 
-// A question and, where it was answered, what it told.
+// Prints a question and, if the call succeeded, its output.
 template <class Status, class Value>
 void tell(const std::string &question, Status status, const Value &value) {
     ask(question.c_str(), status);

@@ -1,5 +1,5 @@
-// Copies between two devices whose contexts, sizes or streams do not go with the memory: each in a
-// process of its own.
+// Copies between two devices whose contexts, sizes or streams do not match the memory. Each
+// question has its own process.
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -19,7 +19,7 @@ void fill(const Sides &of) {
     of.one.fill(1);
 }
 
-// From device 0 to device 1, with other contexts than the memory's.
+// From device 0 to device 1, with contexts other than those of the memory.
 void with_contexts(const Sides &of, CUcontext to, CUcontext from) {
     fill(of);
     told(of, "cuMemcpyPeer", d.cuMemcpyPeer(of.one.memory, to, of.zero.memory, from, 64));
