@@ -41,7 +41,7 @@ class Stages(unittest.TestCase):
             self.assertRegex(line, r"^[a-z0-9-]+==[0-9.]+( [0-9a-f]{64})+$")
         listed = {line.split()[0] for line in lines}
         scripts = "".join(path.read_text() for path in (ROOT / "tools/ci").glob("*.sh"))
-        named = set(re.findall(r"\b((?:nvidia-cuda-[a-z0-9-]+|meson|clang-format)==[0-9.]+)(?![0-9.*$])", scripts))
+        named = set(re.findall(r"\b((?:nvidia-cuda-[a-z0-9-]+|meson|clang-(?:format|tidy))==[0-9.]+)(?![0-9.*$])", scripts))
         self.assertEqual(named, listed)
 
 
