@@ -2,9 +2,8 @@
 // parts that most graphs are made of.
 #pragma once
 
+#include "base/checks.hpp"
 #include "run_order.hpp"
-
-#include <cstring>
 
 namespace sim_test {
 
@@ -119,6 +118,44 @@ inline CUgraphNode add_kernel(CUgraph graph, const CUDA_KERNEL_NODE_PARAMS &para
     return node;
 }
 
+// A module with a kernel "fails", whose launches fail.
+inline CUmodule load_failing_kernel() {
+    const auto fail = [](const cushim_sim_launch *, void *) {
+        return int(CUDA_ERROR_LAUNCH_FAILED);
+    };
+    sim_control().register_kernel("fails", fail, nullptr);
+    return load_module("cushim-sim-image 1\nkernel fails\n");
+}
+
+// A copy of `child`.
+inline CUgraphNode add_child(CUgraph graph, CUgraph child, const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddChildGraphNode(&node, graph, after.data(), after.size(), child) == good);
+    return node;
+}
+// The graph that such a node holds.
+inline CUgraph child_of(CUgraphNode node) {
+    CUgraph child = nullptr;
+    REQUIRE(d.cuGraphChildGraphNodeGetGraph(node, &child) == good);
+    return child;
+}
+inline CUgraph clone_of(CUgraph graph) {
+    CUgraph clone = nullptr;
+    REQUIRE(d.cuGraphClone(&clone, graph) == good);
+    return clone;
+}
+
+inline CUgraphNode add_wait(CUgraph graph, CUevent event, const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddEventWaitNode(&node, graph, after.data(), after.size(), event) == good);
+    return node;
+}
+inline CUgraphNode add_record(CUgraph graph, CUevent event, const Nodes &after = {}) {
+    CUgraphNode node = nullptr;
+    REQUIRE(d.cuGraphAddEventRecordNode(&node, graph, after.data(), after.size(), event) == good);
+    return node;
+}
+
 inline CUresult add_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
     using Function = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, size_t);
     return entry<Function>("cuGraphAddDependencies")(graph, &from, &to, 1);
@@ -151,8 +188,9 @@ inline CUgraphNodeType type_of(CUgraphNode node) {
     REQUIRE(d.cuGraphNodeGetType(node, &type) == good);
     return type;
 }
-inline std::vector<CUgraphNodeType> types_of(CUgraph graph) {
-    std::vector<CUgraphNodeType> types;
+using Types = std::vector<CUgraphNodeType>;
+inline Types types_of(CUgraph graph) {
+    Types types;
     for (const CUgraphNode node : nodes_of(graph)) {
         types.push_back(type_of(node));
     }

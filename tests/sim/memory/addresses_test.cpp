@@ -30,16 +30,27 @@ CUresult try_allocate(std::size_t size) {
     return status;
 }
 
-// How often it could be had; what it was refused with at last must be that there are no more.
-template <class Try>
-int rounds_until_exhausted(Try attempt) {
+// 2 MiB at a time, until there are no more.
+void try_until_exhausted(CUresult (*attempt)(std::size_t)) {
+    start();
     int rounds = 0;
     CUresult status = good;
     for (; status == good && rounds < 1000; ++rounds) {
-        status = attempt();
+        status = attempt(2 * MiB);
     }
     CHECK(status == exhausted);
-    return rounds - 1;
+    CHECK(rounds > 11);
+    CHECK(rounds <= 33);
+}
+
+// A reservation of so many bytes does not fit where another does.
+void reserve_too_much(std::size_t size) {
+    start();
+    CHECK(try_allocate(20 * MiB) == good);
+    CHECK(try_allocate(20 * MiB) == good);
+    CHECK(try_reserve(size) == exhausted);
+    expect_misuse("no room for " + std::to_string(size) + " bytes");
+    CHECK(try_reserve(10 * MiB) == good); // nothing was kept of the other
 }
 
 bool passes(const std::string &child) {
@@ -49,37 +60,21 @@ bool passes(const std::string &child) {
 } // namespace
 
 TEST_CASE("child allocates until no addresses are left", "[.]") {
-    start();
-    const int rounds = rounds_until_exhausted([] { return try_allocate(2 * MiB); });
-    CHECK(rounds > 10);
-    CHECK(rounds <= 32);
+    try_until_exhausted(try_allocate);
     expect_misuse("there are no more addresses: this process has used 6");
 }
 
 TEST_CASE("child reserves until no addresses are left", "[.]") {
-    start();
-    const int rounds = rounds_until_exhausted([] { return try_reserve(2 * MiB); });
-    CHECK(rounds > 10);
-    CHECK(rounds <= 32);
+    try_until_exhausted(try_reserve);
     expect_misuse("memory that has ended, and are not used again; no room for 2097152 bytes");
 }
 
 TEST_CASE("child has no addresses for the place of a reservation", "[.]") {
-    start();
-    CHECK(try_allocate(20 * MiB) == good);
-    CHECK(try_allocate(20 * MiB) == good);
-    CHECK(try_reserve(16 * MiB) == exhausted);
-    expect_misuse("no room for 16777216 bytes");
-    CHECK(try_reserve(10 * MiB) == good); // nothing was kept of the other
+    reserve_too_much(16 * MiB);
 }
 
 TEST_CASE("child has no addresses for the view of a reservation", "[.]") {
-    start();
-    CHECK(try_allocate(20 * MiB) == good);
-    CHECK(try_allocate(20 * MiB) == good);
-    CHECK(try_reserve(24 * MiB) == exhausted);
-    expect_misuse("no room for 25165824 bytes");
-    CHECK(try_reserve(10 * MiB) == good);
+    reserve_too_much(24 * MiB);
 }
 
 TEST_CASE("child wants more addresses than there ever were", "[.]") {

@@ -5,6 +5,35 @@
 
 namespace sim_test {
 
+inline void unregister(void *memory) {
+    CHECK(d.cuMemHostUnregister(memory) == good);
+}
+// The client's own memory, registered until the end of the scope.
+struct RegisteredMemory : Owned<void *, unregister> {
+    RegisteredMemory(void *memory, std::size_t size, unsigned int flags = 0) : Owned(memory) {
+        REQUIRE(d.cuMemHostRegister(memory, size, flags) == good);
+    }
+};
+
+// Memory of device 1. The context that was current stays so.
+class MemoryElsewhere : Unique {
+  public:
+    explicit MemoryElsewhere(std::size_t size) {
+        const OnDevice there(1);
+        address_ = allocate(size);
+    }
+    ~MemoryElsewhere() {
+        const OnDevice there(1);
+        release(address_);
+    }
+    operator CUdeviceptr() const { return address_; }
+    CUcontext context() const { return context_; }
+
+  private:
+    PrimaryContext context_{1};
+    CUdeviceptr address_ = 0;
+};
+
 // Memory of one kind, however it is reached.
 struct Memory {
     enum class Kind { device, pinned, registered, managed, pageable };

@@ -96,38 +96,32 @@ std::vector<std::string> modes() {
 TEST_CASE(
     "a synchronous copy between contexts comes after what is queued there, and before the rest") {
     const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
-    const bool up = GENERATE(true, false);
-    for (const std::string &mode : modes()) {
-        INFO(mode);
+    const std::string mode = GENERATE_COPY(from_range(modes()));
+    {
         start("devices=3;stall=0;" + mode);
         const Place zero(0), one(1), third(2);
-        const Place &from = up ? zero : one, &to = up ? one : zero;
-        for (const Place *caller : {&from, &to, &third}) {
-            from.set(7);
-            to.set(1);
-            caller->make_current();
-            CHECK(copied(way, to, from));
-            from.set(9); // not before it was read
-            CHECK(to.read_in(to.stream) == Bytes(size, 7));
+        for (const auto &[from, to] : {std::pair{&zero, &one}, {&one, &zero}}) {
+            for (const Place *caller : {from, to, &third}) {
+                from->set(7);
+                to->set(1);
+                caller->make_current();
+                CHECK(copied(way, *to, *from));
+                from->set(9); // not before it was read
+                CHECK(to->read_in(to->stream) == Bytes(size, 7));
+            }
         }
     }
-}
-
-TEST_CASE("a synchronous copy between contexts orders the current one, too") {
-    const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
-    for (const std::string &mode : modes()) {
-        INFO(mode);
-        start("devices=3;stall=0;" + mode);
-        const Place from(0), to(1), caller(2); // which is current
-        auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
-        *word = 0;
-        const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
-        REQUIRE(d.cuLaunchHostFunc(caller.stream, set, word) == good);
-        from.set(7);
-        CHECK(copied(way, to, from));
-        CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
-        CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
-        CHECK(to.read_in(to.stream)[0] == 1); // before it
-        release(static_cast<void *>(word));
-    }
+    // It orders the current context, too.
+    start("devices=3;stall=0;" + mode);
+    const Place from(0), to(1), caller(2); // which is current
+    auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
+    *word = 0;
+    const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
+    REQUIRE(d.cuLaunchHostFunc(caller.stream, set, word) == good);
+    from.set(7);
+    CHECK(copied(way, to, from));
+    CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
+    CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
+    CHECK(to.read_in(to.stream)[0] == 1); // before it
+    release(word);
 }

@@ -1,0 +1,69 @@
+// Checks that many tests make: calls in tables, calls that are reported as misuse.
+#pragma once
+
+#include "handles.hpp"
+
+#include <initializer_list>
+#include <source_location>
+#include <tuple>
+
+namespace sim_test {
+
+// CHECK(reported(d.cuMemFree(pinned), "of pinned host memory") == invalid): the call must have been
+// reported as a misuse with this text.
+inline CUresult reported(CUresult status, const std::string &text) {
+    expect_misuse(text);
+    return status;
+}
+
+// The parameters of a driver function, a function or a lambda, as a row of a table.
+template <class Call>
+struct Signature : Signature<decltype(&Call::operator())> {};
+template <class Class, class... Parameters>
+struct Signature<CUresult (Class::*)(Parameters...) const> {
+    using Row = std::tuple<Parameters...>;
+};
+template <class... Parameters>
+struct Signature<CUresult (*)(Parameters...)> {
+    using Row = std::tuple<Parameters...>;
+};
+
+// A function whose calls stand in tables: each row of arguments must return the same status.
+//
+//     const Calls allocate(&Driver::cuMemAlloc);
+//     allocate[invalid] = {{nullptr, 16}, {&address, 0}};
+template <class Call>
+class Calls {
+  public:
+    using Row = typename Signature<Call>::Row;
+
+    explicit Calls(Call call, std::source_location where = std::source_location::current())
+        : call_(call), where_(where) {}
+
+    struct Expecting {
+        void operator=(std::initializer_list<Row> rows) const {
+            int number = 0;
+            for (const Row &row : rows) {
+                INFO("row " << ++number << " of the calls of line " << calls.where_.line());
+                CHECK(calls.call(row) == expected);
+            }
+        }
+        const Calls &calls;
+        CUresult expected;
+    };
+    Expecting operator[](CUresult expected) const { return {*this, expected}; }
+
+  private:
+    CUresult call(const Row &row) const {
+        if constexpr (std::is_member_function_pointer_v<Call>) {
+            return std::apply(call_, std::tuple_cat(std::tie(d), row));
+        } else {
+            return std::apply(call_, row);
+        }
+    }
+
+    Call call_;
+    std::source_location where_;
+};
+
+} // namespace sim_test
