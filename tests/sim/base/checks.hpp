@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <source_location>
+#include <thread>
 #include <tuple>
 
 namespace sim_test {
@@ -16,16 +17,30 @@ inline CUresult reported(CUresult status, const std::string &text) {
     return status;
 }
 
+// What the work returns for each of four numbers, in a thread of its own.
+template <class Work>
+auto in_threads(const Work &work) {
+    std::vector<decltype(work(std::size_t(0)))> results(4);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t != results.size(); ++t) {
+        threads.emplace_back([&, t] { results[t] = work(t); });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    return results;
+}
+
 // The parameters of a driver function, a function or a lambda, as a row of a table.
 template <class Call>
 struct Signature : Signature<decltype(&Call::operator())> {};
 template <class Class, class... Parameters>
 struct Signature<CUresult (Class::*)(Parameters...) const> {
-    using Row = std::tuple<Parameters...>;
+    using Row = std::tuple<std::remove_cvref_t<Parameters>...>;
 };
 template <class... Parameters>
 struct Signature<CUresult (*)(Parameters...)> {
-    using Row = std::tuple<Parameters...>;
+    using Row = std::tuple<std::remove_cvref_t<Parameters>...>;
 };
 
 // A function whose calls stand in tables: each row of arguments must return the same status.

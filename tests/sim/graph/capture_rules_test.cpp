@@ -8,14 +8,6 @@
 
 using namespace sim_test;
 
-namespace {
-
-constexpr auto unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-               implicit = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-constexpr auto not_capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-
-} // namespace
-
 TEST_CASE("streams fork and join by events") {
     start(GENERATE_COPY(from_range(all_modes())));
     const TwoStreams s;
@@ -93,7 +85,7 @@ TEST_CASE("the modes decide whose unsafe calls are refused") {
     start();
     const Stream stream(non_blocking);
     const CUcontext context = current();
-    // What another thread, in its mode, is told while this one captures in its own.
+    // What another thread, in its mode, gets while this one captures in its own.
     const Calls beside([&](CUstreamCaptureMode capture, CUstreamCaptureMode interaction) {
         REQUIRE(begin_capture(stream, capture) == good);
         CUresult status = CUDA_ERROR_UNKNOWN;
@@ -214,7 +206,7 @@ TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
     destroy(graph);
 }
 
-TEST_CASE("to ask for the capture of what is no stream is a misuse") {
+TEST_CASE("asking whether an invalid handle is a capturing stream is a misuse") {
     start();
     CUstreamCaptureStatus status{};
     const CUstream ended = make_stream();
@@ -253,9 +245,12 @@ TEST_CASE("an invalidated capture takes no work") {
     const TwoStreams s;
     RunOrder order;
     REQUIRE(begin_capture(s.one) == good);
+    CHECK(d.cuMemsetD8Async(0, 1, 16, s.one) == invalid);
     CHECK(d.cuStreamQuery(s.one) == unsupported);
     CHECK(order.launch(s.one, 1) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CHECK(d.cuEventRecord(s.event, s.one) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    // This comes before the memory is looked at.
+    CHECK(d.cuMemsetD8Async(0, 1, 16, s.one) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     end_invalidated(s.one);
     CHECK(order.launch(s.one, 2) == good);
     CHECK(d.cuStreamSynchronize(s.one) == good);

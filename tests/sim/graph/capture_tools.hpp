@@ -9,6 +9,10 @@ inline constexpr auto global = CU_STREAM_CAPTURE_MODE_GLOBAL,
                       thread_local_ = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                       relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 
+inline constexpr auto unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                      implicit = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+inline constexpr auto not_capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+
 inline CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode = relaxed) {
     return d.cuStreamBeginCapture(stream, mode);
 }
@@ -42,7 +46,7 @@ inline CUresult failed_end(CUstream stream) {
 inline void end_invalidated(CUstream stream) {
     CHECK(is_invalidated(stream));
     CHECK(failed_end(stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    CHECK(status_of(stream) == CU_STREAM_CAPTURE_STATUS_NONE);
+    CHECK(status_of(stream) == not_capturing);
 }
 
 // The call returns this status in a capture of the stream, and invalidates it.

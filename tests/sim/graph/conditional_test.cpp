@@ -171,8 +171,7 @@ TEST_CASE("bodies hold children and conditions of their own") {
     add_copy(child, device_copy(memory.address + 4, memory.address, 4),
              {add_memset(child, words(memory.address, 5, 1))});
     add_child(inner.graphs[0], child);
-    const Executable exec(graph);
-    run(exec);
+    run(Executable(graph));
     CHECK(kernels.ran == 3);
     CHECK(memory.at(1) == 5);
 }
@@ -187,8 +186,7 @@ TEST_CASE("bodies are captured into") {
                                           CU_STREAM_CAPTURE_MODE_RELAXED) == good);
     CHECK(d.cuMemsetD32Async(memory.address, 6, 4, stream) == good);
     CHECK(got<CUgraph>(&Driver::cuStreamEndCapture, stream, out) == bodies.graphs[0]);
-    const Executable exec(graph);
-    run(exec, stream);
+    run(Executable(graph), stream);
     CHECK(memory.at(3) == 6);
 }
 

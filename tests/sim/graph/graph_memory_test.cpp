@@ -1,5 +1,4 @@
 // The memory that nodes of graphs allocate and free.
-#include "base/checks.hpp"
 #include "graph_tools.hpp"
 #include "vmm_tools.hpp"
 
@@ -22,18 +21,13 @@ CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters(std::size_t bytes) {
 
 Allocation add_allocation(CUgraph graph, std::size_t bytes, const Nodes &after = {}) {
     CUDA_MEM_ALLOC_NODE_PARAMS parameters = allocation_parameters(bytes);
-    Allocation made;
-    REQUIRE(d.cuGraphAddMemAllocNode(&made.node, graph, after.data(), after.size(), &parameters) ==
-            good);
-    made.address = parameters.dptr;
-    REQUIRE(made.address != 0);
-    return made;
+    const CUgraphNode node = added(&Driver::cuGraphAddMemAllocNode, graph, after, &parameters);
+    REQUIRE(parameters.dptr != 0);
+    return {node, parameters.dptr};
 }
 
 CUgraphNode add_free(CUgraph graph, CUdeviceptr address, const Nodes &after = {}) {
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddMemFreeNode(&node, graph, after.data(), after.size(), address) == good);
-    return node;
+    return added(&Driver::cuGraphAddMemFreeNode, graph, after, address);
 }
 
 // As a device counts it: in pieces.
@@ -91,44 +85,46 @@ TEST_CASE("memory of a graph lives from its allocation node to its free node") {
 
 TEST_CASE("memory that a graph does not free is freed otherwise") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUgraph graph = make_graph();
-    const Allocation memory = add_allocation(graph, 64);
-    const CUgraphExec exec = instantiate(graph);
-    CHECK(leaks().size() == 2);
-    run(exec);
-    CHECK(leaks().size() == 3);
-    CHECK(d.cuMemsetD32(memory.address, 5, 16) == good);
-    CHECK(d.cuStreamSynchronize(nullptr) == good);
-    CHECK(used() == piece);
-    // Not before it is freed again.
-    CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
-    SECTION("by cuMemFree") {
-        CHECK(d.cuMemFree(memory.address) == good);
+    CUdeviceptr memory = 0;
+    {
+        const Graph graph;
+        const Allocation allocation = add_allocation(graph, 64);
+        memory = allocation.address;
+        const Executable exec(graph);
+        CHECK(leaks().size() == 2);
+        run(exec);
+        CHECK(leaks().size() == 3);
+        CHECK(d.cuMemsetD32(memory, 5, 16) == good);
+        CHECK(d.cuStreamSynchronize(nullptr) == good);
+        CHECK(used() == piece);
+        // Not before it is freed again.
+        CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
+        SECTION("by cuMemFree") {
+            CHECK(d.cuMemFree(memory) == good);
+        }
+        SECTION("by cuMemFreeAsync") {
+            CHECK(d.cuMemFreeAsync(memory, nullptr) == good);
+            CHECK(reported(d.cuMemFreeAsync(memory, nullptr), "not allocated") == invalid);
+        }
+        SECTION("by another graph") {
+            const Graph other;
+            add_free(other, memory);
+            const Executable freeing(other);
+            CHECK(d.cuGraphLaunch(freeing, nullptr) == good);
+            CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid);
+        }
+        run(exec);
+        CHECK(d.cuMemFree(memory) == good);
+        run(exec);
+        // Its own graph can no longer free it.
+        CUgraphNode late = nullptr;
+        CHECK(d.cuGraphAddMemFreeNode(&late, graph, &allocation.node, 1, memory) == invalid);
     }
-    SECTION("by cuMemFreeAsync") {
-        CHECK(d.cuMemFreeAsync(memory.address, nullptr) == good);
-        CHECK(reported(d.cuMemFreeAsync(memory.address, nullptr), "not allocated") == invalid);
-    }
-    SECTION("by another graph") {
-        const Graph other;
-        add_free(other, memory.address);
-        const Executable freeing(other);
-        CHECK(d.cuGraphLaunch(freeing, nullptr) == good);
-        CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid);
-    }
-    run(exec);
-    CHECK(d.cuMemFree(memory.address) == good);
-    run(exec);
-    // Its own graph can no longer free it.
-    CUgraphNode late = nullptr;
-    CHECK(d.cuGraphAddMemFreeNode(&late, graph, &memory.node, 1, memory.address) == invalid);
     // It outlives its graph.
-    destroy(exec);
-    destroy(graph);
     CHECK(leaks().size() == 1);
-    CHECK(d.cuMemsetD32(memory.address, 5, 16) == good);
+    CHECK(d.cuMemsetD32(memory, 5, 16) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == good);
-    CHECK(d.cuMemFree(memory.address) == good);
+    CHECK(d.cuMemFree(memory) == good);
     CHECK(used() == 0);
 }
 
@@ -270,22 +266,21 @@ TEST_CASE("what a device says of the memory of graphs") {
     CHECK(d.cuMemFree(small.address) == good);
     CHECK(d.cuDeviceGraphMemTrim(0) == good);
     CHECK(all() == Pieces{0, 2, 0, 2});
-    cuuint64_t value = 0;
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) == good);
+    constexpr auto most = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;
+    cuuint64_t value = 0, five = 5;
+    CHECK(d.cuDeviceSetGraphMemAttribute(0, most, &value) == good);
     CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &value) == good);
     CHECK(all() == Pieces{0, 0, 0, 0});
     CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value) == invalid);
-    value = 5;
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) == invalid);
-    CHECK(d.cuDeviceGetGraphMemAttribute(7, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) ==
-          CUDA_ERROR_INVALID_DEVICE);
-    CHECK(d.cuDeviceGetGraphMemAttribute(0, static_cast<CUgraphMem_attribute>(77), &value) ==
-          invalid);
-    CHECK(d.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, nullptr) == invalid);
+    CHECK(d.cuDeviceSetGraphMemAttribute(0, most, &five) == invalid);
+    constexpr auto unknown = static_cast<CUgraphMem_attribute>(77);
+    CHECK(d.cuDeviceGetGraphMemAttribute(7, most, &value) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(d.cuDeviceGetGraphMemAttribute(0, unknown, &value) == invalid);
+    CHECK(d.cuDeviceGetGraphMemAttribute(0, most, nullptr) == invalid);
     CHECK(d.cuDeviceGraphMemTrim(-1) == CUDA_ERROR_INVALID_DEVICE);
 }
 
-TEST_CASE("a reset forgets the memory of graphs, whoever still has some") {
+TEST_CASE("a reset forgets the memory of graphs, even if one still holds some") {
     const std::string mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     const CUgraph graph = make_graph();
@@ -297,7 +292,7 @@ TEST_CASE("a reset forgets the memory of graphs, whoever still has some") {
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) == 0);
 }
 
-TEST_CASE("use of a graph's memory outside its life is caught") {
+TEST_CASE("use of graph memory outside its life is caught") {
     start("mode=adversarial;seed=3");
     const CUgraph graph = make_graph();
     const Allocation memory = add_allocation(graph, 64);

@@ -1,5 +1,4 @@
 // Nodes of graphs: their parameters, one by one and by the structure for all types.
-#include "base/checks.hpp"
 #include "graph_tools.hpp"
 
 #include <algorithm>
@@ -194,8 +193,7 @@ TEST_CASE("kernels of libraries are nodes, too") {
     // Both at once are one too many.
     parameters.func = reinterpret_cast<CUfunction>(kernel);
     CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == invalid);
-    const Executable exec(graph);
-    run(exec);
+    run(Executable(graph));
     CHECK(d.cuLibraryUnload(library) == good);
 }
 #endif
@@ -214,8 +212,7 @@ TEST_CASE("parameters of batches of memory operations") {
     operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
     CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{
         .ctx = current(), .count = 2, .paramArray = operations};
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &parameters) == good);
+    const CUgraphNode node = added(&Driver::cuGraphAddBatchMemOpNode, graph, {}, &parameters);
     operations[0].writeValue.value = 8; // the node has a copy
     CUDA_BATCH_MEM_OP_NODE_PARAMS back{};
     REQUIRE(d.cuGraphBatchMemOpNodeGetParams(node, &back) == good);
@@ -256,38 +253,31 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     start(GENERATE_COPY(from_range(all_modes())));
     CUexternalSemaphore semaphores[] = {make_semaphore(), make_semaphore()};
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[2] = {};
-    signals[0].params.fence.value = 1;
-    signals[1].params.fence.value = 2;
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{
-        .extSemArray = semaphores, .paramsArray = signals, .numExtSems = 2};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
-    waits[0].params.fence.value = 1;
-    waits[1].params.fence.value = 2;
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{
-        .extSemArray = semaphores, .paramsArray = waits, .numExtSems = 2};
-
+    signals[0].params.fence.value = waits[0].params.fence.value = 1;
+    signals[1].params.fence.value = waits[1].params.fence.value = 2;
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{semaphores, signals, 2};
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{semaphores, waits, 2};
     RunOrder order;
     const Graph signalling, waiting;
-    CUgraphNode signal_node = nullptr, wait_node = nullptr;
-    const CUgraphNode first = add_note(signalling, order, 1);
-    REQUIRE(d.cuGraphAddExternalSemaphoresSignalNode(&signal_node, signalling, &first, 1,
-                                                     &signal) == good);
-    REQUIRE(d.cuGraphAddExternalSemaphoresWaitNode(&wait_node, waiting, nullptr, 0, &wait) == good);
+    const CUgraphNode signal_node = added(&Driver::cuGraphAddExternalSemaphoresSignalNode,
+                                          signalling, {add_note(signalling, order, 1)}, &signal);
+    const CUgraphNode wait_node =
+        added(&Driver::cuGraphAddExternalSemaphoresWaitNode, waiting, {}, &wait);
     add_note(waiting, order, 2, {wait_node});
     signals[0].params.fence.value = 99; // the nodes have copies
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal_back{};
-    CHECK(d.cuGraphExternalSemaphoresSignalNodeGetParams(signal_node, &signal_back) == good);
+    const auto signal_back = got<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>(
+        &Driver::cuGraphExternalSemaphoresSignalNodeGetParams, signal_node, out);
     REQUIRE((signal_back.numExtSems == 2 && signal_back.paramsArray != signals));
     CHECK((signal_back.extSemArray[1] == semaphores[1] &&
            signal_back.paramsArray[0].params.fence.value == 1));
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait_back{};
-    CHECK(d.cuGraphExternalSemaphoresWaitNodeGetParams(wait_node, &wait_back) == good);
+    const auto wait_back = got<CUDA_EXT_SEM_WAIT_NODE_PARAMS>(
+        &Driver::cuGraphExternalSemaphoresWaitNodeGetParams, wait_node, out);
     CHECK(wait_back.paramsArray[1].params.fence.value == 2);
     CHECK(d.cuGraphExternalSemaphoresWaitNodeSetParams(wait_node, &wait_back) == good);
 
     const Stream one(non_blocking), two(non_blocking);
-    const Executable signaller(signalling);
-    const Executable waiter(waiting);
+    const Executable signaller(signalling), waiter(waiting);
     REQUIRE(d.cuGraphLaunch(waiter, one) == good);
     CHECK(d.cuStreamQuery(one) == CUDA_ERROR_NOT_READY);
     REQUIRE(d.cuGraphLaunch(signaller, two) == good);
@@ -296,11 +286,10 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     // Values may change, the number of semaphores not.
     signals[0].params.fence.value = 3;
     signals[1].params.fence.value = 4;
-    CHECK(d.cuGraphExecExternalSemaphoresSignalNodeSetParams(signaller, signal_node, &signal) ==
-          good);
+    const Calls set(&Driver::cuGraphExecExternalSemaphoresSignalNodeSetParams);
+    set[good] = {{signaller, signal_node, &signal}};
     signal.numExtSems = 1;
-    CHECK(d.cuGraphExecExternalSemaphoresSignalNodeSetParams(signaller, signal_node, &signal) ==
-          invalid);
+    set[invalid] = {{signaller, signal_node, &signal}};
     CHECK(d.cuGraphExternalSemaphoresSignalNodeSetParams(wait_node, &signal) == invalid);
     signal.extSemArray = nullptr;
     CHECK(d.cuGraphExternalSemaphoresSignalNodeSetParams(signal_node, &signal) == invalid);
@@ -323,14 +312,13 @@ TEST_CASE("one structure makes nodes of every type") {
                           size_t, CUgraphNodeParams *);
     auto *add = entry<Add>("cuGraphAddNode");
     auto *add2 = entry<Add2>("cuGraphAddNode_v2");
-    CUgraphNodeParams parameters{};
+    CUgraphNodeParams parameters{}, memset_parameters{}, nothing{};
     parameters.type = CU_GRAPH_NODE_TYPE_HOST;
     parameters.host.fn = RunOrder::note;
     parameters.host.userData = order.entry(1);
     CUgraphNode host = nullptr, set = nullptr, empty = nullptr, failed = nullptr;
     REQUIRE(add(&host, graph, nullptr, 0, &parameters) == good);
     CHECK(type_of(host) == CU_GRAPH_NODE_TYPE_HOST);
-    CUgraphNodeParams memset_parameters{};
     memset_parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
     memset_parameters.memset.dst = memory.address;
     memset_parameters.memset.value = 9;
@@ -340,7 +328,6 @@ TEST_CASE("one structure makes nodes of every type") {
     memset_parameters.memset.ctx = current();
     REQUIRE(add2(&set, graph, &host, nullptr, 1, &memset_parameters) == good);
     CHECK(dependencies_of(set) == Nodes{host});
-    CUgraphNodeParams nothing{};
     nothing.type = CU_GRAPH_NODE_TYPE_EMPTY;
     REQUIRE(add(&empty, graph, nullptr, 0, &nothing) == good);
 

@@ -1,4 +1,4 @@
-// A process that has used its addresses up: none is used again, and it is told so. POSIX: an
+// A process that has used its addresses up: none is used again, and that is reported. POSIX: an
 // address that was given out stays so for the life of the process, so each case is one of its own.
 #include "../support/child_process.hpp"
 #include "memory_tools.hpp"
@@ -81,27 +81,27 @@ TEST_CASE("child wants more addresses than there ever were", "[.]") {
     start();
     CHECK(try_reserve(GiB) == exhausted);
     CHECK(try_allocate(GiB) == exhausted);
-    // What lives has its addresses in use: that is no waste of theirs.
+    // What lives has its addresses in use: that wastes none.
     const CUdeviceptr living = reserve(24 * MiB);
     CHECK(try_reserve(12 * MiB) == exhausted);
     free_reserved(living, 24 * MiB);
     CHECK(try_reserve(12 * MiB) == good);
 }
 
-TEST_CASE("a process that has used its addresses up is told so") {
+TEST_CASE("a process that has used its addresses up is reported") {
     CHECK(passes("child allocates until no addresses are left"));
     CHECK(passes("child reserves until no addresses are left"));
     CHECK(passes("child has no addresses for the place of a reservation"));
     CHECK(passes("child has no addresses for the view of a reservation"));
 }
 
-TEST_CASE("who wants more than there ever were is not told of waste") {
+TEST_CASE("a request for more than there ever were is not reported as waste") {
     CHECK(passes("child wants more addresses than there ever were"));
 }
 
 #else
 
-TEST_CASE("a process that has used its addresses up is told so") {
+TEST_CASE("a process that has used its addresses up is reported") {
     SKIP("needs child processes");
 }
 

@@ -1,5 +1,4 @@
 // Batches of copies.
-#include "base/checks.hpp"
 #include "pool_tools.hpp"
 
 #if CUDA_VERSION >= 13000
@@ -107,7 +106,7 @@ TEST_CASE("batches that are refused, and those that are not") {
     Calls(&Driver::cuMemcpyBatchAsync)[invalid] = {
         {nullptr, b.sources, b.sizes, 2, b.attributes, b.indices, 1, b.stream},
         {b.destinations, b.sources, b.sizes, 2, nullptr, nullptr, 0, b.stream}};
-    // A stream that captures goes on capturing.
+    // A stream that captures continues to.
     REQUIRE(d.cuStreamBeginCapture(b.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
     CHECK(b.run() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     destroy(got<CUgraph>(&Driver::cuStreamEndCapture, b.stream, out));

@@ -1,5 +1,4 @@
 // Copies of rows and layers, byte by byte against a reference, in all modes.
-#include "base/checks.hpp"
 #include "memory_kinds.hpp"
 
 #include <random>
@@ -183,12 +182,9 @@ TEST_CASE("random blocks against a reference") {
                 }
             }
         }
-        const CUstream stream = make_stream(non_blocking);
+        const Stream stream(non_blocking);
         REQUIRE((below(2) == 0 ? d.cuMemcpy3D(&c) : d.cuMemcpy3DAsync(&c, stream)) == good);
         synchronize();
         CHECK((target.bytes() == expected));
-        destroy(stream);
-        source.end();
-        target.end();
     }
 }

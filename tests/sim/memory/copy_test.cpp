@@ -1,5 +1,4 @@
 // Copies of one row in all forms, byte by byte against a reference, in all modes.
-#include "base/checks.hpp"
 #include "memory_kinds.hpp"
 
 using namespace sim_test;
@@ -17,7 +16,7 @@ TEST_CASE("cuMemcpy between every two kinds of memory") {
         for (const auto target_kind : Memory::kinds) {
             for (const bool later : {false, true}) {
                 Memory source(source_kind, from), target(target_kind, to);
-                const CUstream stream = make_stream(non_blocking);
+                const Stream stream(non_blocking);
                 const CUresult status =
                     later ? d.cuMemcpyAsync(target.address + 11, source.address + 3, 1000, stream)
                           : d.cuMemcpy(target.address + 11, source.address + 3, 1000);
@@ -27,16 +26,13 @@ TEST_CASE("cuMemcpy between every two kinds of memory") {
                 std::copy(from.begin() + 3, from.begin() + 1003, expected.begin() + 11);
                 CHECK((target.bytes() == expected));
                 CHECK((source.bytes() == from));
-                destroy(stream);
-                source.end();
-                target.end();
             }
         }
     }
 }
 
 TEST_CASE("the forms that say where take what an address says") {
-    start();
+    start(GENERATE_COPY(from_range(all_modes())));
     const Bytes from = pattern(size, 1), to = pattern(size, 2);
     const Stream stream(non_blocking);
     for (const auto source_kind : Memory::kinds) {
@@ -52,8 +48,7 @@ TEST_CASE("the forms that say where take what an address says") {
             CHECK(d.cuMemcpyHtoDAsync(at, as_host(in), 16, stream) == to_device);
             CHECK(d.cuMemcpyDtoHAsync(as_host(at), in, 16, stream) == from_device);
             CHECK(d.cuMemcpyDtoDAsync(at, in, 16, stream) == both);
-            source.end();
-            target.end();
+            synchronize();
         }
     }
 }
@@ -84,7 +79,7 @@ TEST_CASE("copies that are refused at once") {
     const std::string freed = "use of memory that was freed: device memory";
     CHECK(reported(d.cuMemcpyHtoD(device + 5, local, 16), freed) == invalid);
     CHECK(reported(d.cuMemcpyHtoDAsync(device, local, 16, stream), freed) == invalid);
-    // An address beside all allocations is nobody's host memory either.
+    // An address beside all allocations is not host memory either.
     CHECK(d.cuMemcpy(as_device(local), device + 64 * MiB, 16) == invalid);
     synchronize();
 }

@@ -1,5 +1,4 @@
 // Pinned host memory, allocated and registered.
-#include "base/checks.hpp"
 #include "memory_kinds.hpp"
 
 using namespace sim_test;
@@ -10,21 +9,6 @@ constexpr auto registered_twice = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
                not_registered = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 
 } // namespace
-
-TEST_CASE("pinned allocations as the measured driver makes them") {
-    start();
-    void *memory = &memory;
-    CHECK(got(d.cuMemHostAlloc(&memory, 0, 0), memory) == nullptr);
-    memory = &memory;
-    CHECK(got(d.cuMemAllocHost(&memory, 0), memory) == nullptr);
-    CHECK(d.cuMemFreeHost(nullptr) == good);
-    CHECK(d.cuMemHostAlloc(&memory, 16, 0x100) == invalid);
-    CHECK(d.cuMemHostAlloc(nullptr, 16, 0) == invalid);
-    CHECK(d.cuMemAllocHost(nullptr, 16) == invalid);
-    CHECK(d.cuMemHostAlloc(&memory, std::size_t(1) << 50, 0) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(d.cuMemAllocHost(&memory, ~std::size_t(0)) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(memory != nullptr);
-}
 
 TEST_CASE("pinned memory is the host's, and a device's at the same address") {
     start();
@@ -41,6 +25,13 @@ TEST_CASE("pinned memory is the host's, and a device's at the same address") {
         CHECK(memory[size - 1] == 9);
         CHECK(contents(as_device(memory), size) == Bytes(size, 9));
     }
+    CUdeviceptr at = 0;
+    const DeviceMemory device(64);
+    const ManagedMemory managed(64);
+    const PinnedMemory pinned(64);
+    const Calls get(&Driver::cuMemHostGetDevicePointer); // of host memory only
+    get[invalid] = {{&at, &at, 0},    {&at, nullptr, 0},         {nullptr, pinned, 0},
+                    {&at, pinned, 1}, {&at, as_host(device), 0}, {&at, as_host(managed), 0}};
 }
 
 TEST_CASE("flags of host memory") {
@@ -66,19 +57,7 @@ TEST_CASE("flags of host memory") {
         {&flags, &own}, {&flags, as_host(device)}, {&flags, nullptr}, {nullptr, plain}};
 }
 
-TEST_CASE("device pointers of what is no host memory") {
-    start();
-    CUdeviceptr device = 0;
-    const DeviceMemory memory(64);
-    const ManagedMemory managed(64);
-    const PinnedMemory pinned(64);
-    const Calls get(&Driver::cuMemHostGetDevicePointer);
-    get[invalid] = {{&device, &device, 0},         {&device, nullptr, 0},
-                    {nullptr, pinned, 0},          {&device, pinned, 1},
-                    {&device, as_host(memory), 0}, {&device, as_host(managed), 0}};
-}
-
-TEST_CASE("registration: exact byte ranges of the client's own memory that do not overlap") {
+TEST_CASE("registration: exact byte ranges of pageable memory that do not overlap") {
     start();
     std::vector<char> own(64 * KiB);
     char *at = own.data();
@@ -98,7 +77,7 @@ TEST_CASE("registration: exact byte ranges of the client's own memory that do no
                       {pinned, 16, 0},
                       {as_host(managed), 16, 0},
                       {as_host(device), 16, 0},
-                      {as_host(device + 4096), 16, 0}, // nobody's
+                      {as_host(device + 4096), 16, 0}, // beside all allocations
                       {reinterpret_cast<void *>(0x10000), 4096, 0}};
     CHECK(d.cuMemHostUnregister(at + 3) == good);
     CHECK(d.cuMemHostUnregister(at + 3) == not_registered);
@@ -111,25 +90,34 @@ TEST_CASE("registration: exact byte ranges of the client's own memory that do no
     const RegisteredMemory again(at, 64);
 }
 
-TEST_CASE("a context for host memory") {
+TEST_CASE("pinned allocations as the measured driver makes them, with a context") {
     start();
     std::vector<char> own(4096);
     REQUIRE(d.cuMemHostRegister(own.data(), 64, 0) == good);
-    void *pinned = allocate_pinned(64), *memory = nullptr;
+    void *pinned = allocate_pinned(64), *memory = &memory;
+    const Calls allocate(&Driver::cuMemHostAlloc);
+    const Calls allocate_plain(&Driver::cuMemAllocHost);
+    CHECK(got(d.cuMemHostAlloc(&memory, 0, 0), memory) == nullptr);
+    memory = &memory;
+    CHECK(got(d.cuMemAllocHost(&memory, 0), memory) == nullptr);
+    allocate[invalid] = {{&memory, 16, 0x100}, {nullptr, 16, 0}};
+    allocate_plain[invalid] = {{nullptr, 16}};
+    allocate[CUDA_ERROR_OUT_OF_MEMORY] = {{&memory, std::size_t(1) << 50, 0}};
+    allocate_plain[CUDA_ERROR_OUT_OF_MEMORY] = {{&memory, ~std::size_t(0)}};
+    CHECK(memory != nullptr);
     const WithoutContext none;
     CUdeviceptr device = 0;
     unsigned int flags = 0;
     constexpr auto no_context = CUDA_ERROR_INVALID_CONTEXT;
-    CHECK(d.cuMemHostAlloc(&memory, 64, 0) == no_context);
-    CHECK(d.cuMemHostAlloc(&memory, 0, 0) == no_context);
-    CHECK(d.cuMemAllocHost(&memory, 64) == no_context);
+    allocate[no_context] = {{&memory, 64, 0}, {&memory, 0, 0}};
+    allocate_plain[no_context] = {{&memory, 64}};
     CHECK(d.cuMemHostRegister(own.data() + 64, 64, 0) == no_context);
     CHECK(d.cuMemHostGetDevicePointer(&device, pinned, 0) == no_context);
     CHECK(d.cuMemHostGetFlags(&flags, pinned) == no_context);
     CHECK(d.cuMemFreeHost(nullptr) == good);
     CHECK(d.cuMemFreeHost(pinned) == good);
     CHECK(d.cuMemHostUnregister(own.data()) == good);
-    CHECK(d.cuMemHostUnregister(own.data()) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    CHECK(d.cuMemHostUnregister(own.data()) == not_registered);
 }
 
 TEST_CASE("unregistering memory that queued work needs") {

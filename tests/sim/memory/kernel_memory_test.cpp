@@ -1,5 +1,4 @@
 // Kernels that run with pointers to memory that is gone, or that their device cannot access.
-#include "base/checks.hpp"
 #include "capture_tools.hpp"
 #include "images.hpp"
 #include "launch_tools.hpp"
@@ -71,7 +70,7 @@ TEST_CASE("memory that is freed while the kernel is queued is reported once") {
     CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("numbers that are no addresses, and structures, are left alone") {
+TEST_CASE("numbers that are not addresses, and structures, are ignored") {
     start();
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
@@ -105,28 +104,23 @@ TEST_CASE("a kernel needs peer access to another device's memory") {
     REQUIRE(d.cuCtxDisablePeerAccess(there.context()) == good);
 }
 
-TEST_CASE("every device may be given managed and pinned memory") {
-    start("devices=2;peers=none");
+TEST_CASE("every device may be given managed and pinned memory, a pool lets devices in") {
+    start("devices=2");
     const ManagedMemory managed(64);
     const PinnedMemory pinned(64);
-    const OnDevice other(1);
-    const LoadedModule module(image);
-    CHECK(launch_with_pointer(module.function("take"), managed) == good);
-    CHECK(launch_with_pointer(module.function("take"), as_device(pinned)) == good);
-    CHECK(d.cuCtxSynchronize() == good);
-    CHECK(misuses().empty());
-}
-
-TEST_CASE("a pool's memory is for the devices that it lets in") {
-    start("devices=2");
-    const PoolMemory memory(64);
+    const PoolMemory pool(64);
     synchronize();
     const OnDevice other(1);
     const LoadedModule module(image);
-    CHECK(launch_with_pointer(module.function("take"), memory) == good);
+    const CUfunction take = module.function("take");
+    CHECK(launch_with_pointer(take, managed) == good);
+    CHECK(launch_with_pointer(take, as_device(pinned)) == good);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(misuses().empty());
+    CHECK(launch_with_pointer(take, pool) == good);
     expect_misuse("kernel take runs on device 1 with memory of device 0");
     const auto access = grant(1);
     REQUIRE(d.cuMemPoolSetAccess(default_pool(0), &access, 1) == good);
-    CHECK(launch_with_pointer(module.function("take"), memory) == good);
+    CHECK(launch_with_pointer(take, pool) == good);
     CHECK(misuses().size() == 1);
 }

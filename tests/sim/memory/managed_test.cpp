@@ -1,5 +1,4 @@
 // Managed memory.
-#include "base/checks.hpp"
 #include "capture_tools.hpp"
 #include "memory_tools.hpp"
 
@@ -231,7 +230,6 @@ TEST_CASE("what a stream that captures does not do with managed memory") {
     start();
     const ManagedMemory managed(MiB);
     const Stream stream(non_blocking);
-    constexpr auto unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     check_breaks(stream, unsupported, [&] { return prefetch(managed, 4096, 0, stream); });
     check_breaks(stream, unsupported, [&] {
         return d.cuStreamAttachMemAsync(stream, managed, 0, CU_MEM_ATTACH_SINGLE);

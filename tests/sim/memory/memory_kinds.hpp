@@ -1,6 +1,7 @@
 // Memory of every kind, for tests that do the same with each.
 #pragma once
 
+#include "base/checks.hpp"
 #include "memory_tools.hpp"
 
 namespace sim_test {
@@ -35,7 +36,7 @@ class MemoryElsewhere : Unique {
 };
 
 // Memory of one kind, however it is reached.
-struct Memory {
+struct Memory : Unique {
     enum class Kind { device, pinned, registered, managed, pageable };
     static constexpr Kind kinds[] = {Kind::device, Kind::pinned, Kind::registered, Kind::managed,
                                      Kind::pageable};
@@ -66,7 +67,7 @@ struct Memory {
         return kind == Kind::pageable ? own.data() : view(address, bytes);
     }
     Bytes bytes() { return Bytes(data(own.size()), data(own.size()) + own.size()); }
-    void end() {
+    ~Memory() {
         switch (kind) {
         case Kind::device:
         case Kind::managed:
@@ -76,7 +77,7 @@ struct Memory {
             release(as_host(address));
             break;
         case Kind::registered:
-            REQUIRE(d.cuMemHostUnregister(own.data()) == good);
+            unregister(own.data());
             break;
         case Kind::pageable:
             break;

@@ -1,5 +1,4 @@
 // Multicast objects: who is in the team, what is bound where. No data goes through them here.
-#include "base/checks.hpp"
 #include "vmm_ranges.hpp"
 
 #ifndef _WIN32
@@ -42,53 +41,45 @@ struct CompleteTeam : Owned<CUmemGenericAllocationHandle, release_physical> {
 
 } // namespace
 
-TEST_CASE("a device without multicast has none") {
-    start("attribute.132=0");
-    const auto properties = of_team(1);
-    CUmemGenericAllocationHandle handle = 0;
-    std::size_t granularity = 0;
-    CHECK(d.cuMulticastCreate(&handle, &properties) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(
-        d.cuMulticastGetGranularity(&granularity, &properties, CU_MULTICAST_GRANULARITY_MINIMUM) ==
-        CUDA_ERROR_NOT_SUPPORTED);
-}
-
 TEST_CASE("a team is created, filled and released") {
     start(two_devices);
     const auto object = create_multicast(of_team(2));
-    CHECK(d.cuMulticastAddDevice(object, 2) == CUDA_ERROR_INVALID_DEVICE);
-    CHECK(d.cuMulticastAddDevice(object, 0) == good);
-    CHECK(d.cuMulticastAddDevice(object, 0) == invalid); // is in it
-    CHECK(d.cuMulticastAddDevice(object, 1) == good);
+    const Calls add(&Driver::cuMulticastAddDevice);
+    add[CUDA_ERROR_INVALID_DEVICE] = {{object, 2}};
+    add[good] = {{object, 0}};
+    add[invalid] = {{object, 0}}; // is in it
+    add[good] = {{object, 1}};
+    const Team full(of_team(1));
+    add[good] = {{full, 1}};
+    add[invalid] = {{full, 0}};
     release_physical(object);
-    CHECK(d.cuMulticastAddDevice(object, 0) == invalid);
+    add[invalid] = {{object, 0}};
     expect_misuse("use of a destroyed physical memory");
 }
 
-TEST_CASE("a full team takes no more devices") {
-    start(two_devices);
-    const Team object(of_team(1));
-    CHECK(d.cuMulticastAddDevice(object, 1) == good);
-    CHECK(d.cuMulticastAddDevice(object, 0) == invalid);
-}
-
 TEST_CASE("properties of multicast objects are checked") {
-    start(two_devices);
     CUmemGenericAllocationHandle handle = 0;
-    std::size_t granularity = 0;
-    auto properties = of_team(2);
-    CHECK(d.cuMulticastCreate(nullptr, &properties) == invalid);
-    CHECK(d.cuMulticastCreate(&handle, nullptr) == invalid);
-    CHECK(d.cuMulticastGetGranularity(&granularity, &properties,
-                                      CU_MULTICAST_GRANULARITY_RECOMMENDED) == good);
-    CHECK(granularity == G);
-    CHECK(d.cuMulticastGetGranularity(&granularity, &properties,
-                                      static_cast<CUmulticastGranularity_flags>(2)) == invalid);
+    const auto valid = of_team(1);
     const Calls create([&](unsigned int devices, std::size_t size, unsigned long long types,
                            unsigned long long flags) {
-        const CUmulticastObjectProp changed{devices, size, types, flags};
-        return d.cuMulticastCreate(&handle, &changed);
+        const CUmulticastObjectProp properties{devices, size, types, flags};
+        return d.cuMulticastCreate(&handle, &properties);
     });
+    const auto granularity = [&](int flags) {
+        std::size_t bytes = 0;
+        const CUresult status = d.cuMulticastGetGranularity(
+            &bytes, &valid, static_cast<CUmulticastGranularity_flags>(flags));
+        CHECK((status != good || bytes == G));
+        return status;
+    };
+    start("attribute.132=0"); // a device without multicast
+    create[CUDA_ERROR_NOT_SUPPORTED] = {{1, 2 * G, 0, 0}};
+    CHECK(granularity(CU_MULTICAST_GRANULARITY_MINIMUM) == CUDA_ERROR_NOT_SUPPORTED);
+    start(two_devices);
+    CHECK(granularity(CU_MULTICAST_GRANULARITY_RECOMMENDED) == good);
+    CHECK(granularity(2) == invalid);
+    CHECK(d.cuMulticastCreate(nullptr, &valid) == invalid);
+    CHECK(d.cuMulticastCreate(&handle, nullptr) == invalid);
     create[invalid] = {
         {2, G + 1, 0, 0},  {2, 0, 0, 0},       {0, 2 * G, 0, 0}, {3, 2 * G, 0, 0},
         {64, 2 * G, 0, 0}, {~0u, 2 * G, 0, 0}, {2, 2 * G, 0, 1}, {2, 2 * G, 0x1000000000, 0}};
@@ -120,16 +111,11 @@ TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") 
     }
 }
 
-TEST_CASE("memory of a device outside the team is refused") {
-    start("devices=3;attribute.132=1");
+TEST_CASE("memory of devices in the team is bound, and stays while it is") {
+    start("devices=3;attribute.132=1;budget=4MiB");
     const CompleteTeam object;
-    const PhysicalMemory memory(G, on_device(2));
-    CHECK(d.cuMulticastBindMem(object, 0, memory, 0, G, 0) == CUDA_ERROR_INVALID_DEVICE);
-}
-
-TEST_CASE("bound memory stays while it is bound") {
-    start("devices=2;attribute.132=1;budget=4MiB");
-    const CompleteTeam object;
+    const PhysicalMemory elsewhere(G, on_device(2));
+    CHECK(d.cuMulticastBindMem(object, 0, elsewhere, 0, G, 0) == CUDA_ERROR_INVALID_DEVICE);
     const auto memory = create_memory(2 * G, on_device());
     CHECK(d.cuMulticastBindMem(object, 0, memory, 0, 2 * G, 0) == good);
     release_physical(memory);

@@ -1,6 +1,5 @@
 // Memory pools that leave their process, and those that came from another.
 #include "../support/child_process.hpp"
-#include "base/checks.hpp"
 #include "pool_tools.hpp"
 
 #ifndef _WIN32
@@ -112,7 +111,7 @@ TEST_CASE("an imported pool gives nothing of its own") {
     int fd = -1;
     CHECK(d.cuMemAllocFromPoolAsync(&address, 16, imported, nullptr) == invalid);
     CHECK(d.cuDeviceSetMemPool(0, imported) == invalid);
-    CHECK(set_bytes(imported, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 0) == invalid);
+    CHECK(set_bytes(imported, threshold, 0) == invalid);
     CHECK(d.cuMemPoolExportToShareableHandle(&fd, imported, posix_fd, 0) == invalid);
 }
 
@@ -148,7 +147,7 @@ TEST_CASE("what of pools exports, and how") {
     expect_misuse("export of memory that was freed");
 }
 
-TEST_CASE("descriptors of other things are no pools") {
+TEST_CASE("descriptors of other things are not pools") {
     start();
     const PhysicalMemory memory(G, exportable()); // of virtual memory management
     const auto before = open_descriptors();
@@ -187,7 +186,8 @@ TEST_CASE("pointer data that lies is refused") {
     CHECK(result == 0xbdbdbdbdbdbdbdbd);
     std::memset(&data, 0xff, sizeof data);
     CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid);
-    for (std::size_t byte = 0; byte != 44; ++byte) { // all that it carries, but for a smaller size
+    for (std::size_t byte = 0; byte != 44;
+         ++byte) { // all that it carries, except for a smaller size
         data = honest;
         data.reserved[byte] = static_cast<unsigned char>(data.reserved[byte] ^ 0xff);
         const auto status = d.cuMemPoolImportPointer(&result, imported, &data);

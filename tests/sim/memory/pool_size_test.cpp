@@ -7,8 +7,6 @@ TEST_CASE("what is used and what is reserved is counted, with watermarks") {
     start(GENERATE(from_range(all_modes())));
     const Pool pool;
     const auto before = free_memory();
-    const auto used_most = [&] { return bytes_of(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH); };
-    const auto reserved_most = [&] { return bytes_of(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH); };
     {
         const PoolMemory first(MiB, pool);
         const auto second = allocate(pool, 39 * MiB);
@@ -18,14 +16,14 @@ TEST_CASE("what is used and what is reserved is counted, with watermarks") {
         free_async(second);
         CHECK(used(pool) == MiB);
         CHECK(reserved(pool) == 64 * MiB); // until the next synchronisation
-        CHECK(used_most() == 40 * MiB);
+        CHECK(bytes_of(pool, used_most) == 40 * MiB);
         synchronize_stream();
         CHECK(reserved(pool) == 32 * MiB);
-        CHECK(reserved_most() == 64 * MiB);
-        CHECK(set_bytes(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0) == good);
-        CHECK(set_bytes(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0) == good);
-        CHECK(used_most() == MiB);
-        CHECK(reserved_most() == 32 * MiB);
+        CHECK(bytes_of(pool, reserved_most) == 64 * MiB);
+        CHECK(set_bytes(pool, used_most, 0) == good);
+        CHECK(set_bytes(pool, reserved_most, 0) == good);
+        CHECK(bytes_of(pool, used_most) == MiB);
+        CHECK(bytes_of(pool, reserved_most) == 32 * MiB);
     }
     CHECK(used(pool) == 0);
     CHECK(reserved(pool) == 0);
@@ -49,7 +47,7 @@ TEST_CASE("a synchronisation with an event or the context releases memory, too")
 TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
     start();
     const Pool pool;
-    REQUIRE(set_bytes(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 80 * MiB) == good);
+    REQUIRE(set_bytes(pool, threshold, 80 * MiB) == good);
     const PoolMemory keep(MiB, pool);
     free_async(allocate(pool, 100 * MiB));
     CHECK(reserved(pool) == 128 * MiB);
@@ -70,7 +68,7 @@ TEST_CASE("what a pool reserves is missing elsewhere") {
     for (int i = 0; i != 20; ++i) { // freed memory can be had again at once, though nothing ran
         free_async(allocate(pool, 12 * MiB));
     }
-    REQUIRE(set_bytes(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, ~cuuint64_t(0)) == good);
+    REQUIRE(set_bytes(pool, threshold, ~cuuint64_t(0)) == good);
     synchronize_stream();
     CUdeviceptr address = 0, more = 0;
     CHECK(d.cuMemAlloc(&address, 8 * MiB) == CUDA_ERROR_OUT_OF_MEMORY);

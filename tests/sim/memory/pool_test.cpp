@@ -1,18 +1,10 @@
 // Memory pools: created ones and those of the devices, their attributes, and who may use their
 // memory.
-#include "base/checks.hpp"
 #include "pool_tools.hpp"
 
 using namespace sim_test;
 
-namespace {
-
-constexpr auto read_write = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-constexpr auto threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-
-} // namespace
-
-TEST_CASE("every device has a default pool, which needs no context, and is no leak") {
+TEST_CASE("every device has a default pool, which needs no context, and is not a leak") {
     REQUIRE(d.cuInit(0) == good);
     CHECK(default_pool() == current_pool());
     CHECK(set_bytes(Pool(), threshold, 5) == good);
@@ -128,8 +120,8 @@ TEST_CASE("attributes have their defaults, and what they are set to") {
     const Calls set(set_bytes);
     set[invalid] = {{pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, 0},
                     {pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, 0},
-                    {pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 1},
-                    {pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 1}};
+                    {pool, used_most, 1},
+                    {pool, reserved_most, 1}};
 }
 
 TEST_CASE("the access of other devices") {
@@ -146,24 +138,24 @@ TEST_CASE("the access of other devices") {
         return d.cuMemPoolSetAccess(pool, &access, 1);
     };
     CHECK(access_to(0) == read_write);
-    CHECK(access_to(1) == CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    CHECK(access_to(1) == no_access);
     CHECK(set(access) == good);
     CHECK(access_to(1) == read_write);
 
     CUmemAccess_flags flags{};
     CUmemLocation where = grant(1).location, nowhere{};
-    CHECK(d.cuMemPoolSetAccess(pool, &access, 0) == good); // of nobody
+    CHECK(d.cuMemPoolSetAccess(pool, &access, 0) == good); // of no device
     CHECK(d.cuMemPoolSetAccess(pool, nullptr, 1) == invalid);
     CHECK(d.cuMemPoolSetAccess(nullptr, &access, 1) == invalid);
     CHECK(d.cuMemPoolGetAccess(nullptr, pool, &where) == invalid);
     CHECK(d.cuMemPoolGetAccess(&flags, pool, nullptr) == invalid);
     CHECK(d.cuMemPoolGetAccess(&flags, pool, &nowhere) == invalid);
-    const CUmemAccessDesc partly[] = {grant(1, CU_MEM_ACCESS_FLAGS_PROT_NONE), grant(3)};
+    const CUmemAccessDesc partly[] = {grant(1, no_access), grant(3)};
     CHECK(d.cuMemPoolSetAccess(pool, partly, 2) == CUDA_ERROR_INVALID_DEVICE);
     CHECK(access_to(1) == read_write);
     CHECK(set(grant(0)) == good);
-    CHECK(set(grant(0, CU_MEM_ACCESS_FLAGS_PROT_NONE)) == CUDA_ERROR_INVALID_DEVICE);
-    CHECK(set(grant(0, CU_MEM_ACCESS_FLAGS_PROT_READ)) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(set(grant(0, no_access)) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(set(grant(0, read_only)) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(set(grant(1, static_cast<CUmemAccess_flags>(2))) == invalid);
 }
 
@@ -215,7 +207,7 @@ TEST_CASE("a pool's memory outlives a reset where another context of the device 
     REQUIRE(d.cuCtxSetCurrent(primary) == good);
 }
 
-TEST_CASE("a pool's memory goes with a reset where only other devices have contexts") {
+TEST_CASE("pool memory ends with a reset where only other devices have contexts") {
     start("devices=2");
     CUcontext other = nullptr;
     REQUIRE(d.cuCtxCreate_v2(&other, 0, 1) == good);

@@ -5,6 +5,10 @@
 
 namespace sim_test {
 
+constexpr auto threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+               used_most = CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+               reserved_most = CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+
 inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
     CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                               .handleTypes = static_cast<CUmemAllocationHandleType>(types)};

@@ -1,6 +1,5 @@
 // Memory that is allocated and freed in the order of streams.
 #include "../support/contains.hpp"
-#include "base/checks.hpp"
 #include "capture_tools.hpp"
 #include "memory_tools.hpp"
 #include "plan_fault.hpp"
@@ -14,23 +13,9 @@ using namespace sim_test;
 
 namespace {
 
-// Since lose_context(), and until the next stream is made.
-bool context_is_lost = false;
-
-struct WorkStream : Unique {
-    explicit WorkStream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
-        context_is_lost = false;
-        REQUIRE(d.cuStreamCreate(&handle, flags) == good);
-    }
-    ~WorkStream() {
-        if (!context_is_lost) { // it went with its context
-            d.cuStreamDestroy(handle);
-        }
-    }
-    operator CUstream() const { return handle; }
-    CUresult synchronize() const { return d.cuStreamSynchronize(handle); }
-    CUstream handle = nullptr;
-};
+CUresult finish(CUstream stream) {
+    return d.cuStreamSynchronize(stream);
+}
 
 CUdeviceptr allocate_in(CUstream stream, std::size_t size = 4096) {
     CUdeviceptr address = 0;
@@ -47,30 +32,17 @@ bool any_has(const std::vector<std::string> &lines, const std::string &text) {
                        [&](const auto &line) { return support::contains(line, text); });
 }
 
-// After a fault the context is gone: everything of it, too.
+// After a fault the context is gone, with its streams and memory.
 void lose_context() {
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
-    context_is_lost = true;
 }
 
 } // namespace
 
-TEST_CASE("a stream is enough, no current context") {
-    start();
-    WorkStream stream;
-    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
-    const auto address = allocate_in(stream);
-    CHECK(d.cuMemFreeAsync(address, stream) == good);
-    CUdeviceptr other = 0;
-    CHECK(d.cuMemAllocAsync(&other, 16, nullptr) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(d.cuMemFreeAsync(address, nullptr) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(stream.synchronize() == good);
-}
-
 TEST_CASE("memory is allocated, used and freed in the order of a stream, in every mode") {
     start(GENERATE(from_range(all_modes())));
-    WorkStream stream;
+    const Stream stream(non_blocking);
     const auto address = allocate_in(stream);
     std::uint32_t fresh = 0;
     std::vector<std::uint32_t> host(1024);
@@ -78,14 +50,15 @@ TEST_CASE("memory is allocated, used and freed in the order of a stream, in ever
     CHECK(d.cuMemsetD32Async(address, 42, 1024, stream) == good);
     CHECK(d.cuMemcpyDtoHAsync(host.data(), address, 4096, stream) == good);
     CHECK(d.cuMemFreeAsync(address, stream) == good);
-    CHECK(stream.synchronize() == good);
+    CHECK(finish(stream) == good);
     CHECK(host == std::vector<std::uint32_t>(1024, 42));
     CHECK(fresh != 0);
 }
 
 TEST_CASE("arguments of allocations and frees in stream order") {
     start();
-    WorkStream stream;
+    const Stream stream(non_blocking);
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good); // the stream is enough
     CUdeviceptr address = 0;
     CHECK(got(d.cuMemAllocAsync(&address, 0, stream), address) == 0);
     CHECK(d.cuMemAllocAsync(nullptr, 16, stream) == invalid);
@@ -95,53 +68,56 @@ TEST_CASE("arguments of allocations and frees in stream order") {
     CHECK(d.cuMemAllocFromPoolAsync(&address, 16, nullptr, stream) == invalid);
     CHECK(d.cuMemFreeAsync(0, stream) == good);
     CHECK(d.cuMemFreeAsync(0x1000, stream) == invalid);
-}
-
-TEST_CASE("memory of cuMemAlloc is freed in stream order, too") {
-    start(GENERATE(from_range(all_modes())));
-    WorkStream stream;
-    const CUdeviceptr plain = allocate(16);
-    CHECK(d.cuMemsetD8Async(plain, 1, 16, stream) == good);
-    CHECK(d.cuMemFreeAsync(plain, stream) == good);
-    CHECK(reported(d.cuMemFreeAsync(plain, stream), "free of ") == invalid);
-    CHECK(reported(d.cuMemFree(plain), "cuMemFree of memory that was freed") == invalid);
-    CHECK(stream.synchronize() == good);
+    free_async(allocate_in(stream), stream);
+    CHECK(d.cuMemAllocAsync(&address, 16, nullptr) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(d.cuMemFreeAsync(address, nullptr) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(finish(stream) == good);
 }
 
 TEST_CASE("a second free is refused, whether the first ran or not") {
     start(GENERATE(from_range(all_modes())));
-    WorkStream stream;
+    const Stream stream(non_blocking);
     const auto address = allocate_in(stream);
     CHECK(reported(d.cuMemFreeAsync(address + 16, stream),
                    "free of an address inside of pool memory") == invalid);
-    free_async(address, stream);
-    CHECK(reported(d.cuMemFreeAsync(address, stream), "free of ") == invalid);
-    CHECK(misuses().size() == 2);
-    CHECK(stream.synchronize() == good);
+    const CUdeviceptr plain = allocate(16); // is freed in stream order, too
+    CHECK(d.cuMemsetD8Async(plain, 1, 16, stream) == good);
+    for (const CUdeviceptr memory : {address, plain}) {
+        free_async(memory, stream);
+        CHECK(reported(d.cuMemFreeAsync(memory, stream), "free of ") == invalid);
+    }
+    CHECK(misuses().size() == 3);
+    CHECK(reported(d.cuMemFree(plain), "cuMemFree of memory that was freed") == invalid);
+    CHECK(finish(stream) == good);
     CHECK(reported(d.cuMemFreeAsync(address, stream), "freed by cuMemFreeAsync") == invalid);
     CHECK(reported(d.cuMemFree(address), "freed by cuMemFreeAsync") == invalid);
 }
 
-TEST_CASE("what was not freed is reported") {
-    start();
-    WorkStream stream;
-    const auto address = allocate_in(stream);
+TEST_CASE("what was not freed is reported, a failed allocation is nothing") {
+    start("budget=4MiB");
+    const Stream stream(non_blocking);
+    CUdeviceptr address = 0;
+    CHECK(d.cuMemAllocAsync(&address, 5 * MiB, stream) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(leaks().size() == 1); // the stream
+    address = allocate_in(stream, 4 * MiB);
     const auto lines = leaks();
-    REQUIRE(lines.size() == 2); // and the stream
+    REQUIRE(lines.size() == 2);
     CHECK((any_has(lines, "pool memory") && any_has(lines, "made by cuMemAllocAsync")));
     free_async(address, stream);
+    CHECK(finish(stream) == good);
 }
 
 TEST_CASE("use after the free is found in every mode") {
     start(GENERATE(from_range(all_modes())));
-    WorkStream stream;
+    const CUstream stream = make_stream(non_blocking);
     const auto address = allocate_in(stream);
     free_async(address, stream);
     const auto status = d.cuMemsetD8Async(address, 1, 16, stream);
-    const auto end = stream.synchronize();
+    const auto end = finish(stream);
     if (status == invalid) { // it had run
         CHECK(end == good);
         expect_misuse("use of memory that was freed");
+        destroy(stream);
         return;
     }
     CHECK(status == good);
@@ -156,14 +132,14 @@ TEST_CASE("use in another stream before the allocation is found where the order 
     int found = 0, missed = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
-        WorkStream first, second;
+        const CUstream first = make_stream(non_blocking), second = make_stream(non_blocking);
         const auto address = allocate_in(first);
         CHECK(d.cuMemsetD8Async(address, 1, 16, second) == good);
-        const auto status = second.synchronize();
+        const auto status = finish(second);
         if (status == good) {
             ++missed;
             free_async(address, first);
-            CHECK(first.synchronize() == good);
+            CHECK(finish(first) == good);
         } else {
             ++found;
             CHECK(status == CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -180,7 +156,7 @@ TEST_CASE("use in another stream before the allocation is found where the order 
 TEST_CASE("an event makes another stream's use legal, in every order") {
     start(GENERATE(from_range(all_modes())));
     const Event event(CU_EVENT_DISABLE_TIMING);
-    WorkStream first, second;
+    const Stream first(non_blocking), second(non_blocking);
     const auto address = allocate_in(first);
     CHECK(d.cuEventRecord(event, first) == good);
     CHECK(d.cuStreamWaitEvent(second, event, 0) == good);
@@ -188,26 +164,26 @@ TEST_CASE("an event makes another stream's use legal, in every order") {
     CHECK(d.cuEventRecord(event, second) == good);
     CHECK(d.cuStreamWaitEvent(first, event, 0) == good);
     free_async(address, first);
-    CHECK(first.synchronize() == good);
-    CHECK(second.synchronize() == good);
+    CHECK(finish(first) == good);
+    CHECK(finish(second) == good);
 }
 
 TEST_CASE("a free in another stream without an event is found where the order allows it") {
     int found = 0, before_allocation = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
-        WorkStream first, second;
+        const CUstream first = make_stream(non_blocking), second = make_stream(non_blocking);
         free_async(allocate_in(first), second);
-        CHECK(second.synchronize() == good);
+        CHECK(finish(second) == good);
         before_allocation += any_has(misuses(), "ends while 1 queued operations need it") ? 1 : 0;
-        CHECK(first.synchronize() == good);
+        CHECK(finish(first) == good);
         sim_control().clear_misuses();
         const auto address = allocate_in(first);
-        CHECK(first.synchronize() == good);
+        CHECK(finish(first) == good);
         CHECK(d.cuMemsetD8Async(address, 1, 16, first) == good);
         free_async(address, second);
-        CHECK(second.synchronize() == good);
-        if (first.synchronize() != good) {
+        CHECK(finish(second) == good);
+        if (finish(first) != good) {
             ++found;
             CHECK(any_has(misuses(), "ends while 1 queued operations need it"));
             CHECK(any_has(misuses(), "use of memory that was freed"));
@@ -221,24 +197,24 @@ TEST_CASE("a free in another stream without an event is found where the order al
 
 TEST_CASE("cuMemFree frees stream-ordered memory, too") {
     start(GENERATE(from_range(all_modes())));
-    WorkStream stream;
+    const Stream stream(non_blocking);
     const auto address = allocate_in(stream);
     if (GENERATE(true, false)) {
-        CHECK(stream.synchronize() == good);
+        CHECK(finish(stream) == good);
     }
     CHECK(d.cuMemFree(address) == good);
     CHECK(leaks().size() == 1); // the stream
     CHECK(reported(d.cuMemFreeAsync(address, stream), "free of memory that was freed") == invalid);
-    CHECK(stream.synchronize() == good);
+    CHECK(finish(stream) == good);
 }
 
 TEST_CASE("cuMemFree does not wait for the streams that use it") {
     start("mode=adversarial");
-    WorkStream stream;
+    const CUstream stream = make_stream(non_blocking);
     const auto address = allocate_in(stream);
     CHECK(d.cuMemsetD8Async(address, 1, 16, stream) == good);
     CHECK(reported(d.cuMemFree(address), "ends while 1 queued operations need it") == good);
-    CHECK(reported(stream.synchronize(), "memory that was freed") == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(reported(finish(stream), "memory that was freed") == CUDA_ERROR_ILLEGAL_ADDRESS);
     lose_context();
 }
 
@@ -246,7 +222,7 @@ TEST_CASE("an allocation waits for its turn behind blocked work") {
     start("mode=threaded");
     static std::atomic<bool> open; // outlives the stream's work
     open = false;
-    WorkStream stream, other;
+    const CUstream stream = make_stream(non_blocking), other = make_stream(non_blocking);
     const auto wait = [](void *) {
         while (!open) {
             std::this_thread::yield();
@@ -257,7 +233,7 @@ TEST_CASE("an allocation waits for its turn behind blocked work") {
     CHECK(d.cuMemAllocAsync(&address, 4096, stream) == good);
     CHECK(address != 0);
     CHECK(d.cuMemsetD8Async(address, 1, 16, other) == good); // too early
-    CHECK(other.synchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(finish(other) == CUDA_ERROR_ILLEGAL_ADDRESS);
     open = true;
     expect_misuse("before its allocation or after its end");
     lose_context();
@@ -266,26 +242,27 @@ TEST_CASE("an allocation waits for its turn behind blocked work") {
 
 TEST_CASE("many small allocations, in many streams") {
     start(GENERATE(from_range(all_modes())));
-    const WorkStream streams[4];
-    std::vector<std::uint32_t> host(200, 0), expected;
+    const Stream streams[4];
+    std::vector<std::uint32_t> host(200, 0);
     for (std::uint32_t i = 0; i != 200; ++i) {
         const CUstream stream = streams[i % 4];
         const auto address = allocate_in(stream, 4 + i * 13);
         REQUIRE(d.cuMemsetD32Async(address, i, 1, stream) == good);
         REQUIRE(d.cuMemcpyDtoHAsync(&host[i], address, 4, stream) == good);
         free_async(address, stream);
-        expected.push_back(i);
     }
     for (const auto &stream : streams) {
-        CHECK(stream.synchronize() == good);
+        CHECK(finish(stream) == good);
     }
-    CHECK(host == expected);
+    for (std::uint32_t i = 0; i != 200; ++i) {
+        CHECK(host[i] == i);
+    }
 }
 
-TEST_CASE("allocations of one device on a stream of another, whose pool is told") {
+TEST_CASE("allocations of one device on a stream of another, and their pool") {
     start("devices=2");
     const CUmemoryPool pool = default_pool(1);
-    WorkStream stream;
+    const Stream stream(non_blocking);
     CUdeviceptr address = 0;
     REQUIRE(d.cuMemAllocFromPoolAsync(&address, 64, pool, stream) == good);
     CHECK(got<int>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
@@ -293,16 +270,6 @@ TEST_CASE("allocations of one device on a stream of another, whose pool is told"
     CHECK(got<CUmemoryPool>(&Driver::cuPointerGetAttribute, out,
                             CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) == pool);
     free_async(address, stream);
-}
-
-TEST_CASE("a failed allocation leaves nothing behind") {
-    start("budget=4MiB");
-    WorkStream stream;
-    CUdeviceptr address = 0;
-    CHECK(d.cuMemAllocAsync(&address, 5 * MiB, stream) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(leaks().size() == 1); // the stream
-    free_async(allocate_in(stream, 4 * MiB), stream);
-    CHECK(stream.synchronize() == good);
 }
 
 TEST_CASE("memory whose free is planned to fail is gone all the same") {
@@ -329,48 +296,37 @@ TEST_CASE("a reset of the device ends its stream-ordered memory") {
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
-TEST_CASE("a graph's allocation that it does not free is freed by a stream") {
+TEST_CASE(
+    "a graph's allocation that it does not free is freed by a stream, none other by a graph") {
     start(GENERATE(from_range(all_modes())));
-    WorkStream stream;
+    const Stream stream(non_blocking);
+    const auto other = allocate_in(stream);
     REQUIRE(begin_capture(stream, global) == good);
     const auto address = allocate_in(stream);
+    CHECK(d.cuMemFreeAsync(other, stream) == invalid);
     const Graph graph(end_capture(stream));
     const Executable exec(graph);
     CHECK(reported(d.cuMemFreeAsync(address, stream), "is not allocated") == invalid);
     CHECK(d.cuGraphLaunch(exec, stream) == good);
     CHECK(d.cuMemsetD8Async(address, 1, 16, stream) == good);
-    CHECK(d.cuMemFreeAsync(address, stream) == good);
-    CHECK(stream.synchronize() == good);
-}
-
-TEST_CASE("a capture cannot free what no graph allocated") {
-    start();
-    WorkStream stream;
-    const auto address = allocate_in(stream);
-    REQUIRE(begin_capture(stream, global) == good);
-    CHECK(d.cuMemFreeAsync(address, stream) == invalid);
-    destroy(end_capture(stream));
     free_async(address, stream);
+    free_async(other, stream);
+    CHECK(finish(stream) == good);
 }
 
 TEST_CASE("threads allocate and free at the same time") {
     start("mode=threaded");
-    const WorkStream streams[4];
-    std::vector<int> failures(4, 0);
-    std::vector<std::thread> threads;
-    for (std::size_t t = 0; t != 4; ++t) {
-        threads.emplace_back([&failures, t, stream = streams[t].handle] {
-            for (int i = 0; i != 100; ++i) {
-                CUdeviceptr address = 0;
-                failures[t] += d.cuMemAllocAsync(&address, 100 + t, stream) != good;
-                failures[t] += d.cuMemsetD8Async(address, 1, 100, stream) != good;
-                failures[t] += d.cuMemFreeAsync(address, stream) != good;
-            }
-            failures[t] += d.cuStreamSynchronize(stream) != good;
-        });
-    }
-    for (auto &thread : threads) {
-        thread.join();
-    }
-    CHECK(failures == std::vector<int>(4, 0));
+    const Stream streams[4];
+    CHECK(in_threads([&](std::size_t t) {
+              const CUstream stream = streams[t];
+              int failures = 0;
+              for (int i = 0; i != 100; ++i) {
+                  CUdeviceptr address = 0;
+                  failures += d.cuMemAllocAsync(&address, 100 + t, stream) != good;
+                  failures += d.cuMemsetD8Async(address, 1, 100, stream) != good;
+                  failures += d.cuMemFreeAsync(address, stream) != good;
+              }
+              failures += d.cuStreamSynchronize(stream) != good;
+              return failures;
+          }) == std::vector<int>(4, 0));
 }

@@ -85,7 +85,7 @@ TEST_CASE("child exports on request", "[.]") {
             parent.send(handle_of(all.back()));
             continue;
         }
-        if (request == 'r') { // its device starts anew
+        if (request == 'r') { // its device is reset
             all.clear();
             REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
         } else {
@@ -119,7 +119,7 @@ class Exporter : public Child {
         channel().send('a');
         return channel().receive<CUipcMemHandle>();
     }
-    // 'f': frees what it allocated last, 'F': so that it is told that it is open, 'r': resets.
+    // 'f': frees what it allocated last, 'F': which is reported, since it is open, 'r': resets.
     void request(char what) {
         channel().send(what);
         channel().await();
@@ -153,7 +153,7 @@ TEST_CASE("opening again gives the same memory, and each opening is closed once"
     CHECK(reported(d.cuIpcCloseMemHandle(again + 1), "did not return") == invalid);
 }
 
-TEST_CASE("memory of another process is freed by its own process only") {
+TEST_CASE("memory of another process is freed by its own process only, and not while it is open") {
     start();
     Exporter child;
     const Opened memory(child.allocate());
@@ -165,9 +165,10 @@ TEST_CASE("memory of another process is freed by its own process only") {
     CHECK(d.cuIpcGetMemHandle(&onward, memory) == invalid);
     CHECK(got<int>(&Driver::cuPointerGetAttribute, out,
                    CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory) == 0);
+    child.request('F');
 }
 
-TEST_CASE("the handle of freed memory is refused") {
+TEST_CASE("handles of freed memory, and spoilt ones, are refused") {
     start();
     Exporter child;
     const auto kept = child.allocate(), first = child.allocate();
@@ -177,32 +178,17 @@ TEST_CASE("the handle of freed memory is refused") {
     CHECK(std::memcmp(&first, &second, sizeof first) != 0);
     CUdeviceptr memory = 0;
     CHECK(open(memory, first) == invalid);
+    for (std::size_t i = 0; i < sizeof kept; ++i) {
+        auto spoilt = kept;
+        spoilt.reserved[i] = static_cast<char>(spoilt.reserved[i] + 1);
+        INFO("byte " << i);
+        CHECK(open(memory, spoilt) == invalid);
+    }
     close_memory(opened(second));
     close_memory(opened(kept));
     child.request('r');
     CHECK(open(memory, kept) == invalid);
     CHECK(open(memory, second) == invalid);
-}
-
-TEST_CASE("spoilt handles of a living process are refused") {
-    start();
-    Exporter child;
-    const auto valid = child.allocate();
-    CUdeviceptr memory = 0;
-    for (std::size_t i = 0; i < sizeof valid; ++i) {
-        auto spoilt = valid;
-        spoilt.reserved[i] = static_cast<char>(spoilt.reserved[i] + 1);
-        INFO("byte " << i);
-        CHECK(open(memory, spoilt) == invalid);
-    }
-    close_memory(opened(valid));
-}
-
-TEST_CASE("an exporter that frees what is open elsewhere is told") {
-    start();
-    Exporter child;
-    const Opened memory(child.allocate());
-    child.request('F');
 }
 
 TEST_CASE("child opens memory and waits", "[.]") {
@@ -268,7 +254,7 @@ TEST_CASE("opened memory ends with the context that opened it") {
     CHECK(reported(d.cuIpcCloseMemHandle(memory), "cuIpcCloseMemHandle") == invalid);
     close_memory(opened(handle));
     CHECK(open_descriptors() == before + 1); // the channel
-    child.request('f');                      // nobody has it open
+    child.request('f');                      // no process has it open
 }
 
 TEST_CASE("one context per device opens what a process exports") {
@@ -356,8 +342,8 @@ TEST_CASE("closing memory waits for the work that uses it, or says that it does 
 }
 
 TEST_CASE("a forked child that never used the driver opens the parent's memory") {
-    // As a server does that forks before it initialises. Its own test program cannot go on in the
-    // child.
+    // As a server does that forks before it initialises. Its own test program cannot continue in
+    // the child.
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     const pid_t process = fork();

@@ -1,15 +1,7 @@
-// Who may read and write mapped memory: devices, the host, and nobody.
-#include "base/checks.hpp"
+// Access to mapped memory: of devices, of the host, and none.
 #include "vmm_ranges.hpp"
 
 using namespace sim_test;
-
-namespace {
-
-constexpr auto none = CU_MEM_ACCESS_FLAGS_PROT_NONE, read_only = CU_MEM_ACCESS_FLAGS_PROT_READ,
-               read_write = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-
-} // namespace
 
 TEST_CASE("a mapping has no access until it is given") {
     start();
@@ -17,12 +9,12 @@ TEST_CASE("a mapping has no access until it is given") {
     const Reservation address(2 * G);
     CHECK(try_write(address) == invalid);
     map(address, G, memory);
-    CHECK(access_of(address) == none);
+    CHECK(access_of(address) == no_access);
     CHECK(try_write(address) == invalid);
     CHECK(try_read(address) == invalid);
     CHECK(d.cuMemsetD8(address, 1, 16) == invalid);
     CHECK(sim_control().view(address, 4) == nullptr);
-    // A refused call is no fault of the device: the context works on.
+    // A refused call is not a fault of the device: the context still works.
     CHECK(d.cuCtxSynchronize() == good);
 
     const auto access = grant();
@@ -52,7 +44,7 @@ TEST_CASE("access can be read-only, and be taken away again") {
     CHECK(read(memory.address) == 77);
     CHECK(try_write(memory.address) == invalid);
     CHECK(d.cuMemsetD32(memory.address, 1, 1) == invalid);
-    REQUIRE(set_access(memory.address, G, none) == good);
+    REQUIRE(set_access(memory.address, G, no_access) == good);
     CHECK(try_read(memory.address) == invalid);
     CHECK(set_access(memory.address, G, static_cast<CUmemAccess_flags>(2)) == invalid);
     CHECK(set_access(memory.address, G, static_cast<CUmemAccess_flags>(4)) == invalid);
@@ -61,19 +53,19 @@ TEST_CASE("access can be read-only, and be taken away again") {
     CHECK(try_write(memory.address) == good);
 }
 
-TEST_CASE("access that is taken away while queued work needs it is told") {
+TEST_CASE("access that is taken away while queued work needs it is reported") {
     start("mode=adversarial;devices=2;stall=0");
-    const auto flags = GENERATE(none, read_only);
+    const auto flags = GENERATE(no_access, read_only);
     Mapped memory(G), other(G);
     REQUIRE(set_access(memory.address, G, read_write, 1) == good);
     const CUstream stream = make_stream(non_blocking);
     REQUIRE(d.cuMemsetD8Async(memory.address, 7, 16, stream) == good);
     // Of others, and for others: not a word.
-    REQUIRE(set_access(other.address, G, none) == good);
-    REQUIRE(set_access(memory.address, G, none, 1) == good);
+    REQUIRE(set_access(other.address, G, no_access) == good);
+    REQUIRE(set_access(memory.address, G, no_access, 1) == good);
     CHECK(misuses().empty());
     REQUIRE(set_access(memory.address, G, flags) == good);
-    if (flags == none) {
+    if (flags == no_access) {
         expect_misuse("the access of device 0 to a part of");
     }
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -104,7 +96,7 @@ TEST_CASE("each device has its own access") {
     REQUIRE(d.cuMemSetAccess(address, G, both, 2) == good);
     CHECK(access_of(address, 0) == read_only);
     CHECK(access_of(address, 1) == read_write);
-    CHECK(access_of(address, 2) == none);
+    CHECK(access_of(address, 2) == no_access);
     unsigned long long flags = 0;
     const CUmemLocation where = grant(0).location, nowhere = grant(3).location;
     const Calls get(&Driver::cuMemGetAccess);
@@ -115,7 +107,7 @@ TEST_CASE("each device has its own access") {
     // All or nothing.
     const CUmemAccessDesc partly[] = {grant(2), grant(7)};
     CHECK(d.cuMemSetAccess(address, G, partly, 2) == invalid);
-    CHECK(access_of(address, 2) == none);
+    CHECK(access_of(address, 2) == no_access);
 }
 
 TEST_CASE("a device without peer access is given none") {
@@ -129,8 +121,8 @@ TEST_CASE("a device without peer access is given none") {
 
 TEST_CASE("what a device may not touch is refused to its copies and memsets at once") {
     start("devices=2;" + std::string(GENERATE(from_range(all_modes()))));
-    const auto flags = GENERATE(none, read_only, read_write);
-    const CUresult to_read = flags == none ? invalid : good;
+    const auto flags = GENERATE(no_access, read_only, read_write);
+    const CUresult to_read = flags == no_access ? invalid : good;
     const CUresult to_write = flags == read_write ? good : invalid;
     const Mapped memory(G, on_device(0));
     const CUdeviceptr at = memory.address;
@@ -158,7 +150,7 @@ TEST_CASE("what a device may not touch is refused to its copies and memsets at o
     CHECK(read(at) == (to_write == good ? 0x01010101u : 77u));
 }
 
-TEST_CASE("an address tells its mapping, as long as somebody has access") {
+TEST_CASE("an address has a mapping as long as a device has access") {
     start("devices=2");
     const PhysicalMemory memory(G, on_device(1));
     const Reservation address(4 * G);
@@ -196,7 +188,7 @@ TEST_CASE("the host reaches mapped device memory by the simulator's view only, a
     REQUIRE(set_access(memory.address, G, read_only) == good);
     CHECK(!is_deadly(view));
     CHECK(is_deadly(view, true));
-    REQUIRE(set_access(memory.address, G, none) == good);
+    REQUIRE(set_access(memory.address, G, no_access) == good);
     CHECK(is_deadly(view));
     REQUIRE(set_access(memory.address, G, read_write) == good);
     CHECK(!is_deadly(view, true));
@@ -211,7 +203,7 @@ TEST_CASE("memory of the host can be mapped for both") {
     const auto before = free_memory();
     const Mapped memory(G, properties);
     auto *host = static_cast<std::uint32_t *>(as_host(memory.address));
-    CHECK(free_memory() == before); // none of the device's
+    CHECK(free_memory() == before); // of the device
     CHECK(is_deadly(host, true));
     CUmemAccessDesc access{.location = properties.location, .flags = read_write};
     REQUIRE(d.cuMemSetAccess(memory.address, G, &access, 1) == good);

@@ -1,11 +1,9 @@
 // How long physical memory, mappings and reservations live, what they cost, what is left over, and
 // work that is queued on them.
 #include "../support/contains.hpp"
-#include "base/checks.hpp"
 #include "vmm_ranges.hpp"
 
 #include <algorithm>
-#include <thread>
 
 using namespace sim_test;
 
@@ -245,25 +243,19 @@ TEST_CASE("asynchronous work on mapped memory gives its results in every mode") 
 TEST_CASE("threads map and unmap at the same time") {
     start("mode=threaded");
     const Reservation address(8 * G);
-    std::vector<std::thread> threads;
-    std::vector<int> failures(4, 0);
-    for (std::size_t t = 0; t != 4; ++t) {
-        threads.emplace_back([&, t] {
-            const auto properties = on_device();
-            const auto access = grant();
-            const CUdeviceptr own = address + 2 * t * G;
-            for (int i = 0; i != 50; ++i) {
-                CUmemGenericAllocationHandle memory = 0;
-                failures[t] += d.cuMemCreate(&memory, G, &properties, 0) != good;
-                failures[t] += d.cuMemMap(own, G, 0, memory, 0) != good;
-                failures[t] += d.cuMemRelease(memory) != good;
-                failures[t] += d.cuMemSetAccess(own, G, &access, 1) != good;
-                failures[t] += d.cuMemUnmap(own, G) != good;
-            }
-        });
-    }
-    for (auto &thread : threads) {
-        thread.join();
-    }
-    CHECK(failures == std::vector<int>(4, 0));
+    const auto properties = on_device();
+    const auto access = grant();
+    CHECK(in_threads([&](std::size_t t) {
+              const CUdeviceptr own = address + 2 * t * G;
+              int failures = 0;
+              for (int i = 0; i != 50; ++i) {
+                  CUmemGenericAllocationHandle memory = 0;
+                  failures += d.cuMemCreate(&memory, G, &properties, 0) != good;
+                  failures += d.cuMemMap(own, G, 0, memory, 0) != good;
+                  failures += d.cuMemRelease(memory) != good;
+                  failures += d.cuMemSetAccess(own, G, &access, 1) != good;
+                  failures += d.cuMemUnmap(own, G) != good;
+              }
+              return failures;
+          }) == std::vector<int>(4, 0));
 }

@@ -1,12 +1,15 @@
 // Addresses and physical memory of virtual memory management, and their descriptors, for tests.
 #pragma once
 
+#include "base/checks.hpp"
 #include "memory_tools.hpp"
 #include "vmm_tools.hpp"
 
 namespace sim_test {
 
 constexpr std::size_t G = default_granularity;
+constexpr auto no_access = CU_MEM_ACCESS_FLAGS_PROT_NONE, read_only = CU_MEM_ACCESS_FLAGS_PROT_READ,
+               read_write = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 constexpr auto posix_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 // Reserved addresses. What is mapped there is unmapped, and they are freed, at the end of the

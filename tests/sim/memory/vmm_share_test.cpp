@@ -2,7 +2,6 @@
 #ifndef _WIN32
 
 #include "../support/child_process.hpp"
-#include "base/checks.hpp"
 #include "vmm_ranges.hpp"
 
 #include <fcntl.h>
@@ -40,37 +39,33 @@ void send(Child &child, const Mapped &memory) {
 TEST_CASE("an import leaves the descriptor open, gives another handle, shows the same bytes") {
     start();
     const auto before = open_descriptors();
+    int fd = -1;
     {
-        Mapped memory(2 * G, exportable());
+        const Mapped memory(2 * G, exportable());
         write(memory.address + G, 0x1111);
-        const int fd = export_fd(memory.handle);
-        Mapped imported(2 * G, import_fd(fd));
+        fd = export_fd(memory.handle);
+        const Mapped imported(2 * G, import_fd(fd));
         CHECK(is_open(fd));
         CHECK(imported.handle != memory.handle);
         CHECK(read(imported.address + G) == 0x1111);
         write(imported.address, 0x2222);
         CHECK(read(memory.address) == 0x2222);
-        close(fd);
+    }
+    {
+        const Mapped later(2 * G, import_fd(fd)); // the memory lives on in the descriptor
+        close(fd);                                // and in what was imported from it
+        CHECK(read(later.address) == 0x2222);
     }
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("every export is a descriptor of its own") {
-    start();
-    Mapped memory(G, exportable());
-    const int first = export_fd(memory.handle), second = export_fd(memory.handle);
-    CHECK(first != second);
-    CHECK((fcntl(first, F_GETFD) & FD_CLOEXEC) != 0);
-    close(first);
-    const auto imported = import_fd(second);
-    close(second);
-    release_physical(imported);
-}
-
-TEST_CASE("one descriptor imports twice, into handles that are released each for itself") {
+TEST_CASE("every export is a descriptor of its own, and every import a handle of its own") {
     start();
     const Mapped memory(G, exportable());
-    const int fd = export_fd(memory.handle);
+    const int fd = export_fd(memory.handle), other = export_fd(memory.handle);
+    CHECK(fd != other);
+    CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    close(other);
     const auto first = import_fd(fd);
     const Mapped second(G, import_fd(fd));
     CHECK(first != second.handle);
@@ -78,19 +73,6 @@ TEST_CASE("one descriptor imports twice, into handles that are released each for
     release_physical(first);
     write(memory.address, 3);
     CHECK(read(second.address) == 3);
-}
-
-TEST_CASE("memory lives on in a descriptor, and in what was imported from it") {
-    start();
-    int fd = -1;
-    {
-        const Mapped memory(G, exportable());
-        write(memory.address, 0xabcd);
-        fd = export_fd(memory.handle);
-    }
-    const Mapped imported(G, import_fd(fd));
-    close(fd); // before it is used
-    CHECK(read(imported.address) == 0xabcd);
 }
 
 TEST_CASE("imported memory is not counted against the budget, and has its properties") {
@@ -168,8 +150,8 @@ TEST_CASE("descriptors whose bytes lie are refused") {
     close(fd);
 }
 
-TEST_CASE("import: arguments") {
-    start();
+TEST_CASE("import: arguments, and devices that the importer does not have") {
+    start("devices=2");
     const int fd = exported_fd(create_memory(G, exportable()));
     CUmemGenericAllocationHandle handle = 0;
     CHECK(d.cuMemImportFromShareableHandle(nullptr, as_os_handle(fd), posix_fd) == invalid);
@@ -180,14 +162,10 @@ TEST_CASE("import: arguments") {
     CHECK(d.cuMemImportFromShareableHandle(&handle, as_os_handle(-1), posix_fd) != good);
     CHECK(handle == 0xbdbdbdbdbdbdbdbd);
     close(fd);
-}
-
-TEST_CASE("a handle of a device that the importer does not have is not supported") {
-    start("devices=2");
-    const int fd = export_fd(create_memory(G, exportable(1)));
+    const int of_second = exported_fd(create_memory(G, exportable(1)));
     start("devices=1");
-    CHECK(try_import(fd) == CUDA_ERROR_NOT_SUPPORTED);
-    close(fd);
+    CHECK(try_import(of_second) == CUDA_ERROR_NOT_SUPPORTED);
+    close(of_second);
 }
 
 TEST_CASE("a range of device memory has a descriptor of its size for other drivers") {
