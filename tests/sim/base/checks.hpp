@@ -52,21 +52,27 @@ class Calls {
   public:
     using Row = typename Signature<Call>::Row;
 
-    explicit Calls(Call call, std::source_location where = std::source_location::current())
-        : call_(call), where_(where) {}
-
-    struct Expecting {
+    // A status, and the line that expects it.
+    struct Expected {
+        Expected(CUresult expected, std::source_location line = std::source_location::current())
+            : status(expected), where(line) {}
+        CUresult status;
+        std::source_location where;
+    };
+    struct Table {
         void operator=(std::initializer_list<Row> rows) const {
             int number = 0;
             for (const Row &row : rows) {
-                INFO("row " << ++number << " of the calls of line " << calls.where_.line());
-                CHECK(calls.call(row) == expected);
+                INFO("row " << ++number << " of the table in line " << expected.where.line());
+                CHECK(calls.call(row) == expected.status);
             }
         }
         const Calls &calls;
-        CUresult expected;
+        Expected expected;
     };
-    Expecting operator[](CUresult expected) const { return {*this, expected}; }
+
+    explicit Calls(Call call) : call_(call) {}
+    Table operator[](Expected expected) const { return {*this, expected}; }
 
   private:
     CUresult call(const Row &row) const {
@@ -78,7 +84,6 @@ class Calls {
     }
 
     Call call_;
-    std::source_location where_;
 };
 
 } // namespace sim_test
