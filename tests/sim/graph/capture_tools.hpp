@@ -9,6 +9,10 @@ inline constexpr auto global = CU_STREAM_CAPTURE_MODE_GLOBAL,
                       thread_local_ = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                       relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 
+inline constexpr auto unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                      implicit = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+inline constexpr auto not_capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+
 inline CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode = relaxed) {
     return d.cuStreamBeginCapture(stream, mode);
 }
@@ -42,7 +46,33 @@ inline CUresult failed_end(CUstream stream) {
 inline void end_invalidated(CUstream stream) {
     CHECK(is_invalidated(stream));
     CHECK(failed_end(stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    CHECK(status_of(stream) == CU_STREAM_CAPTURE_STATUS_NONE);
+    CHECK(status_of(stream) == not_capturing);
+}
+
+// The call returns this status in a capture of the stream, and invalidates it.
+template <class Call>
+void check_breaks(CUstream stream, CUresult expected, const Call &call,
+                  CUstreamCaptureMode mode = relaxed) {
+    REQUIRE(begin_capture(stream, mode) == good);
+    CHECK(call() == expected);
+    end_invalidated(stream);
+}
+
+// What the second version of the query returns of the capture of a stream.
+using CaptureInfo = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
+                             const CUgraphNode **, size_t *);
+inline CUgraph captured_graph(CUstream stream) {
+    CUstreamCaptureStatus status{};
+    CUgraph graph = nullptr;
+    auto *info = entry<CaptureInfo>("cuStreamGetCaptureInfo_v2");
+    REQUIRE(info(stream, &status, nullptr, &graph, nullptr, nullptr) == good);
+    return graph;
+}
+
+// Sets the mode of this thread, and returns the one before.
+inline CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
+    REQUIRE(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
+    return mode;
 }
 
 // A call that the driver takes for unsafe.
@@ -57,12 +87,12 @@ inline CUresult unsafe_call() {
 
 // Non-blocking, for captures that fork.
 struct TwoStreams {
-    CUstream one = make_stream(non_blocking), two = make_stream(non_blocking);
-    CUevent event = make_event(CU_EVENT_DISABLE_TIMING);
-    ~TwoStreams() {
-        destroy(one);
-        destroy(two);
-        destroy(event);
+    const Stream one{non_blocking}, two{non_blocking};
+    const Event event{CU_EVENT_DISABLE_TIMING};
+    // What is queued in `second` comes after what is queued in `first`.
+    CUresult order(CUstream first, CUstream second) const {
+        const CUresult recorded = d.cuEventRecord(event, first);
+        return recorded == good ? d.cuStreamWaitEvent(second, event, 0) : recorded;
     }
 };
 

@@ -52,120 +52,106 @@ Bodies add_conditional(CUgraph graph, CUgraphConditionalHandle handle,
 }
 
 // What device code does by cudaGraphSetConditional(), and a counter of its runs.
-struct Steering {
+struct Kernels {
+    Kernels() {
+        sim_control().register_kernel("count", count, this);
+        sim_control().register_kernel("set", set_value, this);
+    }
+    static int count(const cushim_sim_launch *, void *user) {
+        auto &s = *static_cast<Kernels *>(user);
+        ++s.ran;
+        return sim_control().set_conditional(s.handle, s.ran < s.rounds ? 1 : 0);
+    }
+    static int set_value(const cushim_sim_launch *, void *user) {
+        auto &s = *static_cast<Kernels *>(user);
+        return sim_control().set_conditional(s.handle, s.set);
+    }
+    CUgraphNode add(CUgraph graph, const char *name, const Nodes &after = {}) const {
+        return add_kernel(graph, kernel_parameters(module.function(name)), after);
+    }
+
     CUgraphConditionalHandle handle = 0;
     int rounds = 0;       // that a loop is to make
     int ran = 0;          // launches of "count"
     unsigned int set = 0; // what "set" sets
-};
-
-struct Kernels {
-    explicit Kernels(Steering &steering)
-        : module((register_all(steering), "cushim-sim-image 1\nkernel count\nkernel set\n")) {}
-    static void register_all(Steering &steering) {
-        sim_control().register_kernel(
-            "count",
-            [](const cushim_sim_launch *, void *user) {
-                auto &s = *static_cast<Steering *>(user);
-                ++s.ran;
-                return sim_control().set_conditional(s.handle, s.ran < s.rounds ? 1 : 0);
-            },
-            &steering);
-        sim_control().register_kernel(
-            "set",
-            [](const cushim_sim_launch *, void *user) {
-                auto &s = *static_cast<Steering *>(user);
-                return sim_control().set_conditional(s.handle, s.set);
-            },
-            &steering);
-    }
-    Module module;
+    const Module module{"cushim-sim-image 1\nkernel count\nkernel set\n"};
 };
 
 } // namespace
 
 TEST_CASE("an if node runs its first body or its second") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Steering steering;
-    Kernels kernels(steering);
+    Kernels kernels;
     Words memory(4);
     const unsigned int size = GENERATE(1u, 2u);
     const Graph graph;
-    steering.handle = make_handle(graph, 0);
+    kernels.handle = make_handle(graph, 0);
     const CUgraphNode reset = add_memset(graph, words(memory.address, 0, 4));
-    const CUgraphNode set =
-        add_kernel(graph, kernel_parameters(kernels.module.function("set")), {reset});
-    const Bodies bodies = add_conditional(graph, steering.handle, if_type, size, {set});
-    add_memset(bodies.graphs[0], words(memory.address, 1, 4));
-    if (size == 2) {
-        add_memset(bodies.graphs[1], words(memory.address, 2, 4));
+    const Bodies bodies =
+        add_conditional(graph, kernels.handle, if_type, size, {kernels.add(graph, "set", {reset})});
+    for (std::uint32_t i = 0; i < size; ++i) {
+        add_memset(bodies.graphs[i], words(memory.address, i + 1, 4));
     }
     std::uint32_t result = 99;
     add_copy(graph, copy_to_host(&result, memory.address, 4), {bodies.node});
     const Executable exec(graph);
-    steering.set = 5;
+    kernels.set = 5;
     run(exec);
     CHECK(result == 1);
-    steering.set = 0;
+    kernels.set = 0;
     run(exec);
     CHECK(result == (size == 2 ? 2 : 0));
 }
 
 TEST_CASE("a while node runs its body as long as the condition holds") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Steering steering;
-    Kernels kernels(steering);
+    Kernels kernels;
     const Graph graph;
     RunOrder order;
-    steering.handle = make_handle(graph, 1);
-    const Bodies bodies = add_conditional(graph, steering.handle, while_type, 1);
-    add_kernel(bodies.graphs[0], kernel_parameters(kernels.module.function("count")));
+    kernels.handle = make_handle(graph, 1);
+    const Bodies bodies = add_conditional(graph, kernels.handle, while_type, 1);
+    kernels.add(bodies.graphs[0], "count");
     add_note(graph, order, 1, {bodies.node});
     const Executable exec(graph);
     for (const int rounds : {1, 7, 1000}) {
-        steering.rounds = rounds;
-        steering.ran = 0;
+        kernels.rounds = rounds;
+        kernels.ran = 0;
         run(exec); // the default value is assigned at every launch
-        CHECK(steering.ran == rounds);
+        CHECK(kernels.ran == rounds);
     }
     CHECK(order.ran().size() == 3);
 }
 
 TEST_CASE("a condition without a default keeps its value") {
     start();
-    Steering steering;
-    Kernels kernels(steering);
-    steering.rounds = 0; // the body says no
+    Kernels kernels; // the body says no
     const Graph graph;
-    steering.handle = make_handle(graph, 1, 0);
-    const Bodies bodies = add_conditional(graph, steering.handle, while_type, 1);
-    add_kernel(bodies.graphs[0], kernel_parameters(kernels.module.function("count")));
+    kernels.handle = make_handle(graph, 1, 0);
+    kernels.add(add_conditional(graph, kernels.handle, while_type, 1).graphs[0], "count");
     const Executable exec(graph);
-    REQUIRE(sim_control().set_conditional(steering.handle, 1) == 0);
-    run(exec);
-    CHECK(steering.ran == 1);
-    run(exec);
-    CHECK(steering.ran == 1);
-    CHECK(sim_control().set_conditional(steering.handle + 1, 1) == -1);
+    REQUIRE(sim_control().set_conditional(kernels.handle, 1) == 0);
+    for (int i = 0; i < 2; ++i) {
+        run(exec);
+        CHECK(kernels.ran == 1);
+    }
+    CHECK(sim_control().set_conditional(kernels.handle + 1, 1) == -1);
 }
 
 TEST_CASE("a switch node runs the body of its number, or none") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Steering steering;
-    Kernels kernels(steering);
+    Kernels kernels;
     Words memory(1);
     const Graph graph;
-    steering.handle = make_handle(graph, 0);
+    kernels.handle = make_handle(graph, 0);
     const CUgraphNode reset = add_memset(graph, words(memory.address, 77, 1));
-    const CUgraphNode set =
-        add_kernel(graph, kernel_parameters(kernels.module.function("set")), {reset});
-    const Bodies bodies = add_conditional(graph, steering.handle, switch_type, 3, {set});
+    const Bodies bodies = add_conditional(graph, kernels.handle, switch_type, 3,
+                                          {kernels.add(graph, "set", {reset})});
     for (std::uint32_t i = 0; i < 3; ++i) {
         add_memset(bodies.graphs[i], words(memory.address, 10 + i, 1));
     }
     const Executable exec(graph);
     for (unsigned int value : {2u, 0u, 1u, 3u, ~0u}) {
-        steering.set = value;
+        kernels.set = value;
         run(exec);
         CHECK(memory.at(0) == (value < 3 ? 10 + value : 77));
     }
@@ -173,26 +159,20 @@ TEST_CASE("a switch node runs the body of its number, or none") {
 
 TEST_CASE("bodies hold children and conditions of their own") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Steering steering;
-    Kernels kernels(steering);
+    Kernels kernels;
     Words memory(2);
-    const Graph graph;
+    const Graph graph, child;
     // while (count) { if (true) { child: copy of a word } }
-    steering.handle = make_handle(graph, 1);
-    steering.rounds = 3;
-    const Bodies loop = add_conditional(graph, steering.handle, while_type, 1);
-    const CUgraph body = loop.graphs[0];
-    const CUgraphNode count = add_kernel(body, kernel_parameters(kernels.module.function("count")));
+    kernels.handle = make_handle(graph, 1);
+    kernels.rounds = 3;
+    const CUgraph body = add_conditional(graph, kernels.handle, while_type, 1).graphs[0];
+    const CUgraphNode count = kernels.add(body, "count");
     const Bodies inner = add_conditional(body, make_handle(body, 1), if_type, 1, {count});
-    const CUgraph child = make_graph();
     add_copy(child, device_copy(memory.address + 4, memory.address, 4),
              {add_memset(child, words(memory.address, 5, 1))});
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddChildGraphNode(&node, inner.graphs[0], nullptr, 0, child) == good);
-    destroy(child);
-    const Executable exec(graph);
-    run(exec);
-    CHECK(steering.ran == 3);
+    add_child(inner.graphs[0], child);
+    run(Executable(graph));
+    CHECK(kernels.ran == 3);
     CHECK(memory.at(1) == 5);
 }
 
@@ -206,8 +186,7 @@ TEST_CASE("bodies are captured into") {
                                           CU_STREAM_CAPTURE_MODE_RELAXED) == good);
     CHECK(d.cuMemsetD32Async(memory.address, 6, 4, stream) == good);
     CHECK(got<CUgraph>(&Driver::cuStreamEndCapture, stream, out) == bodies.graphs[0]);
-    const Executable exec(graph);
-    run(exec, stream);
+    run(Executable(graph), stream);
     CHECK(memory.at(3) == 6);
 }
 
@@ -252,84 +231,80 @@ TEST_CASE("what conditional nodes refuse") {
     start();
     const Graph graph, other;
     CUgraphConditionalHandle handle = 0;
-    CHECK(d.cuGraphConditionalHandleCreate(nullptr, graph, nullptr, 0, 0) == invalid);
-    CHECK(d.cuGraphConditionalHandleCreate(&handle, nullptr, nullptr, 0, 0) == invalid);
-    CHECK(d.cuGraphConditionalHandleCreate(&handle, graph, nullptr, 0, 2) == invalid);
+    Calls(&Driver::cuGraphConditionalHandleCreate)[invalid] = {{nullptr, graph, nullptr, 0, 0},
+                                                               {&handle, nullptr, nullptr, 0, 0},
+                                                               {&handle, graph, nullptr, 0, 2}};
     handle = make_handle(graph, 1);
     CUgraphNode node = nullptr;
-    const auto answer = [&](CUgraphConditionalHandle with, CUgraphConditionalNodeType type,
-                            unsigned int size, CUgraph to) {
+    const Calls added([&](CUgraph to, CUgraphConditionalHandle with,
+                          CUgraphConditionalNodeType type, unsigned int size) {
         CUgraphNodeParams parameters = conditional(with, type, size);
         return add(&node, to, &parameters);
-    };
-    CHECK(answer(handle + 2, if_type, 1, graph) == invalid);
-    CHECK(answer(0, if_type, 1, graph) == invalid);
-    CHECK(answer(handle, if_type, 0, graph) == invalid);
-    CHECK(answer(handle, if_type, 3, graph) == invalid);
-    CHECK(answer(handle, while_type, 2, graph) == invalid);
-    CHECK(answer(handle, switch_type, ~0u, graph) == invalid);
-    CHECK(answer(handle, static_cast<CUgraphConditionalNodeType>(3), 1, graph) == invalid);
-    CHECK(answer(handle, if_type, 1, other) == invalid);
+    });
+    added[invalid] = {{graph, handle + 2, if_type, 1},
+                      {graph, 0, if_type, 1},
+                      {graph, handle, if_type, 0},
+                      {graph, handle, if_type, 3},
+                      {graph, handle, while_type, 2},
+                      {graph, handle, switch_type, ~0u},
+                      {graph, handle, static_cast<CUgraphConditionalNodeType>(3), 1},
+                      {other, handle, if_type, 1}};
     CUgraphNodeParams nowhere = conditional(handle, if_type, 1);
     nowhere.conditional.ctx = nullptr; // is not the current one
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
     nowhere.conditional.ctx = garbage<CUcontext>();
-    CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("is not a context handle");
+    CHECK(reported(add(&node, graph, &nowhere), "is no handle") == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(nodes_of(graph).empty());
     CHECK(try_instantiate(graph) == invalid); // a handle without a node
-    CHECK(answer(handle, if_type, 2, graph) == good);
-    CHECK(answer(handle, if_type, 1, graph) == invalid); // one node only
+    added[good] = {{graph, handle, if_type, 2}};
+    added[invalid] = {{graph, handle, if_type, 1}}; // one node only
     destroy(instantiate(graph));
+}
 
+TEST_CASE("graphs with conditional nodes, and bodies, are not copied") {
+    start();
+    const Graph graph, other;
+    const CUgraph body = add_conditional(graph, make_handle(graph, 1), if_type, 1).graphs[0];
     CUgraph clone = nullptr;
     CUgraphNode child = nullptr;
-    CHECK(d.cuGraphClone(&clone, graph) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(d.cuGraphAddChildGraphNode(&child, other, nullptr, 0, graph) == CUDA_ERROR_NOT_SUPPORTED);
-    // Bodies hold work of kernels.
-    CUgraphNodeParams parameters = conditional(make_handle(graph, 1), if_type, 1);
-    REQUIRE(add(&node, graph, &parameters) == good);
-    RunOrder order;
-    const CUgraphNode note = add_note(parameters.conditional.phGraph_out[0], order, 1);
-    CUgraphExec exec = nullptr;
-    CUDA_GRAPH_INSTANTIATE_PARAMS instantiate_parameters{};
-    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &instantiate_parameters) != good);
-    CHECK(instantiate_parameters.result_out == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
-    CHECK(instantiate_parameters.hErrNode_out == note);
-    const CUgraph body = parameters.conditional.phGraph_out[0];
-    CHECK(d.cuGraphClone(&clone, body) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(d.cuGraphAddChildGraphNode(&child, other, nullptr, 0, body) == CUDA_ERROR_NOT_SUPPORTED);
-    const CUgraphExec empty = instantiate(other);
+    for (const CUgraph source : {graph.get(), body}) {
+        CHECK(d.cuGraphClone(&clone, source) == CUDA_ERROR_NOT_SUPPORTED);
+        CHECK(d.cuGraphAddChildGraphNode(&child, other, nullptr, 0, source) ==
+              CUDA_ERROR_NOT_SUPPORTED);
+    }
+    const Executable empty(other);
     CHECK(update(empty, body).status == invalid);
-    destroy(empty);
-    CHECK(d.cuGraphDestroy(body) == invalid);
-    expect_misuse("belongs to a node");
+    CHECK(reported(d.cuGraphDestroy(body), "belongs to a node") == invalid);
+    // Bodies hold work of kernels.
+    RunOrder order;
+    const CUgraphNode note = add_note(body, order, 1);
+    CUgraphExec exec = nullptr;
+    CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+    CHECK(d.cuGraphInstantiateWithParams(&exec, graph, &parameters) != good);
+    CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
+    CHECK(parameters.hErrNode_out == note);
 }
 
 TEST_CASE("an update may change bodies and defaults, not conditions") {
     start();
     Words memory(1);
-    const auto make = [&](unsigned int value, CUgraphConditionalNodeType type, unsigned int size,
+    const Graph off, on, other;
+    const auto fill = [&](CUgraph graph, unsigned int value, CUgraphConditionalNodeType type,
                           std::uint32_t written) {
-        const CUgraph graph = make_graph();
-        const Bodies bodies = add_conditional(graph, make_handle(graph, value), type, size);
+        const Bodies bodies = add_conditional(graph, make_handle(graph, value), type, 1);
         add_memset(bodies.graphs[0], words(memory.address, written, 1));
-        return graph;
     };
     REQUIRE(d.cuMemsetD32(memory.address, 0, 1) == good);
-    const CUgraph off = make(0, if_type, 1, 1), on = make(1, if_type, 1, 2),
-                  other = make(1, switch_type, 1, 3);
-    const CUgraphExec exec = instantiate(off);
+    fill(off, 0, if_type, 1);
+    fill(on, 1, if_type, 2);
+    fill(other, 1, switch_type, 3);
+    const Executable exec(off);
     run(exec);
     CHECK(memory.at(0) == 0);
     CHECK(update(exec, on).status == good);
     run(exec);
     CHECK(memory.at(0) == 2);
     CHECK(update(exec, other).result == CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
-    destroy(exec);
-    for (const CUgraph graph : {off, on, other}) {
-        destroy(graph);
-    }
 }
 
 #else

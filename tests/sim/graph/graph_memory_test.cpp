@@ -1,5 +1,6 @@
 // The memory that nodes of graphs allocate and free.
 #include "graph_tools.hpp"
+#include "vmm_tools.hpp"
 
 using namespace sim_test;
 
@@ -20,18 +21,13 @@ CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters(std::size_t bytes) {
 
 Allocation add_allocation(CUgraph graph, std::size_t bytes, const Nodes &after = {}) {
     CUDA_MEM_ALLOC_NODE_PARAMS parameters = allocation_parameters(bytes);
-    Allocation made;
-    REQUIRE(d.cuGraphAddMemAllocNode(&made.node, graph, after.data(), after.size(), &parameters) ==
-            good);
-    made.address = parameters.dptr;
-    REQUIRE(made.address != 0);
-    return made;
+    const CUgraphNode node = added(&Driver::cuGraphAddMemAllocNode, graph, after, &parameters);
+    REQUIRE(parameters.dptr != 0);
+    return {node, parameters.dptr};
 }
 
 CUgraphNode add_free(CUgraph graph, CUdeviceptr address, const Nodes &after = {}) {
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddMemFreeNode(&node, graph, after.data(), after.size(), address) == good);
-    return node;
+    return added(&Driver::cuGraphAddMemFreeNode, graph, after, address);
 }
 
 // As a device counts it: in pieces.
@@ -41,6 +37,9 @@ std::uint64_t graph_memory(CUgraphMem_attribute attribute) {
     cuuint64_t value = ~0ull;
     REQUIRE(d.cuDeviceGetGraphMemAttribute(0, attribute, &value) == good);
     return value;
+}
+std::uint64_t used() {
+    return graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT);
 }
 
 } // namespace
@@ -53,8 +52,8 @@ TEST_CASE("memory of a graph lives from its allocation node to its free node") {
     const CUgraphNode set = add_memset(graph, words(memory.address, 77, 4), {memory.node});
     const CUgraphNode read = add_copy(graph, copy_to_host(result, memory.address, 16), {set});
     const CUgraphNode free = add_free(graph, memory.address, {read});
-    CUDA_MEM_ALLOC_NODE_PARAMS back{};
-    CHECK(d.cuGraphMemAllocNodeGetParams(memory.node, &back) == good);
+    const auto back =
+        got<CUDA_MEM_ALLOC_NODE_PARAMS>(&Driver::cuGraphMemAllocNodeGetParams, memory.node, out);
     CHECK((back.dptr == memory.address && back.bytesize == 16));
     CUdeviceptr freed = 0;
     CHECK(got(d.cuGraphMemFreeNodeGetParams(free, &freed), freed) == memory.address);
@@ -67,120 +66,123 @@ TEST_CASE("memory of a graph lives from its allocation node to its free node") {
     }
     CHECK(sim_control().view(memory.address, 16) == nullptr);
     // The executable graph keeps it for its next launch.
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == piece);
+    CHECK(used() == piece);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == piece);
     CHECK(leaks().size() == 2); // the graphs
     // It cannot be freed outside.
-    CHECK(d.cuMemFree(memory.address) == invalid);
-    expect_misuse("not allocated");
+    CHECK(reported(d.cuMemFree(memory.address), "not allocated") == invalid);
     CHECK(d.cuDeviceGraphMemTrim(0) == good);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(used() == 0);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
     run(exec);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == piece);
+    CHECK(used() == piece);
     destroy(exec);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(used() == 0);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == piece);
     destroy(graph);
-    CHECK(d.cuMemsetD8(memory.address, 0, 1) == invalid);
-    expect_misuse("freed");
+    CHECK(reported(d.cuMemsetD8(memory.address, 0, 1), "freed") == invalid);
 }
 
 TEST_CASE("memory that a graph does not free is freed otherwise") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUgraph graph = make_graph();
-    const Allocation memory = add_allocation(graph, 64);
-    const CUgraphExec exec = instantiate(graph);
-    CHECK(leaks().size() == 2);
-    run(exec);
-    CHECK(leaks().size() == 3);
-    CHECK(d.cuMemsetD32(memory.address, 5, 16) == good);
-    CHECK(d.cuStreamSynchronize(nullptr) == good);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == piece);
-    // Not before it is freed again.
-    CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
-    SECTION("by cuMemFree") {
-        CHECK(d.cuMemFree(memory.address) == good);
+    CUdeviceptr memory = 0;
+    {
+        const Graph graph;
+        const Allocation allocation = add_allocation(graph, 64);
+        memory = allocation.address;
+        const Executable exec(graph);
+        CHECK(leaks().size() == 2);
+        run(exec);
+        CHECK(leaks().size() == 3);
+        CHECK(d.cuMemsetD32(memory, 5, 16) == good);
+        CHECK(d.cuStreamSynchronize(nullptr) == good);
+        CHECK(used() == piece);
+        // Not before it is freed again.
+        CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
+        SECTION("by cuMemFree") {
+            CHECK(d.cuMemFree(memory) == good);
+        }
+        SECTION("by cuMemFreeAsync") {
+            CHECK(d.cuMemFreeAsync(memory, nullptr) == good);
+            CHECK(reported(d.cuMemFreeAsync(memory, nullptr), "not allocated") == invalid);
+        }
+        SECTION("by another graph") {
+            const Graph other;
+            add_free(other, memory);
+            const Executable freeing(other);
+            CHECK(d.cuGraphLaunch(freeing, nullptr) == good);
+            CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid);
+        }
+        run(exec);
+        CHECK(d.cuMemFree(memory) == good);
+        run(exec);
+        // Its own graph can no longer free it.
+        CUgraphNode late = nullptr;
+        CHECK(d.cuGraphAddMemFreeNode(&late, graph, &allocation.node, 1, memory) == invalid);
     }
-    SECTION("by cuMemFreeAsync") {
-        CHECK(d.cuMemFreeAsync(memory.address, nullptr) == good);
-        CHECK(d.cuMemFreeAsync(memory.address, nullptr) == invalid);
-        expect_misuse("not allocated");
-    }
-    SECTION("by another graph") {
-        const Graph other;
-        add_free(other, memory.address);
-        const Executable freeing(other);
-        CHECK(d.cuGraphLaunch(freeing, nullptr) == good);
-        CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid);
-    }
-    run(exec);
-    CHECK(d.cuMemFree(memory.address) == good);
-    run(exec);
-    // Its own graph can no longer free it.
-    CUgraphNode late = nullptr;
-    CHECK(d.cuGraphAddMemFreeNode(&late, graph, &memory.node, 1, memory.address) == invalid);
     // It outlives its graph.
-    destroy(exec);
-    destroy(graph);
     CHECK(leaks().size() == 1);
-    CHECK(d.cuMemsetD32(memory.address, 5, 16) == good);
+    CHECK(d.cuMemsetD32(memory, 5, 16) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == good);
-    CHECK(d.cuMemFree(memory.address) == good);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(d.cuMemFree(memory) == good);
+    CHECK(used() == 0);
 }
 
 TEST_CASE("a launch can free what the one before left") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUgraph graph = make_graph();
-    const Allocation memory = add_allocation(graph, 64);
-    add_memset(graph, words(memory.address, 6, 16), {memory.node});
-    const CUgraphExec exec = instantiate(graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
-    for (int i = 0; i < 4; ++i) {
-        REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+    CUdeviceptr left = 0;
+    {
+        const Graph graph;
+        const Allocation memory = add_allocation(graph, 64);
+        left = memory.address;
+        add_memset(graph, words(left, 6, 16), {memory.node});
+        const Executable exec(graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+        for (int i = 0; i < 4; ++i) {
+            REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+        }
+        CHECK(d.cuStreamSynchronize(nullptr) == good);
+        CHECK(used() == piece);
     }
-    CHECK(d.cuStreamSynchronize(nullptr) == good);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == piece);
-    destroy(exec);
-    destroy(graph);
     CHECK(leaks().size() == 1);
-    CHECK(d.cuMemFree(memory.address) == good);
+    CHECK(d.cuMemFree(left) == good);
 }
 
 TEST_CASE("what graphs with memory nodes cannot do") {
     start();
+    constexpr auto not_supported = CUDA_ERROR_NOT_SUPPORTED;
     const CUgraph graph = make_graph();
     const Graph other;
     const CUgraphNode first = add_empty(graph);
     const Allocation memory = add_allocation(graph, 64, {first});
     CUgraph clone = nullptr;
     CUgraphNode node = nullptr;
-    CHECK(d.cuGraphClone(&clone, graph) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(d.cuGraphAddChildGraphNode(&node, other, nullptr, 0, graph) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuGraphClone(&clone, graph) == not_supported);
+    CHECK(d.cuGraphAddChildGraphNode(&node, other, nullptr, 0, graph) == not_supported);
     CHECK(nodes_of(other).empty());
-    CHECK(d.cuGraphDestroyNode(first) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(remove_edge(graph, first, memory.node) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(d.cuGraphDestroyNode(first) == not_supported);
+    CHECK(remove_edge(graph, first, memory.node) == not_supported);
     const CUgraphExec exec = instantiate(graph);
-    CHECK(try_instantiate(graph) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(try_instantiate(graph) == not_supported);
     destroy(exec);
     destroy(instantiate(graph));
 
-    Words plain(4);
-    CHECK(d.cuGraphAddMemFreeNode(&node, graph, nullptr, 0, plain.address) == invalid);
-    CHECK(d.cuGraphAddMemFreeNode(&node, graph, nullptr, 0, memory.address + 4) == invalid);
+    const Words plain(4);
+    const Calls free(&Driver::cuGraphAddMemFreeNode);
+    free[invalid] = {{&node, graph, nullptr, 0, plain.address},
+                     {&node, graph, nullptr, 0, memory.address + 4}};
     // Freed in its own graph, it is not freed in another, nor the other way round.
     add_free(graph, memory.address);
-    CHECK(d.cuGraphAddMemFreeNode(&node, graph, nullptr, 0, memory.address) == invalid);
-    CHECK(d.cuGraphAddMemFreeNode(&node, other, nullptr, 0, memory.address) == invalid);
+    free[invalid] = {{&node, graph, nullptr, 0, memory.address},
+                     {&node, other, nullptr, 0, memory.address}};
     const Allocation second = add_allocation(other, 64);
     destroy(graph);
-    const CUgraph third = make_graph();
-    add_free(third, second.address);
-    CHECK(d.cuGraphAddMemFreeNode(&node, other, nullptr, 0, second.address) == invalid);
-    const CUgraphExec freeing = instantiate(third);
-    CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid); // nothing allocated it
-    destroy(freeing);
-    destroy(third);
+    {
+        const Graph third;
+        add_free(third, second.address);
+        free[invalid] = {{&node, other, nullptr, 0, second.address}};
+        const Executable freeing(third);
+        CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid); // nothing allocated it
+    }
     // With that graph its claim is gone.
     add_free(other, second.address, {second.node});
 }
@@ -189,34 +191,26 @@ TEST_CASE("what allocation nodes refuse") {
     start();
     const Graph graph;
     CUgraphNode node = nullptr;
-    const auto answer = [&](CUDA_MEM_ALLOC_NODE_PARAMS parameters) {
+    using P = CUDA_MEM_ALLOC_NODE_PARAMS;
+    const auto with = [&](auto change) {
+        P parameters = allocation_parameters(64);
+        change(parameters);
         return d.cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &parameters);
     };
-    const CUDA_MEM_ALLOC_NODE_PARAMS valid = allocation_parameters(64);
-    CHECK(answer(allocation_parameters(0)) == invalid);
-    CHECK(answer(allocation_parameters(~std::size_t(0))) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(with([](P &p) { p.bytesize = 0; }) == invalid);
+    CHECK(with([](P &p) { p.bytesize = ~std::size_t(0); }) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuGraphAddMemAllocNode(&node, graph, nullptr, 0, nullptr) == invalid);
-    CUDA_MEM_ALLOC_NODE_PARAMS bad = valid;
-    for (const int nowhere : {9, -1}) {
-        bad.poolProps.location.id = nowhere;
-        CHECK(answer(bad) == invalid);
+    CHECK(with([](P &p) { p.poolProps.location.id = 9; }) == invalid);
+    CHECK(with([](P &p) { p.poolProps.location.id = -1; }) == invalid);
+    CHECK(with([](P &p) { p.poolProps.location.type = CU_MEM_LOCATION_TYPE_INVALID; }) == invalid);
+    CHECK(with([](P &p) { p.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; }) ==
+          CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(with([](P &p) { p.accessDescCount = 1; }) == invalid); // and no array of them
+    for (const int device : {0, 9}) {
+        const CUmemAccessDesc access = grant(device);
+        CHECK(with([&](P &p) { p.accessDescCount = 1, p.accessDescs = &access; }) ==
+              (device == 0 ? good : invalid));
     }
-    bad = valid;
-    bad.poolProps.location.type = CU_MEM_LOCATION_TYPE_INVALID;
-    CHECK(answer(bad) == invalid);
-    bad = valid;
-    bad.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    CHECK(answer(bad) == CUDA_ERROR_NOT_SUPPORTED);
-    bad = valid;
-    bad.accessDescCount = 1; // and no array of them
-    CHECK(answer(bad) == invalid);
-    CUmemAccessDesc access{};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    bad.accessDescs = &access;
-    CHECK(answer(bad) == good);
-    access.location.id = 9;
-    CHECK(answer(bad) == invalid);
     CHECK(nodes_of(graph).size() == 1);
 }
 
@@ -225,21 +219,22 @@ TEST_CASE("a free node beside its allocation node is taken, and reported") {
     const Graph graph;
     const Allocation memory = add_allocation(graph, 64);
     const CUgraphNode free = add_free(graph, memory.address);
-    CUgraphExec exec = instantiate(graph);
-    expect_misuse("does not follow its allocation node");
-    for (int i = 0; i < 2; ++i) {
+    {
+        const Executable exec(graph);
+        expect_misuse("does not come after its allocation node");
+        for (int i = 0; i < 2; ++i) {
+            run(exec);
+        }
+        CHECK(reported(d.cuMemFree(memory.address), "not allocated") == invalid); // the graph did
+    }
+    // One that comes after it, but not at once, is fine.
+    const CUgraphNode between = add_empty(graph, {memory.node});
+    REQUIRE(add_edge(graph, between, free) == good);
+    {
+        const Executable exec(graph);
         run(exec);
     }
-    CHECK(d.cuMemFree(memory.address) == invalid); // the graph did
-    expect_misuse("not allocated");
-    destroy(exec);
-    // One that comes after it, but not at once, is fine.
-    REQUIRE(add_edge(graph, memory.node, add_empty(graph)) == good);
-    REQUIRE(add_edge(graph, nodes_of(graph).back(), free) == good);
-    exec = instantiate(graph);
-    run(exec);
-    destroy(exec);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(used() == 0);
 }
 
 TEST_CASE("what a device says of the memory of graphs") {
@@ -271,41 +266,39 @@ TEST_CASE("what a device says of the memory of graphs") {
     CHECK(d.cuMemFree(small.address) == good);
     CHECK(d.cuDeviceGraphMemTrim(0) == good);
     CHECK(all() == Pieces{0, 2, 0, 2});
-    cuuint64_t value = 0;
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) == good);
+    constexpr auto most = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;
+    cuuint64_t value = 0, five = 5;
+    CHECK(d.cuDeviceSetGraphMemAttribute(0, most, &value) == good);
     CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &value) == good);
     CHECK(all() == Pieces{0, 0, 0, 0});
     CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value) == invalid);
-    value = 5;
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) == invalid);
-    CHECK(d.cuDeviceGetGraphMemAttribute(7, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value) ==
-          CUDA_ERROR_INVALID_DEVICE);
-    CHECK(d.cuDeviceGetGraphMemAttribute(0, static_cast<CUgraphMem_attribute>(77), &value) ==
-          invalid);
-    CHECK(d.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, nullptr) == invalid);
+    CHECK(d.cuDeviceSetGraphMemAttribute(0, most, &five) == invalid);
+    constexpr auto unknown = static_cast<CUgraphMem_attribute>(77);
+    CHECK(d.cuDeviceGetGraphMemAttribute(7, most, &value) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(d.cuDeviceGetGraphMemAttribute(0, unknown, &value) == invalid);
+    CHECK(d.cuDeviceGetGraphMemAttribute(0, most, nullptr) == invalid);
     CHECK(d.cuDeviceGraphMemTrim(-1) == CUDA_ERROR_INVALID_DEVICE);
 }
 
-TEST_CASE("a reset forgets the memory of graphs, whoever still has some") {
+TEST_CASE("a reset forgets the memory of graphs, even if one still holds some") {
     const std::string mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     const CUgraph graph = make_graph();
     add_allocation(graph, 64);
     REQUIRE(d.cuGraphLaunch(instantiate(graph), nullptr) == good);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == piece);
+    CHECK(used() == piece);
     start(mode);
-    CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(used() == 0);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) == 0);
 }
 
-TEST_CASE("use of a graph's memory outside its life is caught") {
+TEST_CASE("use of graph memory outside its life is caught") {
     start("mode=adversarial;seed=3");
     const CUgraph graph = make_graph();
     const Allocation memory = add_allocation(graph, 64);
-    const CUgraphExec exec = instantiate(graph);
-    CHECK(d.cuMemsetD8Async(memory.address, 0, 64, nullptr) == good); // not launched
+    instantiate(graph); // and not launched
+    CHECK(d.cuMemsetD8Async(memory.address, 0, 64, nullptr) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("before its allocation or after its free");
     sim_control().reset();
-    static_cast<void>(exec);
 }

@@ -2,7 +2,6 @@
 #include "graph_tools.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace sim_test;
 
@@ -13,14 +12,15 @@ TEST_CASE("parameters of nodes read back as they were set") {
     Words memory(16), more(16);
     const CUDA_MEMSET_NODE_PARAMS set = words(memory.address, 0x12345678, 16);
     const CUgraphNode memset_node = add_memset(graph, set);
-    CUDA_MEMSET_NODE_PARAMS set_back{};
-    CHECK(d.cuGraphMemsetNodeGetParams(memset_node, &set_back) == good);
+    const auto memset_params = [&] {
+        return got<CUDA_MEMSET_NODE_PARAMS>(&Driver::cuGraphMemsetNodeGetParams, memset_node, out);
+    };
+    const auto set_back = memset_params();
     CHECK((set_back.dst == set.dst && set_back.value == set.value && set_back.elementSize == 4 &&
            set_back.width == 16 && set_back.height == 1));
     const CUDA_MEMSET_NODE_PARAMS other = words(more.address, 5, 3);
     CHECK(d.cuGraphMemsetNodeSetParams(memset_node, &other) == good);
-    CHECK(d.cuGraphMemsetNodeGetParams(memset_node, &set_back) == good);
-    CHECK((set_back.dst == more.address && set_back.width == 3));
+    CHECK((memset_params().dst == more.address && memset_params().width == 3));
 
     const CUDA_MEMCPY3D copy = device_copy(more.address, memory.address, 64);
     const CUgraphNode copy_node = add_copy(graph, copy);
@@ -36,11 +36,10 @@ TEST_CASE("parameters of nodes read back as they were set") {
     CHECK(d.cuGraphMemcpyNodeSetParams(copy_node, &reserved) == invalid);
 
     const CUgraphNode host = add_note(graph, order, 1);
-    CUDA_HOST_NODE_PARAMS host_back{};
+    CUDA_HOST_NODE_PARAMS host_back{}, none{};
     CHECK(got(d.cuGraphHostNodeGetParams(host, &host_back), host_back).fn == RunOrder::note);
     host_back.userData = order.entry(2);
     CHECK(d.cuGraphHostNodeSetParams(host, &host_back) == good);
-    CUDA_HOST_NODE_PARAMS none{};
     CHECK(d.cuGraphHostNodeSetParams(host, &none) == invalid);
 
     // A node of one type has no parameters of another.
@@ -49,18 +48,15 @@ TEST_CASE("parameters of nodes read back as they were set") {
     CHECK(d.cuGraphMemcpyNodeGetParams(host, &copy_back) == invalid);
     CHECK(d.cuGraphMemcpyNodeGetParams(copy_node, nullptr) == invalid);
     CHECK(d.cuGraphMemsetNodeSetParams(memset_node, nullptr) == invalid);
-    CHECK(types_of(graph) == std::vector<CUgraphNodeType>{CU_GRAPH_NODE_TYPE_MEMSET,
-                                                          CU_GRAPH_NODE_TYPE_MEMCPY,
-                                                          CU_GRAPH_NODE_TYPE_HOST});
+    CHECK(types_of(graph) ==
+          Types{CU_GRAPH_NODE_TYPE_MEMSET, CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_HOST});
 }
 
 TEST_CASE("parameters of event nodes") {
     start();
     const Graph graph;
     const Event event, another;
-    CUgraphNode record = nullptr, wait = nullptr;
-    REQUIRE(d.cuGraphAddEventRecordNode(&record, graph, nullptr, 0, event) == good);
-    REQUIRE(d.cuGraphAddEventWaitNode(&wait, graph, &record, 1, event) == good);
+    const CUgraphNode record = add_record(graph, event), wait = add_wait(graph, event, {record});
     CUevent found = nullptr;
     CHECK(got(d.cuGraphEventRecordNodeGetEvent(record, &found), found) == event);
     CHECK(d.cuGraphEventWaitNodeSetEvent(wait, another) == good);
@@ -77,7 +73,7 @@ TEST_CASE("parameters of kernel nodes") {
     const Graph graph;
     CUdeviceptr address = 0x1234;
     int number = 5;
-    void *arguments[] = {&address, &number};
+    void *arguments[] = {&address, &number}, *with_null[] = {&address, nullptr};
     CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("add"), arguments);
     parameters.gridDimX = 3;
     parameters.blockDimY = 2;
@@ -96,63 +92,59 @@ TEST_CASE("parameters of kernel nodes") {
     REQUIRE(d.cuGraphKernelNodeGetParams(node, &back) == good);
     CHECK((back.gridDimX == 4 && *static_cast<int *>(back.kernelParams[1]) == 5));
 
-    CUDA_KERNEL_NODE_PARAMS bad = parameters;
-    bad.gridDimX = 0;
-    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
-    bad = parameters;
-    bad.blockDimX = 2048;
-    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
-    void *with_null[] = {&address, nullptr};
-    bad = parameters;
-    bad.kernelParams = with_null;
-    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
-    bad = parameters;
-    bad.func = nullptr;
-    CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
+    CUDA_KERNEL_NODE_PARAMS no_grid = parameters, big_block = parameters,
+                            null_argument = parameters, no_function = parameters;
+    no_grid.gridDimX = 0;
+    big_block.blockDimX = 2048;
+    null_argument.kernelParams = with_null;
+    no_function.func = nullptr;
+    for (const auto &bad : {no_grid, big_block, null_argument, no_function}) {
+        CHECK(d.cuGraphKernelNodeSetParams(node, &bad) == invalid);
+    }
     CUgraphNode failed = nullptr;
     CHECK(d.cuGraphAddKernelNode(&failed, graph, nullptr, 0, nullptr) == invalid);
+}
 
+TEST_CASE("attributes of kernel nodes") {
+    start();
+    const Module module("cushim-sim-image 1\nkernel none\n");
+    const Graph graph;
+    const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
+    const CUgraphNode node = add_kernel(graph, parameters), plain = add_kernel(graph, parameters);
+    constexpr auto priority = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+    const auto priority_of = [&](CUgraphNode of) {
+        return got<CUkernelNodeAttrValue>(&Driver::cuGraphKernelNodeGetAttribute, of, priority, out)
+            .priority;
+    };
+    CHECK(priority_of(node) == 0);
     CUkernelNodeAttrValue value{};
-    CHECK(d.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
-    CHECK(value.priority == 0);
     value.priority = -2;
-    CHECK(d.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
-    const CUgraphNode plain = add_kernel(graph, kernel_parameters(module.function("none")));
+    CHECK(d.cuGraphKernelNodeSetAttribute(node, priority, &value) == good);
     CHECK(d.cuGraphKernelNodeCopyAttributes(plain, node) == good);
-    value = {};
-    CHECK(d.cuGraphKernelNodeGetAttribute(plain, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
-    CHECK(value.priority == -2);
+    CHECK(priority_of(plain) == -2);
     // Attributes outlive new parameters.
     CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == good);
-    CHECK(d.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
-    CHECK(value.priority == -2);
-    CHECK(d.cuGraphKernelNodeGetAttribute(node, static_cast<CUkernelNodeAttrID>(999), &value) ==
-          invalid);
-    CHECK(d.cuGraphKernelNodeGetAttribute(add_empty(graph), CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) ==
-          invalid);
+    CHECK(priority_of(node) == -2);
+    constexpr auto unknown = static_cast<CUkernelNodeAttrID>(999);
+    CHECK(d.cuGraphKernelNodeGetAttribute(node, unknown, &value) == invalid);
+    CHECK(d.cuGraphKernelNodeGetAttribute(add_empty(graph), priority, &value) == invalid);
 }
 
 TEST_CASE("a kernel node of a function is added and set with a current context only") {
     start();
     const Module module("cushim-sim-image 1\nkernel none\n");
-    const Graph graph;
+    const Graph graph, around;
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
+    CUgraphNode node = add_kernel(graph, parameters);
     const CUcontext context = current();
     REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
-    CUgraphNode node = nullptr;
-    CHECK(d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters) ==
-          CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("a kernel node of a function without a current context");
-    REQUIRE(d.cuCtxSetCurrent(context) == good);
-    CHECK(d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters) == good);
-    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
-    CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("a kernel node of a function without a current context");
-    const CUgraph around = make_graph();
-    CHECK(d.cuGraphAddChildGraphNode(&node, around, nullptr, 0, graph) ==
-          CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("a kernel node of a function without a current context");
-    destroy(around);
+    const auto refused = [](CUresult status) {
+        CHECK(status == CUDA_ERROR_INVALID_CONTEXT);
+        expect_misuse("a kernel node of a function without a current context");
+    };
+    refused(d.cuGraphKernelNodeSetParams(node, &parameters));
+    refused(d.cuGraphAddChildGraphNode(&node, around, nullptr, 0, graph));
+    refused(d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters));
     REQUIRE(d.cuCtxSetCurrent(context) == good);
 }
 
@@ -184,9 +176,9 @@ TEST_CASE("the first kernel structure works beside the later ones") {
 TEST_CASE("kernels of libraries are nodes, too") {
     start();
     CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
     REQUIRE(d.cuLibraryLoadData(&library, "cushim-sim-image 1\nkernel k params=4\n", nullptr,
                                 nullptr, 0, nullptr, nullptr, 0) == good);
-    CUkernel kernel = nullptr;
     REQUIRE(d.cuLibraryGetKernel(&kernel, library, "k") == good);
     const Graph graph;
     int number = 5;
@@ -201,8 +193,7 @@ TEST_CASE("kernels of libraries are nodes, too") {
     // Both at once are one too many.
     parameters.func = reinterpret_cast<CUfunction>(kernel);
     CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == invalid);
-    const Executable exec(graph);
-    run(exec);
+    run(Executable(graph));
     CHECK(d.cuLibraryUnload(library) == good);
 }
 #endif
@@ -221,8 +212,7 @@ TEST_CASE("parameters of batches of memory operations") {
     operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
     CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{
         .ctx = current(), .count = 2, .paramArray = operations};
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &parameters) == good);
+    const CUgraphNode node = added(&Driver::cuGraphAddBatchMemOpNode, graph, {}, &parameters);
     operations[0].writeValue.value = 8; // the node has a copy
     CUDA_BATCH_MEM_OP_NODE_PARAMS back{};
     REQUIRE(d.cuGraphBatchMemOpNodeGetParams(node, &back) == good);
@@ -263,38 +253,31 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     start(GENERATE_COPY(from_range(all_modes())));
     CUexternalSemaphore semaphores[] = {make_semaphore(), make_semaphore()};
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[2] = {};
-    signals[0].params.fence.value = 1;
-    signals[1].params.fence.value = 2;
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{
-        .extSemArray = semaphores, .paramsArray = signals, .numExtSems = 2};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
-    waits[0].params.fence.value = 1;
-    waits[1].params.fence.value = 2;
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{
-        .extSemArray = semaphores, .paramsArray = waits, .numExtSems = 2};
-
+    signals[0].params.fence.value = waits[0].params.fence.value = 1;
+    signals[1].params.fence.value = waits[1].params.fence.value = 2;
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{semaphores, signals, 2};
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{semaphores, waits, 2};
     RunOrder order;
     const Graph signalling, waiting;
-    CUgraphNode signal_node = nullptr, wait_node = nullptr;
-    const CUgraphNode first = add_note(signalling, order, 1);
-    REQUIRE(d.cuGraphAddExternalSemaphoresSignalNode(&signal_node, signalling, &first, 1,
-                                                     &signal) == good);
-    REQUIRE(d.cuGraphAddExternalSemaphoresWaitNode(&wait_node, waiting, nullptr, 0, &wait) == good);
+    const CUgraphNode signal_node = added(&Driver::cuGraphAddExternalSemaphoresSignalNode,
+                                          signalling, {add_note(signalling, order, 1)}, &signal);
+    const CUgraphNode wait_node =
+        added(&Driver::cuGraphAddExternalSemaphoresWaitNode, waiting, {}, &wait);
     add_note(waiting, order, 2, {wait_node});
     signals[0].params.fence.value = 99; // the nodes have copies
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal_back{};
-    CHECK(d.cuGraphExternalSemaphoresSignalNodeGetParams(signal_node, &signal_back) == good);
+    const auto signal_back = got<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>(
+        &Driver::cuGraphExternalSemaphoresSignalNodeGetParams, signal_node, out);
     REQUIRE((signal_back.numExtSems == 2 && signal_back.paramsArray != signals));
     CHECK((signal_back.extSemArray[1] == semaphores[1] &&
            signal_back.paramsArray[0].params.fence.value == 1));
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait_back{};
-    CHECK(d.cuGraphExternalSemaphoresWaitNodeGetParams(wait_node, &wait_back) == good);
+    const auto wait_back = got<CUDA_EXT_SEM_WAIT_NODE_PARAMS>(
+        &Driver::cuGraphExternalSemaphoresWaitNodeGetParams, wait_node, out);
     CHECK(wait_back.paramsArray[1].params.fence.value == 2);
     CHECK(d.cuGraphExternalSemaphoresWaitNodeSetParams(wait_node, &wait_back) == good);
 
     const Stream one(non_blocking), two(non_blocking);
-    const Executable signaller(signalling);
-    const Executable waiter(waiting);
+    const Executable signaller(signalling), waiter(waiting);
     REQUIRE(d.cuGraphLaunch(waiter, one) == good);
     CHECK(d.cuStreamQuery(one) == CUDA_ERROR_NOT_READY);
     REQUIRE(d.cuGraphLaunch(signaller, two) == good);
@@ -303,11 +286,10 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     // Values may change, the number of semaphores not.
     signals[0].params.fence.value = 3;
     signals[1].params.fence.value = 4;
-    CHECK(d.cuGraphExecExternalSemaphoresSignalNodeSetParams(signaller, signal_node, &signal) ==
-          good);
+    const Calls set(&Driver::cuGraphExecExternalSemaphoresSignalNodeSetParams);
+    set[good] = {{signaller, signal_node, &signal}};
     signal.numExtSems = 1;
-    CHECK(d.cuGraphExecExternalSemaphoresSignalNodeSetParams(signaller, signal_node, &signal) ==
-          invalid);
+    set[invalid] = {{signaller, signal_node, &signal}};
     CHECK(d.cuGraphExternalSemaphoresSignalNodeSetParams(wait_node, &signal) == invalid);
     signal.extSemArray = nullptr;
     CHECK(d.cuGraphExternalSemaphoresSignalNodeSetParams(signal_node, &signal) == invalid);
@@ -315,8 +297,7 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     for (const CUexternalSemaphore semaphore : semaphores) {
         CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
     }
-    CHECK(d.cuGraphLaunch(signaller, two) == invalid);
-    expect_misuse("whose object was destroyed");
+    CHECK(reported(d.cuGraphLaunch(signaller, two), "whose object was destroyed") == invalid);
 }
 #endif
 
@@ -331,14 +312,13 @@ TEST_CASE("one structure makes nodes of every type") {
                           size_t, CUgraphNodeParams *);
     auto *add = entry<Add>("cuGraphAddNode");
     auto *add2 = entry<Add2>("cuGraphAddNode_v2");
-    CUgraphNodeParams parameters{};
+    CUgraphNodeParams parameters{}, memset_parameters{}, nothing{};
     parameters.type = CU_GRAPH_NODE_TYPE_HOST;
     parameters.host.fn = RunOrder::note;
     parameters.host.userData = order.entry(1);
     CUgraphNode host = nullptr, set = nullptr, empty = nullptr, failed = nullptr;
     REQUIRE(add(&host, graph, nullptr, 0, &parameters) == good);
     CHECK(type_of(host) == CU_GRAPH_NODE_TYPE_HOST);
-    CUgraphNodeParams memset_parameters{};
     memset_parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
     memset_parameters.memset.dst = memory.address;
     memset_parameters.memset.value = 9;
@@ -348,22 +328,19 @@ TEST_CASE("one structure makes nodes of every type") {
     memset_parameters.memset.ctx = current();
     REQUIRE(add2(&set, graph, &host, nullptr, 1, &memset_parameters) == good);
     CHECK(dependencies_of(set) == Nodes{host});
-    CUgraphNodeParams nothing{};
     nothing.type = CU_GRAPH_NODE_TYPE_EMPTY;
     REQUIRE(add(&empty, graph, nullptr, 0, &nothing) == good);
 
     // Unused bytes are zero, or else.
-    nothing.reserved0[1] = 1;
-    CHECK(add(&failed, graph, nullptr, 0, &nothing) == invalid);
-    nothing.reserved0[1] = 0;
-    nothing.reserved1[0] = 1;
-    CHECK(add(&failed, graph, nullptr, 0, &nothing) == invalid);
-    parameters.reserved2 = 1;
-    CHECK(add(&failed, graph, nullptr, 0, &parameters) == invalid);
-    parameters.reserved2 = 0;
-    nothing = {};
-    nothing.type = static_cast<CUgraphNodeType>(4711);
-    CHECK(add(&failed, graph, nullptr, 0, &nothing) == invalid);
+    CUgraphNodeParams first_byte = nothing, second_byte = nothing, last_byte = parameters,
+                      no_type = nothing;
+    first_byte.reserved0[1] = 1;
+    second_byte.reserved1[0] = 1;
+    last_byte.reserved2 = 1;
+    no_type.type = static_cast<CUgraphNodeType>(4711);
+    for (CUgraphNodeParams *bad : {&first_byte, &second_byte, &last_byte, &no_type}) {
+        CHECK(add(&failed, graph, nullptr, 0, bad) == invalid);
+    }
     CHECK(add(&failed, graph, nullptr, 0, nullptr) == invalid);
 
     const Executable exec(graph);

@@ -1,10 +1,9 @@
-// Graphs for tests: short names for what the headers of CUDA's versions spell differently, and the
+// Graphs for tests: short names for what the headers of CUDA versions spell differently, and the
 // parts that most graphs are made of.
 #pragma once
 
+#include "base/checks.hpp"
 #include "run_order.hpp"
-
-#include <cstring>
 
 namespace sim_test {
 
@@ -18,10 +17,16 @@ Function *entry(const char *name) {
 
 using Nodes = std::vector<CUgraphNode>;
 
-inline CUgraphNode add_empty(CUgraph graph, const Nodes &after = {}) {
+// The node that such a call adds, with what it takes beside the dependencies.
+template <class Add, class... More>
+CUgraphNode added(Add call, CUgraph graph, const Nodes &after, const More &...more) {
     CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddEmptyNode(&node, graph, after.data(), after.size()) == good);
+    REQUIRE((d.*call)(&node, graph, after.data(), after.size(), more...) == good);
     return node;
+}
+
+inline CUgraphNode add_empty(CUgraph graph, const Nodes &after = {}) {
+    return added(&Driver::cuGraphAddEmptyNode, graph, after);
 }
 
 inline CUDA_HOST_NODE_PARAMS host_parameters(RunOrder &order, int number) {
@@ -33,9 +38,7 @@ inline CUDA_HOST_NODE_PARAMS host_parameters(RunOrder &order, int number) {
 // A node that notes its number when it runs.
 inline CUgraphNode add_note(CUgraph graph, RunOrder &order, int number, const Nodes &after = {}) {
     const CUDA_HOST_NODE_PARAMS parameters = host_parameters(order, number);
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddHostNode(&node, graph, after.data(), after.size(), &parameters) == good);
-    return node;
+    return added(&Driver::cuGraphAddHostNode, graph, after, &parameters);
 }
 
 // A memset of words in a row.
@@ -46,10 +49,7 @@ inline CUDA_MEMSET_NODE_PARAMS words(CUdeviceptr address, std::uint32_t value, s
 }
 inline CUgraphNode add_memset(CUgraph graph, const CUDA_MEMSET_NODE_PARAMS &parameters,
                               const Nodes &after = {}) {
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddMemsetNode(&node, graph, after.data(), after.size(), &parameters,
-                                   current()) == good);
-    return node;
+    return added(&Driver::cuGraphAddMemsetNode, graph, after, &parameters, current());
 }
 
 // A copy of bytes in a row from device to device memory.
@@ -69,10 +69,7 @@ inline CUDA_MEMCPY3D copy_to_host(void *to, CUdeviceptr from, std::size_t size) 
     return copy;
 }
 inline CUgraphNode add_copy(CUgraph graph, const CUDA_MEMCPY3D &copy, const Nodes &after = {}) {
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddMemcpyNode(&node, graph, after.data(), after.size(), &copy, current()) ==
-            good);
-    return node;
+    return added(&Driver::cuGraphAddMemcpyNode, graph, after, &copy, current());
 }
 
 // Device memory of words.
@@ -114,18 +111,47 @@ inline CUDA_KERNEL_NODE_PARAMS kernel_parameters(CUfunction function, void **arg
 }
 inline CUgraphNode add_kernel(CUgraph graph, const CUDA_KERNEL_NODE_PARAMS &parameters,
                               const Nodes &after = {}) {
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddKernelNode(&node, graph, after.data(), after.size(), &parameters) == good);
-    return node;
+    return added(&Driver::cuGraphAddKernelNode, graph, after, &parameters);
 }
 
+// A module with a kernel "fails", whose launches fail.
+inline CUmodule load_failing_kernel() {
+    const auto fail = [](const cushim_sim_launch *, void *) {
+        return int(CUDA_ERROR_LAUNCH_FAILED);
+    };
+    sim_control().register_kernel("fails", fail, nullptr);
+    return load_module("cushim-sim-image 1\nkernel fails\n");
+}
+
+// A copy of `child`.
+inline CUgraphNode add_child(CUgraph graph, CUgraph child, const Nodes &after = {}) {
+    return added(&Driver::cuGraphAddChildGraphNode, graph, after, child);
+}
+// The graph that such a node holds.
+inline CUgraph child_of(CUgraphNode node) {
+    CUgraph child = nullptr;
+    REQUIRE(d.cuGraphChildGraphNodeGetGraph(node, &child) == good);
+    return child;
+}
+inline CUgraph clone_of(CUgraph graph) {
+    CUgraph clone = nullptr;
+    REQUIRE(d.cuGraphClone(&clone, graph) == good);
+    return clone;
+}
+
+inline CUgraphNode add_wait(CUgraph graph, CUevent event, const Nodes &after = {}) {
+    return added(&Driver::cuGraphAddEventWaitNode, graph, after, event);
+}
+inline CUgraphNode add_record(CUgraph graph, CUevent event, const Nodes &after = {}) {
+    return added(&Driver::cuGraphAddEventRecordNode, graph, after, event);
+}
+
+using EdgeFunction = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, size_t);
 inline CUresult add_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
-    using Function = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, size_t);
-    return entry<Function>("cuGraphAddDependencies")(graph, &from, &to, 1);
+    return entry<EdgeFunction>("cuGraphAddDependencies")(graph, &from, &to, 1);
 }
 inline CUresult remove_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
-    using Function = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, size_t);
-    return entry<Function>("cuGraphRemoveDependencies")(graph, &from, &to, 1);
+    return entry<EdgeFunction>("cuGraphRemoveDependencies")(graph, &from, &to, 1);
 }
 
 inline CUresult try_instantiate(CUgraph graph, unsigned long long flags = 0) {
@@ -151,8 +177,9 @@ inline CUgraphNodeType type_of(CUgraphNode node) {
     REQUIRE(d.cuGraphNodeGetType(node, &type) == good);
     return type;
 }
-inline std::vector<CUgraphNodeType> types_of(CUgraph graph) {
-    std::vector<CUgraphNodeType> types;
+using Types = std::vector<CUgraphNodeType>;
+inline Types types_of(CUgraph graph) {
+    Types types;
     for (const CUgraphNode node : nodes_of(graph)) {
         types.push_back(type_of(node));
     }

@@ -1,5 +1,5 @@
 // User objects: whose references count, and when the destructor runs.
-#include "graph_tools.hpp"
+#include "capture_tools.hpp"
 
 #include <atomic>
 #include <climits>
@@ -8,7 +8,7 @@ using namespace sim_test;
 
 namespace {
 
-// Counts how often it was destroyed, and what a call of the API from there answered.
+// Counts how often it was destroyed, and the status of a call of the API from there.
 struct Target {
     std::atomic<int> destroyed{0};
     std::atomic<int> answer{-1};
@@ -44,8 +44,7 @@ TEST_CASE("the last reference takes the object along") {
     CHECK(d.cuUserObjectRelease(object, 1) == good);
     CHECK(target.destroyed == 1);
     CHECK(target.answer == CUDA_ERROR_NOT_PERMITTED);
-    CHECK(d.cuUserObjectRelease(object, 1) == invalid);
-    expect_misuse("destroyed user object");
+    CHECK(reported(d.cuUserObjectRelease(object, 1), "destroyed user object") == invalid);
     CHECK(target.destroyed == 1);
 }
 
@@ -54,11 +53,12 @@ TEST_CASE("what user objects refuse") {
     Target target;
     CUuserObject object = nullptr;
     constexpr unsigned int flags = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
-    CHECK(d.cuUserObjectCreate(nullptr, &target, Target::destroy, 1, flags) == invalid);
-    CHECK(d.cuUserObjectCreate(&object, &target, nullptr, 1, flags) == invalid);
-    CHECK(d.cuUserObjectCreate(&object, &target, Target::destroy, 0, flags) == invalid);
-    CHECK(d.cuUserObjectCreate(&object, &target, Target::destroy, 1u + INT_MAX, flags) == invalid);
-    CHECK(d.cuUserObjectCreate(&object, &target, Target::destroy, 1, 0) == invalid);
+    const Calls create(&Driver::cuUserObjectCreate);
+    create[invalid] = {{nullptr, &target, Target::destroy, 1, flags},
+                       {&object, &target, nullptr, 1, flags},
+                       {&object, &target, Target::destroy, 0, flags},
+                       {&object, &target, Target::destroy, 1u + INT_MAX, flags},
+                       {&object, &target, Target::destroy, 1, 0}};
     object = make_object(target);
     CHECK(d.cuUserObjectRetain(object, 0) == invalid);
     CHECK(d.cuUserObjectRelease(object, 0) == invalid);
@@ -66,15 +66,15 @@ TEST_CASE("what user objects refuse") {
     CHECK(d.cuUserObjectRelease(object, 2) == invalid);
     expect_misuse("release of 2 references by a client that holds 1");
     const Graph graph;
-    CHECK(d.cuGraphRetainUserObject(graph, object, 0, 0) == invalid);
-    CHECK(d.cuGraphRetainUserObject(graph, object, 1, 2) == invalid);
-    CHECK(d.cuGraphRetainUserObject(nullptr, object, 1, 0) == invalid);
-    CHECK(d.cuGraphRetainUserObject(graph, nullptr, 1, 0) == invalid);
-    CHECK(d.cuGraphRetainUserObject(graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE) == invalid);
-    expect_misuse("by a client that holds 1");
-    CHECK(d.cuGraphReleaseUserObject(graph, object, 0) == invalid);
-    CHECK(d.cuGraphReleaseUserObject(nullptr, object, 1) == invalid);
-    CHECK(d.cuGraphReleaseUserObject(graph, nullptr, 1) == invalid);
+    const Calls retain(&Driver::cuGraphRetainUserObject);
+    const Calls give_back(&Driver::cuGraphReleaseUserObject);
+    retain[invalid] = {{graph, object, 0, 0},
+                       {graph, object, 1, 2},
+                       {nullptr, object, 1, 0},
+                       {graph, nullptr, 1, 0},
+                       {graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE}};
+    expect_misuse("of a client that has 1");
+    give_back[invalid] = {{graph, object, 0}, {nullptr, object, 1}, {graph, nullptr, 1}};
     CHECK(target.destroyed == 0);
     CHECK(d.cuUserObjectRelease(object, 1) == good);
 }
@@ -84,13 +84,14 @@ TEST_CASE("a graph gives back no more references than it has") {
     Target target;
     const CUuserObject object = make_object(target, 2);
     const Graph graph;
-    // Of none, as the driver does, nothing is released.
-    CHECK(d.cuGraphReleaseUserObject(graph, object, 2) == good);
-    expect_misuse("release of 2 references by a graph that holds 0");
+    const auto released = [&](unsigned int count, const std::string &had) {
+        return reported(d.cuGraphReleaseUserObject(graph, object, count),
+                        "release of 2 references of a graph that has " + had);
+    };
+    CHECK(released(2, "0") == good); // of none, as the driver does, nothing is released
     CHECK(target.destroyed == 0);
     move_to(graph, object);
-    CHECK(d.cuGraphReleaseUserObject(graph, object, 2) == invalid);
-    expect_misuse("release of 2 references by a graph that holds 1");
+    CHECK(released(2, "1") == invalid);
     CHECK(d.cuUserObjectRelease(object, 1) == good);
     CHECK(target.destroyed == 0);
     CHECK(d.cuGraphReleaseUserObject(graph, object, 1) == good);
@@ -122,10 +123,8 @@ TEST_CASE("clones, children and executable graphs have references of their own")
     Target target;
     const CUgraph graph = make_graph(), parent = make_graph();
     move_to(graph, make_object(target));
-    CUgraph clone = nullptr;
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphClone(&clone, graph) == good);
-    REQUIRE(d.cuGraphAddChildGraphNode(&node, parent, nullptr, 0, clone) == good);
+    const CUgraph clone = clone_of(graph);
+    const CUgraphNode node = add_child(parent, clone);
     const CUgraphExec exec = instantiate(parent);
     destroy(graph);
     destroy(clone);
@@ -134,6 +133,7 @@ TEST_CASE("clones, children and executable graphs have references of their own")
         destroy(parent);
         CHECK(target.destroyed == 0);
         destroy(exec);
+        CHECK(target.destroyed == 1);
     }
     SECTION("the child last") {
         destroy(exec);
@@ -142,7 +142,6 @@ TEST_CASE("clones, children and executable graphs have references of their own")
         CHECK(target.destroyed == 1);
         destroy(parent);
     }
-    CHECK(target.destroyed == 1);
 }
 
 TEST_CASE("an update replaces the references") {
@@ -189,16 +188,17 @@ TEST_CASE("launches in flight keep what they were launched with") {
 TEST_CASE("destructors run once in every mode") {
     start(GENERATE_COPY(from_range(all_modes())));
     Target targets[8];
-    const CUstream stream = make_stream();
-    for (Target &target : targets) {
-        const Graph graph;
-        add_empty(graph);
-        move_to(graph, make_object(target));
-        const Executable exec(graph);
-        REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+    {
+        const Stream stream;
+        for (Target &target : targets) {
+            const Graph graph;
+            add_empty(graph);
+            move_to(graph, make_object(target));
+            const Executable exec(graph);
+            REQUIRE(d.cuGraphLaunch(exec, stream) == good);
+        }
+        CHECK(d.cuStreamSynchronize(stream) == good);
     }
-    CHECK(d.cuStreamSynchronize(stream) == good);
-    destroy(stream);
     sim_control().drain();
     for (const Target &target : targets) {
         CHECK(target.destroyed == 1);
@@ -207,17 +207,14 @@ TEST_CASE("destructors run once in every mode") {
 
 TEST_CASE("a launch that fails gives its references back") {
     start("mode=adversarial;seed=1");
-    sim_control().register_kernel(
-        "fails", [](const cushim_sim_launch *, void *) { return int(CUDA_ERROR_LAUNCH_FAILED); },
-        nullptr);
-    const CUmodule module = load_module("cushim-sim-image 1\nkernel fails\n");
+    const CUmodule module = load_failing_kernel();
     Target target;
     const CUgraph graph = make_graph();
     add_kernel(graph, kernel_parameters(function_of(module, "fails")));
     move_to(graph, make_object(target));
     const CUgraphExec exec = instantiate(graph);
     REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
-    CHECK(d.cuGraphExecDestroy(exec) == good);
+    destroy(exec);
     destroy(graph);
     CHECK(target.destroyed == 0);
     CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_LAUNCH_FAILED);
@@ -230,17 +227,11 @@ TEST_CASE("a capture that is thrown away releases what was put into it") {
     start();
     Target target;
     const Stream stream(non_blocking);
-    REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
-    CUstreamCaptureStatus status{};
-    CUgraph graph = nullptr;
-    using Info2 = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
-                           const CUgraphNode **, size_t *);
-    REQUIRE(entry<Info2>("cuStreamGetCaptureInfo_v2")(stream, &status, nullptr, &graph, nullptr,
-                                                      nullptr) == good);
-    move_to(graph, make_object(target));
-    CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    REQUIRE(begin_capture(stream) == good);
+    move_to(captured_graph(stream), make_object(target));
+    CHECK(d.cuStreamQuery(stream) == unsupported);
     CHECK(target.destroyed == 0);
-    CHECK(d.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    end_invalidated(stream);
     CHECK(target.destroyed == 1);
 }
 
@@ -250,16 +241,13 @@ TEST_CASE("a graph outlives a reset of the primary context, and releases what it
     Target of_child, of_graph, of_clone;
     const CUgraph child = make_graph(), graph = make_graph();
     move_to(child, make_object(of_child));
-    CUgraphNode node = nullptr;
-    REQUIRE(d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child) == good);
+    add_child(graph, child);
     destroy(child);
-    CUgraph clone = nullptr;
-    REQUIRE(d.cuGraphClone(&clone, graph) == good);
+    const CUgraph clone = clone_of(graph);
     move_to(graph, make_object(of_graph));
     move_to(clone, make_object(of_clone));
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
-    std::size_t count = 0;
-    CHECK(got(d.cuGraphGetNodes(graph, nullptr, &count), count) == 1);
+    CHECK(nodes_of(graph).size() == 1);
     CHECK(of_graph.destroyed == 0);
     destroy(graph);
     CHECK(of_graph.destroyed == 1);

@@ -1,5 +1,4 @@
 // Batches of copies.
-#include "memory_tools.hpp"
 #include "pool_tools.hpp"
 
 #if CUDA_VERSION >= 13000
@@ -8,33 +7,30 @@ using namespace sim_test;
 
 namespace {
 
+// What two copies work on.
+struct Places {
+    const DeviceMemory first{64}, second{64};
+    const PinnedMemory pinned{64};
+    Bytes pageable = pattern(64, 1);
+    const Stream stream{non_blocking};
+};
+
 struct Batch {
-    Batch()
-        : first(allocate(64)), second(allocate(64)), pinned(as_device(allocate_pinned(64))),
-          stream(make_stream(non_blocking)) {
+    explicit Batch(Places &places)
+        : destinations{places.first, places.second},
+          sources{as_device(places.pageable.data()), as_device(places.pinned)},
+          stream(places.stream) {
         attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
         attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
-        destinations[0] = first;
-        destinations[1] = second;
-        sources[0] = as_device(pageable.data());
-        sources[1] = pinned;
-    }
-    void end() {
-        synchronize();
-        destroy(stream);
-        release(first);
-        release(second);
-        release(as_host(pinned));
     }
     CUresult run() {
         return d.cuMemcpyBatchAsync(destinations, sources, sizes, count, attributes, indices,
                                     attribute_count, stream);
     }
+    void finish() const { CHECK(d.cuStreamSynchronize(stream) == good); }
 
-    Bytes pageable = pattern(64, 1);
-    CUdeviceptr first, second, pinned;
+    CUdeviceptr destinations[2], sources[2];
     CUstream stream;
-    CUdeviceptr destinations[2] = {}, sources[2] = {};
     std::size_t sizes[2] = {16, 32}, indices[2] = {0, 1}, count = 2, attribute_count = 2;
     CUmemcpyAttributes attributes[2] = {};
 };
@@ -43,47 +39,41 @@ struct Batch {
 
 TEST_CASE("a batch copies all") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Batch batch;
-    std::memcpy(as_host(batch.pinned), pattern(64, 2).data(), 64);
+    Places places;
+    Batch batch(places);
+    std::memcpy(places.pinned, pattern(64, 2).data(), 64);
     CHECK(batch.run() == good);
-    CHECK(d.cuStreamSynchronize(batch.stream) == good);
-    CHECK(std::memcmp(view(batch.first, 16), pattern(64, 1).data(), 16) == 0);
-    CHECK(std::memcmp(view(batch.second, 32), pattern(64, 2).data(), 32) == 0);
-    batch.end();
+    batch.finish();
+    CHECK(std::memcmp(view(places.first, 16), pattern(64, 1).data(), 16) == 0);
+    CHECK(std::memcmp(view(places.second, 32), pattern(64, 2).data(), 32) == 0);
 }
 
 TEST_CASE("a batch is refused where the stream's device has no access") {
     start("devices=2");
-    const CUmemoryPool pool = create_pool(pool_properties(1));
-    Batch batch;
+    const Pool pool(pool_properties(1));
+    Places places;
+    Batch batch(places);
     CUcontext own = current();
-    CUdeviceptr there = 0;
-    {
-        const OnDevice other(1);
-        there = allocate(pool, 64);
-        synchronize_stream();
-        REQUIRE(d.cuCtxPushCurrent(own) == good);
-        batch.destinations[1] = there;
-        CHECK(batch.run() == invalid);
-        CHECK(d.cuStreamSynchronize(batch.stream) == good);
-        const auto access = grant(0);
-        REQUIRE(d.cuMemPoolSetAccess(pool, &access, 1) == good);
-        CHECK(batch.run() == good);
-        CHECK(d.cuStreamSynchronize(batch.stream) == good);
-        REQUIRE(d.cuCtxPopCurrent(&own) == good);
-        free_async(there);
-        synchronize_stream();
-    }
-    destroy(pool);
-    batch.end();
+    const OnDevice other(1);
+    const PoolMemory there(64, pool);
+    synchronize_stream();
+    REQUIRE(d.cuCtxPushCurrent(own) == good);
+    batch.destinations[1] = there;
+    CHECK(batch.run() == invalid);
+    batch.finish();
+    const auto access = grant(0);
+    REQUIRE(d.cuMemPoolSetAccess(pool, &access, 1) == good);
+    CHECK(batch.run() == good);
+    batch.finish();
+    REQUIRE(d.cuCtxPopCurrent(&own) == good);
 }
 
 TEST_CASE("batches that are refused, and those that are not") {
     start();
-    Batch batch;
+    Places places;
+    const Batch valid(places);
     const auto with = [&](auto change) {
-        Batch changed = batch;
-        changed.sources[0] = as_device(changed.pageable.data());
+        Batch changed = valid;
         change(changed);
         const CUresult status = changed.run();
         synchronize();
@@ -105,45 +95,43 @@ TEST_CASE("batches that are refused, and those that are not") {
     CHECK(with([](B &b) { b.destinations[1] += 60; }) == invalid);
     CHECK(with([](B &b) { b.attributes[0].flags = 1; }) == good);
     CHECK(with([](B &b) { b.attributes[0].flags = 8; }) == invalid);
-    const auto ordered = [&](int order) {
-        return with([order](B &b) {
-            b.attributes[0].srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(order);
-        });
-    };
-    CHECK(ordered(0) == invalid);
-    CHECK(ordered(9) == invalid);
-    CHECK(ordered(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL) == good);
-    CHECK(d.cuMemcpyBatchAsync(nullptr, batch.sources, batch.sizes, 2, batch.attributes,
-                               batch.indices, 1, batch.stream) == invalid);
-    CHECK(d.cuMemcpyBatchAsync(batch.destinations, batch.sources, batch.sizes, 2, nullptr, nullptr,
-                               0, batch.stream) == invalid);
-    // A stream that captures goes on capturing.
-    REQUIRE(d.cuStreamBeginCapture(batch.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
-    CHECK(batch.run() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    REQUIRE(d.cuGraphDestroy(got<CUgraph>(&Driver::cuStreamEndCapture, batch.stream, out)) == good);
-    batch.end();
+    for (const auto &[order, status] : {std::pair{0, invalid},
+                                        {9, invalid},
+                                        {int(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL), good}}) {
+        CHECK(with([order = static_cast<CUmemcpySrcAccessOrder>(order)](B &b) {
+                  b.attributes[0].srcAccessOrder = order;
+              }) == status);
+    }
+    Batch b = valid;
+    Calls(&Driver::cuMemcpyBatchAsync)[invalid] = {
+        {nullptr, b.sources, b.sizes, 2, b.attributes, b.indices, 1, b.stream},
+        {b.destinations, b.sources, b.sizes, 2, nullptr, nullptr, 0, b.stream}};
+    // A stream that captures continues to.
+    REQUIRE(d.cuStreamBeginCapture(b.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
+    CHECK(b.run() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    destroy(got<CUgraph>(&Driver::cuStreamEndCapture, b.stream, out));
 }
 
 TEST_CASE("when a batch reads its sources") {
     start("mode=adversarial");
-    Batch batch;
-    batch.sources[0] = batch.pinned;
+    Places places;
+    Batch batch(places);
+    batch.sources[0] = as_device(places.pinned);
     batch.attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
     batch.attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    std::memset(as_host(batch.pinned), 1, 64);
+    std::memset(places.pinned, 1, 64);
     REQUIRE(batch.run() == good);
-    std::memset(as_host(batch.pinned), 2, 64);
-    CHECK(d.cuStreamSynchronize(batch.stream) == good);
-    CHECK(view(batch.first, 1)[0] == 1);
-    CHECK(view(batch.second, 1)[0] == 2);
-    batch.end();
+    std::memset(places.pinned, 2, 64);
+    batch.finish();
+    CHECK(view(places.first, 1)[0] == 1);
+    CHECK(view(places.second, 1)[0] == 2);
 }
 
 TEST_CASE("batches of blocks") {
     start();
     const DeviceMemory device(1024);
     const Stream stream(non_blocking);
-    auto *pinned = static_cast<unsigned char *>(allocate_pinned(1024));
+    const PinnedMemory pinned(1024);
     const Bytes bytes = pattern(1024, 5);
     std::memcpy(pinned, bytes.data(), bytes.size());
     CUDA_MEMCPY3D_BATCH_OP plain{};
@@ -174,10 +162,10 @@ TEST_CASE("batches of blocks") {
     CHECK(with([](O &o) { o.extent.width = 0; }) == invalid);
     CHECK(with([](O &o) { o.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(0); }) == invalid);
     CHECK(with([](O &o) { o.src.type = static_cast<CUmemcpy3DOperandType>(7); }) == invalid);
-    CHECK(d.cuMemcpy3DBatchAsync(0, &plain, 0, stream) == invalid);
-    CHECK(d.cuMemcpy3DBatchAsync(1, nullptr, 0, stream) == invalid);
-    CHECK(d.cuMemcpy3DBatchAsync(1, &plain, 1, stream) == invalid);
-    CHECK(d.cuMemcpy3DBatchAsync(1, &plain, 0, nullptr) == invalid);
+    Calls(&Driver::cuMemcpy3DBatchAsync)[invalid] = {{0, &plain, 0, stream},
+                                                     {1, nullptr, 0, stream},
+                                                     {1, &plain, 1, stream},
+                                                     {1, &plain, 0, nullptr}};
     // Between memory and an array everything counts in elements.
     CUDA_ARRAY3D_DESCRIPTOR description{
         .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
@@ -203,7 +191,6 @@ TEST_CASE("batches of blocks") {
     to_array.extent = {7, 3, 1};
     CHECK(d.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == invalid);
     REQUIRE(d.cuArrayDestroy(array) == good);
-    release(pinned);
 }
 
 TEST_CASE("the first form of a batch says which copy is wrong") {
@@ -213,7 +200,8 @@ TEST_CASE("the first form of a batch says which copy is wrong") {
                      std::size_t *, std::size_t, std::size_t *, CUstream);
     const auto first_form = reinterpret_cast<Form>(exported("cuMemcpyBatchAsync"));
     REQUIRE(first_form != nullptr);
-    Batch batch;
+    Places places;
+    Batch batch(places);
     std::size_t failed = 0;
     const auto run = [&](std::size_t count) {
         return first_form(batch.destinations, batch.sources, batch.sizes, count, batch.attributes,
@@ -225,7 +213,7 @@ TEST_CASE("the first form of a batch says which copy is wrong") {
     batch.sizes[1] = 65;
     CHECK(run(2) == invalid);
     CHECK(failed == 1);
-    batch.end();
+    batch.finish();
 }
 
 #else

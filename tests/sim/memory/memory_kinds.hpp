@@ -1,12 +1,42 @@
 // Memory of every kind, for tests that do the same with each.
 #pragma once
 
+#include "base/checks.hpp"
 #include "memory_tools.hpp"
 
 namespace sim_test {
 
+inline void unregister(void *memory) {
+    CHECK(d.cuMemHostUnregister(memory) == good);
+}
+// The client's own memory, registered until the end of the scope.
+struct RegisteredMemory : Owned<void *, unregister> {
+    RegisteredMemory(void *memory, std::size_t size, unsigned int flags = 0) : Owned(memory) {
+        REQUIRE(d.cuMemHostRegister(memory, size, flags) == good);
+    }
+};
+
+// Memory of device 1. The context that was current stays so.
+class MemoryElsewhere : Unique {
+  public:
+    explicit MemoryElsewhere(std::size_t size) {
+        const OnDevice there(1);
+        address_ = allocate(size);
+    }
+    ~MemoryElsewhere() {
+        const OnDevice there(1);
+        release(address_);
+    }
+    operator CUdeviceptr() const { return address_; }
+    CUcontext context() const { return context_; }
+
+  private:
+    PrimaryContext context_{1};
+    CUdeviceptr address_ = 0;
+};
+
 // Memory of one kind, however it is reached.
-struct Memory {
+struct Memory : Unique {
     enum class Kind { device, pinned, registered, managed, pageable };
     static constexpr Kind kinds[] = {Kind::device, Kind::pinned, Kind::registered, Kind::managed,
                                      Kind::pageable};
@@ -37,7 +67,7 @@ struct Memory {
         return kind == Kind::pageable ? own.data() : view(address, bytes);
     }
     Bytes bytes() { return Bytes(data(own.size()), data(own.size()) + own.size()); }
-    void end() {
+    ~Memory() {
         switch (kind) {
         case Kind::device:
         case Kind::managed:
@@ -47,7 +77,7 @@ struct Memory {
             release(as_host(address));
             break;
         case Kind::registered:
-            REQUIRE(d.cuMemHostUnregister(own.data()) == good);
+            unregister(own.data());
             break;
         case Kind::pageable:
             break;

@@ -1,50 +1,37 @@
 // Memsets.
-#include "capture_tools.hpp"
-#include "memory_tools.hpp"
+#include "memory_kinds.hpp"
 
 using namespace sim_test;
 
-TEST_CASE("memsets in one row") {
+TEST_CASE("memsets in one row and in several") {
     start(GENERATE_COPY(from_range(all_modes())));
     const DeviceMemory device(64);
     const Stream stream(non_blocking);
-    const auto sets = [&](auto call, const Bytes &bytes) {
+    // In rows of 16 bytes, from byte 8 on.
+    const auto sets = [&](std::size_t rows, const Bytes &bytes, auto call) {
         std::memset(view(device, 64), 0xee, 64);
         CHECK(call() == good);
         synchronize();
         Bytes expected(64, 0xee);
-        std::copy(bytes.begin(), bytes.end(), expected.begin() + 8);
-        CHECK(contents(device, 64) == expected);
-    };
-    const CUdeviceptr at = device + 8;
-    sets([&] { return d.cuMemsetD8(at, 0x12, 3); }, {0x12, 0x12, 0x12});
-    sets([&] { return d.cuMemsetD16(at, 0x1234, 2); }, {0x34, 0x12, 0x34, 0x12});
-    sets([&] { return d.cuMemsetD32(at, 0x12345678, 1); }, {0x78, 0x56, 0x34, 0x12});
-    sets([&] { return d.cuMemsetD8Async(at, 0x12, 3, stream); }, {0x12, 0x12, 0x12});
-    sets([&] { return d.cuMemsetD16Async(at, 0x1234, 1, stream); }, {0x34, 0x12});
-    sets([&] { return d.cuMemsetD32Async(at, 0x12345678, 1, stream); }, {0x78, 0x56, 0x34, 0x12});
-}
-
-TEST_CASE("memsets in several rows") {
-    start(GENERATE_COPY(from_range(all_modes())));
-    const DeviceMemory device(64);
-    const Stream stream(non_blocking);
-    const auto sets = [&](std::size_t bytes, unsigned char value, auto call) {
-        std::memset(view(device, 64), 0xee, 64);
-        CHECK(call() == good);
-        synchronize();
-        Bytes expected(64, 0xee);
-        for (std::size_t row = 0; row < 3; ++row) {
-            std::memset(expected.data() + row * 16, value, bytes);
+        for (std::size_t row = 0; row < rows; ++row) {
+            std::memcpy(expected.data() + 8 + row * 16, bytes.data(), bytes.size());
         }
         CHECK(contents(device, 64) == expected);
     };
-    sets(5, 1, [&] { return d.cuMemsetD2D8(device, 16, 1, 5, 3); });
-    sets(6, 2, [&] { return d.cuMemsetD2D16(device, 16, 0x0202, 3, 3); });
-    sets(8, 3, [&] { return d.cuMemsetD2D32(device, 16, 0x03030303, 2, 3); });
-    sets(5, 4, [&] { return d.cuMemsetD2D8Async(device, 16, 4, 5, 3, stream); });
-    sets(6, 5, [&] { return d.cuMemsetD2D16Async(device, 16, 0x0505, 3, 3, stream); });
-    sets(8, 6, [&] { return d.cuMemsetD2D32Async(device, 16, 0x06060606, 2, 3, stream); });
+    const CUdeviceptr at = device + 8;
+    sets(1, {0x12, 0x12, 0x12}, [&] { return d.cuMemsetD8(at, 0x12, 3); });
+    sets(1, {0x34, 0x12, 0x34, 0x12}, [&] { return d.cuMemsetD16(at, 0x1234, 2); });
+    sets(1, {0x78, 0x56, 0x34, 0x12}, [&] { return d.cuMemsetD32(at, 0x12345678, 1); });
+    sets(1, {0x12, 0x12, 0x12}, [&] { return d.cuMemsetD8Async(at, 0x12, 3, stream); });
+    sets(1, {0x34, 0x12}, [&] { return d.cuMemsetD16Async(at, 0x1234, 1, stream); });
+    sets(1, {0x78, 0x56, 0x34, 0x12},
+         [&] { return d.cuMemsetD32Async(at, 0x12345678, 1, stream); });
+    sets(3, Bytes(5, 1), [&] { return d.cuMemsetD2D8(at, 16, 1, 5, 3); });
+    sets(3, Bytes(6, 2), [&] { return d.cuMemsetD2D16(at, 16, 0x0202, 3, 3); });
+    sets(3, Bytes(8, 3), [&] { return d.cuMemsetD2D32(at, 16, 0x03030303, 2, 3); });
+    sets(3, Bytes(5, 4), [&] { return d.cuMemsetD2D8Async(at, 16, 4, 5, 3, stream); });
+    sets(3, Bytes(6, 5), [&] { return d.cuMemsetD2D16Async(at, 16, 0x0505, 3, 3, stream); });
+    sets(3, Bytes(8, 6), [&] { return d.cuMemsetD2D32Async(at, 16, 0x06060606, 2, 3, stream); });
 }
 
 TEST_CASE("memsets that are refused, and those that are not") {
@@ -54,106 +41,82 @@ TEST_CASE("memsets that are refused, and those that are not") {
     const ManagedMemory managed(64);
     const PinnedMemory pinned(64);
     std::vector<char> own(64), other(64);
-    REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
+    const RegisteredMemory registered(own.data(), own.size());
+    const CUdeviceptr unknown = as_device(other.data());
     const Stream stream(non_blocking);
-    CHECK(d.cuMemsetD8(device, 1, 0) == good);
-    CHECK(d.cuMemsetD8(0, 1, 0) == good);
-    CHECK(d.cuMemsetD8(0, 1, 16) == invalid);
-    CHECK(d.cuMemsetD8(device, 1, size) == good);
-    CHECK(d.cuMemsetD8(device, 1, size + 1) == invalid);
-    CHECK(d.cuMemsetD8(device + size - 1, 1, 2) == invalid);
-    CHECK(d.cuMemsetD16(device + 1, 1, 4) == invalid);
-    CHECK(d.cuMemsetD32(device + 2, 1, 4) == invalid);
-    CHECK(d.cuMemsetD32(device, 1, size / 4) == good);
-    CHECK(d.cuMemsetD32(device, 1, size / 4 + 1) == invalid);
-    CHECK(d.cuMemsetD32(device, 1, std::size_t(1) << 62) == good); // as many bytes as none
-    expect_misuse("exceeds the address space");
-    CHECK(d.cuMemsetD16(device, 1, (std::size_t(1) << 63) + size) ==
-          invalid); // twice what is there
-    expect_misuse("exceeds the address space");
-    CHECK(d.cuMemsetD8(as_device(pinned), 1, 16) == good);
-    CHECK(d.cuMemsetD8(as_device(own.data()), 1, 16) == good);
-    CHECK(d.cuMemsetD8(managed, 1, 16) == good);
-    CHECK(d.cuMemsetD8(as_device(other.data()), 1, 16) == invalid);
-    CHECK(d.cuMemsetD2D8(device, 64, 1, 16, 4) == good);
-    CHECK(d.cuMemsetD2D8(device, 8, 1, 16, 4) == invalid);
-    CHECK(d.cuMemsetD2D8(device, 8, 1, 16, 1) == good);
-    CHECK(d.cuMemsetD2D8(device, 0, 1, 16, 1) == good);
-    CHECK(d.cuMemsetD2D8(device, 0, 1, 16, 2) == invalid);
-    CHECK(d.cuMemsetD2D8(device, 64, 1, 0, 4) == good);
-    CHECK(d.cuMemsetD2D8(device, 64, 1, 4, 0) == good);
+    const Calls d8(&Driver::cuMemsetD8);
+    const Calls d16(&Driver::cuMemsetD16);
+    const Calls d32(&Driver::cuMemsetD32);
+    d8[good] = {{device, 1, 0},
+                {0, 1, 0},
+                {device, 1, size},
+                {as_device(pinned), 1, 16},
+                {as_device(registered), 1, 16},
+                {managed, 1, 16}};
+    d8[invalid] = {{0, 1, 16}, {device, 1, size + 1}, {device + size - 1, 1, 2}, {unknown, 1, 16}};
+    d16[invalid] = {{device + 1, 1, 4}};
+    d32[good] = {{device, 1, size / 4}};
+    d32[invalid] = {{device + 2, 1, 4}, {device, 1, size / 4 + 1}};
+    d32[good] = {{device, 1, std::size_t(1) << 62}}; // as many bytes as none
+    expect_misuse("more than there are addresses");
+    d16[invalid] = {{device, 1, (std::size_t(1) << 63) + size}}; // twice what is there
+    expect_misuse("more than there are addresses");
+    const Calls rows(&Driver::cuMemsetD2D8);
+    rows[good] = {{device, 64, 1, 16, 4},
+                  {device, 8, 1, 16, 1},
+                  {device, 0, 1, 16, 1},
+                  {device, 64, 1, 0, 4},
+                  {device, 64, 1, 4, 0},
+                  {device, 65536, 1, 16, 16},
+                  {device + 65520, 65536, 1, 16, 16}};
+    rows[invalid] = {{device, 8, 1, 16, 4},
+                     {device, 0, 1, 16, 2},
+                     {device, 65536, 1, 16, 17},
+                     {device + 65521, 65536, 1, 16, 16},
+                     {device, huge, 1, 16, 16} /* the real one overflows */,
+                     {device, 64, 1, huge, huge}};
     CHECK(d.cuMemsetD2D16(device, 63, 1, 8, 4) == invalid);
     CHECK(d.cuMemsetD2D32(device, 62, 1, 8, 4) == invalid);
     CHECK(d.cuMemsetD2D32(device + 2, 64, 1, 8, 4) == invalid);
-    CHECK(d.cuMemsetD2D8(device, 65536, 1, 16, 16) == good);
-    CHECK(d.cuMemsetD2D8(device, 65536, 1, 16, 17) == invalid);
-    CHECK(d.cuMemsetD2D8(device + 65520, 65536, 1, 16, 16) == good);
-    CHECK(d.cuMemsetD2D8(device + 65521, 65536, 1, 16, 16) == invalid);
-    CHECK(d.cuMemsetD2D8(device, huge, 1, 16, 16) == invalid); // the real one overflows
-    CHECK(d.cuMemsetD2D8(device, 64, 1, huge, huge) == invalid);
-    CHECK(d.cuMemsetD8Async(device, 1, 16, stream) == good);
-    CHECK(d.cuMemsetD8Async(0x1234, 1, 16, stream) == invalid);
-    CHECK(d.cuMemsetD8Async(as_device(other.data()), 1, 16, stream) == invalid);
+    const Calls later(&Driver::cuMemsetD8Async);
+    later[good] = {{device, 1, 16, stream}};
+    later[invalid] = {
+        {0x1234, 1, 16, stream}, {unknown, 1, 16, stream}, {device, 1, size + 1, stream}};
     CHECK(d.cuMemsetD16Async(device + 1, 1, 4, stream) == invalid);
-    CHECK(d.cuMemsetD8Async(device, 1, size + 1, stream) == invalid);
     {
         const WithoutContext none;
-        CHECK(d.cuMemsetD8(device, 1, 16) == CUDA_ERROR_INVALID_CONTEXT);
-        CHECK(d.cuMemsetD8(device, 1, 0) == CUDA_ERROR_INVALID_CONTEXT);
-        CHECK(d.cuMemsetD8Async(device, 1, 16, stream) == good);
+        d8[CUDA_ERROR_INVALID_CONTEXT] = {{device, 1, 16}, {device, 1, 0}};
+        later[good] = {{device, 1, 16, stream}};
     }
     synchronize();
     release(device);
-    CHECK(d.cuMemsetD8(device, 1, 16) == invalid);
-    expect_misuse("use of memory that was freed");
-    REQUIRE(d.cuMemHostUnregister(own.data()) == good);
-}
-
-TEST_CASE("a capture that is invalidated is told before the memory is looked at") {
-    start();
-    const Stream stream;
-    REQUIRE(begin_capture(stream) == good);
-    CHECK(d.cuMemsetD8Async(0, 1, 16, stream) == invalid);
-    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    CHECK(d.cuMemsetD8Async(0, 1, 16, stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    end_invalidated(stream);
+    CHECK(reported(d.cuMemsetD8(device, 1, 16), "use of memory that was freed") == invalid);
 }
 
 TEST_CASE("a memset runs on a device that reaches the memory") {
     start("devices=2");
-    CUcontext own = current();
-    const CUstream stream = make_stream(non_blocking);
-    CUdeviceptr there = 0;
-    const OnDevice other(1);
-    there = allocate(64);
-    REQUIRE(d.cuCtxPushCurrent(own) == good);
+    const MemoryElsewhere there(64);
+    const Stream stream(non_blocking);
     CHECK(d.cuMemsetD8(there, 1, 16) == invalid);
     expect_misuse("cuMemsetD8 on device 0 of memory that it cannot access");
     CHECK(d.cuMemsetD8Async(there, 1, 16, stream) == invalid);
     expect_misuse("cuMemsetD8Async on device 0 of memory that it cannot access");
-    REQUIRE(d.cuCtxEnablePeerAccess(other.context, 0) == good);
+    REQUIRE(d.cuCtxEnablePeerAccess(there.context(), 0) == good);
     CHECK(d.cuMemsetD8(there, 1, 16) == good);
     CHECK(d.cuMemsetD8Async(there, 1, 16, stream) == good);
-    REQUIRE(d.cuCtxDisablePeerAccess(other.context) == good);
-    destroy(stream);
-    REQUIRE(d.cuCtxPopCurrent(&own) == good);
-    release(there);
+    REQUIRE(d.cuCtxDisablePeerAccess(there.context()) == good);
 }
 
-TEST_CASE("a memset whose device does not reach the memory any more fails, and is told") {
+TEST_CASE("a memset whose device no longer reaches the memory fails, and is reported") {
     start("devices=2;mode=adversarial;stall=0");
-    CUcontext own = current();
+    const MemoryElsewhere there(64);
     const CUstream stream = make_stream(non_blocking);
-    const OnDevice other(1);
-    const DeviceMemory there(64);
-    REQUIRE(d.cuCtxPushCurrent(own) == good);
-    REQUIRE(d.cuCtxEnablePeerAccess(other.context, 0) == good);
+    REQUIRE(d.cuCtxEnablePeerAccess(there.context(), 0) == good);
     CHECK(d.cuMemsetD8Async(there, 1, 16, stream) == good);
-    REQUIRE(d.cuCtxDisablePeerAccess(other.context) == good);
+    REQUIRE(d.cuCtxDisablePeerAccess(there.context()) == good);
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("cuMemsetD8Async on device 0 of memory that it cannot access");
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
-    REQUIRE(d.cuCtxPopCurrent(&own) == good);
 }
 
 TEST_CASE("a synchronous memset waits for host memory only") {

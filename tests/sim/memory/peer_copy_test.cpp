@@ -41,7 +41,18 @@ struct Place : Unique {
     const CUstream stream;
 };
 
-CUDA_MEMCPY3D_PEER whole(const Place &to, const Place &from) {
+using Copy = bool(const Place &to, const Place &from);
+
+bool copy_row(const Place &to, const Place &from) {
+    return d.cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) == good;
+}
+
+bool copy_row_by_runtime(const Place &to, const Place &from) {
+    return r.cudaMemcpyPeer(as_host(to.memory), to.device, as_host(from.memory), from.device,
+                            size) == cudaSuccess;
+}
+
+bool copy_block(const Place &to, const Place &from) {
     CUDA_MEMCPY3D_PEER copy{};
     copy.dstMemoryType = copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     copy.dstDevice = to.memory;
@@ -51,36 +62,16 @@ CUDA_MEMCPY3D_PEER whole(const Place &to, const Place &from) {
     copy.dstPitch = copy.srcPitch = copy.WidthInBytes = 256;
     copy.Height = size / 256;
     copy.Depth = 1;
-    return copy;
+    return d.cuMemcpy3DPeer(&copy) == good;
 }
 
-cudaMemcpy3DPeerParms whole_of_runtime(const Place &to, const Place &from) {
-    cudaMemcpy3DPeerParms copy{.srcPtr = {as_host(from.memory), 256, 256, size / 256},
-                               .srcDevice = from.device,
-                               .dstPtr = {as_host(to.memory), 256, 256, size / 256},
-                               .dstDevice = to.device,
-                               .extent = {256, size / 256, 1}};
-    return copy;
-}
-
-enum class Way { one_row, block, runtime_row, runtime_block };
-
-bool copied(Way way, const Place &to, const Place &from) {
-    switch (way) {
-    case Way::one_row:
-        return d.cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) == good;
-    case Way::block: {
-        const auto copy = whole(to, from);
-        return d.cuMemcpy3DPeer(&copy) == good;
-    }
-    case Way::runtime_row:
-        return r.cudaMemcpyPeer(as_host(to.memory), to.device, as_host(from.memory), from.device,
-                                size) == cudaSuccess;
-    default: {
-        const auto copy = whole_of_runtime(to, from);
-        return r.cudaMemcpy3DPeer(&copy) == cudaSuccess;
-    }
-    }
+bool copy_block_by_runtime(const Place &to, const Place &from) {
+    const cudaMemcpy3DPeerParms copy{.srcPtr = {as_host(from.memory), 256, 256, size / 256},
+                                     .srcDevice = from.device,
+                                     .dstPtr = {as_host(to.memory), 256, 256, size / 256},
+                                     .dstDevice = to.device,
+                                     .extent = {256, size / 256, 1}};
+    return r.cudaMemcpy3DPeer(&copy) == cudaSuccess;
 }
 
 std::vector<std::string> modes() {
@@ -95,10 +86,11 @@ std::vector<std::string> modes() {
 
 TEST_CASE(
     "a synchronous copy between contexts comes after what is queued there, and before the rest") {
-    const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
+    Copy *const copy =
+        GENERATE(as<Copy *>(), copy_row, copy_block, copy_row_by_runtime, copy_block_by_runtime);
     const bool up = GENERATE(true, false);
-    for (const std::string &mode : modes()) {
-        INFO(mode);
+    const std::string mode = GENERATE_COPY(from_range(modes()));
+    {
         start("devices=3;stall=0;" + mode);
         const Place zero(0), one(1), third(2);
         const Place &from = up ? zero : one, &to = up ? one : zero;
@@ -106,28 +98,22 @@ TEST_CASE(
             from.set(7);
             to.set(1);
             caller->make_current();
-            CHECK(copied(way, to, from));
+            CHECK(copy(to, from));
             from.set(9); // not before it was read
             CHECK(to.read_in(to.stream) == Bytes(size, 7));
         }
     }
-}
-
-TEST_CASE("a synchronous copy between contexts orders the current one, too") {
-    const Way way = GENERATE(Way::one_row, Way::block, Way::runtime_row, Way::runtime_block);
-    for (const std::string &mode : modes()) {
-        INFO(mode);
-        start("devices=3;stall=0;" + mode);
-        const Place from(0), to(1), caller(2); // which is current
-        auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
-        *word = 0;
-        const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
-        REQUIRE(d.cuLaunchHostFunc(caller.stream, set, word) == good);
-        from.set(7);
-        CHECK(copied(way, to, from));
-        CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
-        CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
-        CHECK(to.read_in(to.stream)[0] == 1); // before it
-        release(static_cast<void *>(word));
-    }
+    // It orders the current context, too.
+    start("devices=3;stall=0;" + mode);
+    const Place from(up ? 0 : 1), to(up ? 1 : 0), caller(2); // which is current
+    auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
+    *word = 0;
+    const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
+    REQUIRE(d.cuLaunchHostFunc(caller.stream, set, word) == good);
+    from.set(7);
+    CHECK(copy(to, from));
+    CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
+    CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
+    CHECK(to.read_in(to.stream)[0] == 1); // before it
+    release(word);
 }

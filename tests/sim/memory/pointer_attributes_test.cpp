@@ -1,5 +1,5 @@
 // What the driver says of an address.
-#include "memory_tools.hpp"
+#include "pool_tools.hpp"
 
 using namespace sim_test;
 
@@ -18,7 +18,7 @@ CUresult status(int attribute, CUdeviceptr address) {
     return d.cuPointerGetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
 }
 
-// What the H200 answered for one address; numbers are those of CUpointer_attribute.
+// What the H200 returned for one address; numbers are those of CUpointer_attribute.
 struct Expected {
     unsigned int type;
     bool on_host, p2p, managed, plain;
@@ -38,21 +38,19 @@ void check(CUdeviceptr base, std::size_t offset, const Expected &e) {
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, at) == (e.p2p ? good : invalid));
     CHECK(get<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, at) ==
           get<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, base));
-    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, at) == (e.managed ? 1 : 0));
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, at) == e.managed);
     CHECK(get<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) == 0);
-    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) ==
-          (e.plain ? 1 : 0));
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) == e.plain);
     CHECK(get<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == base);
     CHECK(get<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, at) == e.size);
     CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MAPPED, at) == 1);
     CHECK(get<unsigned long long>(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, at) == 0);
-    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, at) ==
-          (e.plain ? 1 : 0));
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, at) == e.plain);
     CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, at) == 3);
     CHECK(get<void *>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at) == nullptr);
     CHECK(get<std::size_t>(18, at) == e.mapped);
     CHECK(get<CUdeviceptr>(19, at) == base);
-    CHECK(get<unsigned int>(21, at) == (e.plain ? 1 : 0));
+    CHECK(get<unsigned int>(21, at) == e.plain);
     CHECK(status(0, at) == invalid);
     CHECK(status(99, at) == invalid);
 }
@@ -79,17 +77,14 @@ TEST_CASE("attributes of an address") {
 
 TEST_CASE("attributes of memory of a pool") {
     start();
-    CUdeviceptr address = 0;
-    const CUmemoryPool pool = default_pool(0);
-    REQUIRE(d.cuMemAllocAsync(&address, 4096, nullptr) == good);
+    const PoolMemory memory(4096);
     synchronize();
-    CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, address) == nullptr);
-    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == 2);
-    CHECK(get<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) == pool);
-    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address) == 0);
-    CHECK(get<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) == 4096);
-    REQUIRE(d.cuMemFreeAsync(address, nullptr) == good);
-    synchronize();
+    CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, memory) == nullptr);
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory) == 2);
+    CHECK(get<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == default_pool());
+    CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory) == 0);
+    CHECK(get<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, memory) == 4096);
+    CHECK(get<std::size_t>(18, memory) == 32 * MiB); // it is mapped in pieces
 }
 
 TEST_CASE("an address that CUDA does not know has no attribute") {
@@ -102,7 +97,7 @@ TEST_CASE("an address that CUDA does not know has no attribute") {
             CHECK(status(attribute, address) == invalid);
         }
     }
-    CHECK(misuses().empty()); // to ask is no use
+    CHECK(misuses().empty()); // to ask is not use
 }
 
 TEST_CASE("several attributes at once") {
@@ -117,21 +112,25 @@ TEST_CASE("several attributes at once") {
                                     CU_POINTER_ATTRIBUTE_HOST_POINTER};
     unsigned int type = 9;
     int ordinal = 9;
-    void *host = &type;
+    void *host = nullptr;
     void *data[3] = {&type, &ordinal, &host};
-    const auto answers = [&](CUdeviceptr address, unsigned int expected_type, int expected_ordinal,
-                             void *expected_host) {
-        type = 9, ordinal = 9, host = &type;
-        CHECK(d.cuPointerGetAttributes(3, which, data, address) == good);
-        CHECK(type == expected_type);
-        CHECK(ordinal == expected_ordinal);
-        CHECK(host == expected_host);
+    struct Case {
+        CUdeviceptr address;
+        unsigned int type;
+        int ordinal;
+        void *host;
     };
-    answers(device, 2, 0, nullptr);
-    answers(as_device(pinned), 1, 0, pinned);
-    answers(managed, 2, 0, as_host(managed));
-    answers(as_device(&type), 0, CU_DEVICE_INVALID, &type);
-    answers(freed, 0, CU_DEVICE_INVALID, as_host(freed));
+    for (const Case &each : {Case{device, 2, 0, nullptr},
+                             {as_device(pinned), 1, 0, pinned},
+                             {managed, 2, 0, as_host(managed)},
+                             {as_device(&type), 0, CU_DEVICE_INVALID, &type},
+                             {freed, 0, CU_DEVICE_INVALID, as_host(freed)}}) {
+        type = 9, ordinal = 9, host = &ordinal;
+        CHECK(d.cuPointerGetAttributes(3, which, data, each.address) == good);
+        CHECK(type == each.type);
+        CHECK(ordinal == each.ordinal);
+        CHECK(host == each.host);
+    }
     CHECK(d.cuPointerGetAttributes(0, which, data, device) == invalid);
     CHECK(d.cuPointerGetAttributes(3, nullptr, data, device) == invalid);
     CHECK(d.cuPointerGetAttributes(3, which, nullptr, device) == invalid);
@@ -140,47 +139,31 @@ TEST_CASE("several attributes at once") {
     CHECK(d.cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == invalid);
 }
 
-TEST_CASE("the attribute that can be set") {
+TEST_CASE("the attribute that can be set: whether operations on the memory are synchronous") {
     start();
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
     const PinnedMemory pinned(64);
-    const unsigned int yes = 1;
-    const auto set = [&](const void *value, int attribute, CUdeviceptr address) {
-        return d.cuPointerSetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
-    };
-    constexpr int sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
-    const unsigned int no = 0;
-    CHECK(get<unsigned int>(sync, device) == 0);
-    CHECK(get<unsigned int>(sync, managed) == 1); // from the beginning
-    CHECK(get<unsigned int>(sync, as_device(pinned)) == 0);
-    CHECK(set(&yes, sync, device) == good);
-    CHECK(get<unsigned int>(sync, device + 8) == 1);
-    CHECK(set(&no, sync, device) == good);
-    CHECK(get<unsigned int>(sync, device) == 0);
-    CHECK(set(&no, sync, managed) == good);
-    CHECK(get<unsigned int>(sync, managed) == 0);
-    CHECK(set(&yes, sync, as_device(pinned)) == good);
-    CHECK(get<unsigned int>(sync, as_device(pinned)) == 1);
-    CHECK(set(&yes, sync, as_device(&yes)) == invalid);
-    CHECK(set(&yes, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == invalid);
-    CHECK(set(&yes, 99, device) == invalid);
-    CHECK(set(nullptr, sync, device) == invalid);
-    {
-        const WithoutContext none;
-        CHECK(set(&yes, sync, device) == good);
+    constexpr auto sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+    const auto is_set = [](CUdeviceptr address) { return get<unsigned int>(sync, address); };
+    const unsigned int yes = 1, no = 0;
+    for (const CUdeviceptr address : {device + 0, managed + 0, as_device(pinned)}) {
+        CHECK(is_set(address) == (address == managed ? 1 : 0)); // of managed memory always
+        CHECK(d.cuPointerSetAttribute(&yes, sync, address) == good);
+        CHECK(is_set(address + 8) == 1);
+        CHECK(d.cuPointerSetAttribute(&no, sync, address) == good);
+        CHECK(is_set(address) == 0);
     }
-}
-
-TEST_CASE("asking for peer tokens makes operations on the memory synchronous") {
-    start();
-    constexpr int sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
-    const DeviceMemory device(64);
-    const PinnedMemory pinned(64);
+    const Calls set(&Driver::cuPointerSetAttribute);
+    set[invalid] = {{&yes, sync, as_device(&yes)},
+                    {&yes, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device},
+                    {&yes, static_cast<CUpointer_attribute>(99), device},
+                    {nullptr, sync, device}};
+    // To ask for peer tokens sets it, too.
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, device) == good);
-    CHECK(get<unsigned int>(sync, device) == 1);
+    CHECK(is_set(device) == 1);
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, as_device(pinned)) == invalid);
-    CHECK(get<unsigned int>(sync, as_device(pinned)) == 0);
+    CHECK(is_set(as_device(pinned)) == 0);
 }
 
 TEST_CASE("without a context only the device pointer is unknown") {
@@ -195,6 +178,8 @@ TEST_CASE("without a context only the device pointer is unknown") {
     for (const int attribute : {1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}) {
         CHECK(status(attribute, device) == good);
     }
+    const unsigned int no = 0;
+    CHECK(d.cuPointerSetAttribute(&no, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, device) == good);
     CUpointer_attribute which[2] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                     CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
     unsigned int type = 9;

@@ -2,8 +2,6 @@
 #include "../support/child_process.hpp"
 #include "pool_tools.hpp"
 
-#include <cstring>
-
 #ifndef _WIN32
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,16 +10,14 @@ using namespace sim_test;
 
 namespace {
 
-constexpr auto posix_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+struct ExportablePool : Pool {
+    ExportablePool() : Pool(pool_properties(0, posix_fd)) {}
+};
 
 int export_pool(CUmemoryPool pool) {
     int fd = -1;
     REQUIRE(d.cuMemPoolExportToShareableHandle(&fd, pool, posix_fd, 0) == good);
     return fd;
-}
-
-void *as_os_handle(int fd) {
-    return reinterpret_cast<void *>(static_cast<std::intptr_t>(fd));
 }
 
 CUresult try_import(int fd, unsigned int type = posix_fd, unsigned long long flags = 0) {
@@ -35,6 +31,12 @@ CUmemoryPool import_pool(int fd) {
     REQUIRE(d.cuMemPoolImportFromShareableHandle(&pool, as_os_handle(fd), posix_fd, 0) == good);
     return pool;
 }
+
+// The same pool, as another process has it.
+struct ImportedPool : Owned<CUmemoryPool, destroy> {
+    explicit ImportedPool(int fd) : Owned(import_pool(fd)) { close(fd); }
+    explicit ImportedPool(const Pool &pool) : ImportedPool(export_pool(pool)) {}
+};
 
 CUmemPoolPtrExportData export_pointer(CUdeviceptr address) {
     CUmemPoolPtrExportData data;
@@ -52,7 +54,7 @@ CUdeviceptr import_pointer(CUmemoryPool pool, CUmemPoolPtrExportData data) {
 
 TEST_CASE("an exportable pool works like any other") {
     start(GENERATE(from_range(all_modes())));
-    const Pool pool(pool_properties(0, posix_fd));
+    const ExportablePool pool;
     const auto before = free_memory();
     std::vector<CUdeviceptr> all;
     for (std::uint32_t i = 0; i != 40; ++i) {
@@ -73,209 +75,183 @@ TEST_CASE("an exportable pool works like any other") {
 TEST_CASE("a pool is exported and imported, and its memory seen") {
     start();
     const auto before = open_descriptors();
-    const auto pool = create_pool(pool_properties(0, posix_fd));
-    const auto address = allocate(pool, 4000), second = allocate(pool, 100);
-    write(address, 0x77);
-    write(second, 0x88);
-    const int fd = export_pool(pool);
-    const auto imported = import_pool(fd);
-    CHECK(is_open(fd));
-    close(fd);
-    CHECK(imported != pool);
-    const auto data = export_pointer(address);
-    const auto again = export_pointer(address);
-    CHECK(std::memcmp(&data, &again, sizeof data) == 0);
-    const auto seen = import_pointer(imported, data);
-    const auto seen_second = import_pointer(imported, export_pointer(second));
-    CHECK(seen != address);
-    CHECK(read(seen) == 0x77);
-    CHECK(read(seen_second) == 0x88);
-    write(seen + 3996, 0x99);
-    CHECK(read(address + 3996) == 0x99);
-    const std::uint32_t value = 0;
-    CHECK(d.cuMemcpyHtoD(seen + 3998, &value, 4) == invalid); // its size came along
-    free_async(seen);
-    CHECK(d.cuMemFree(seen_second) == good);
-    synchronize_stream();
-    free_async(address);
-    free_async(second);
-    synchronize_stream();
-    destroy(imported);
-    destroy(pool);
+    {
+        const ExportablePool pool;
+        const PoolMemory memory(4000, pool), second(100, pool);
+        write(memory, 0x77);
+        write(second, 0x88);
+        const int fd = export_pool(pool);
+        const auto imported = import_pool(fd);
+        CHECK(is_open(fd));
+        close(fd);
+        CHECK(imported != pool);
+        const auto data = export_pointer(memory), again = export_pointer(memory);
+        CHECK(std::memcmp(&data, &again, sizeof data) == 0);
+        const auto seen = import_pointer(imported, data);
+        const auto seen_second = import_pointer(imported, export_pointer(second));
+        CHECK(seen != memory);
+        CHECK(read(seen) == 0x77);
+        CHECK(read(seen_second) == 0x88);
+        write(seen + 3996, 0x99);
+        CHECK(read(memory + 3996) == 0x99);
+        CHECK(try_write(seen + 3998) == invalid); // its size came along
+        free_async(seen);
+        CHECK(d.cuMemFree(seen_second) == good);
+        synchronize_stream();
+        destroy(imported);
+    }
     CHECK(open_descriptors() == before);
 }
 
 TEST_CASE("an imported pool gives nothing of its own") {
     start();
-    const Pool pool(pool_properties(0, posix_fd));
-    const int fd = export_pool(pool);
-    const auto imported = import_pool(fd);
-    close(fd);
+    const ExportablePool pool;
+    const ImportedPool imported(pool);
     CUdeviceptr address = 0;
-    int other = -1;
+    int fd = -1;
     CHECK(d.cuMemAllocFromPoolAsync(&address, 16, imported, nullptr) == invalid);
     CHECK(d.cuDeviceSetMemPool(0, imported) == invalid);
-    CHECK(set_bytes(imported, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 0) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(&other, imported, posix_fd, 0) == invalid);
-    destroy(imported);
+    CHECK(set_bytes(imported, threshold, 0) == invalid);
+    CHECK(d.cuMemPoolExportToShareableHandle(&fd, imported, posix_fd, 0) == invalid);
 }
 
 TEST_CASE("what of pools exports, and how") {
     start();
-    const Pool closed, open(pool_properties(0, posix_fd));
+    const Pool closed;
+    const ExportablePool open;
     int fd = -1;
-    CHECK(d.cuMemPoolExportToShareableHandle(&fd, closed, posix_fd, 0) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(&fd, default_pool(), posix_fd, 0) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(&fd, open, posix_fd, 1) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(&fd, open, CU_MEM_HANDLE_TYPE_NONE, 0) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(&fd, open, static_cast<CUmemAllocationHandleType>(8),
-                                             0) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(nullptr, open, posix_fd, 0) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(&fd, nullptr, posix_fd, 0) == invalid);
+    const Calls exports(&Driver::cuMemPoolExportToShareableHandle);
+    exports[invalid] = {{&fd, closed, posix_fd, 0},
+                        {&fd, default_pool(), posix_fd, 0},
+                        {&fd, open, posix_fd, 1},
+                        {&fd, open, CU_MEM_HANDLE_TYPE_NONE, 0},
+                        {&fd, open, static_cast<CUmemAllocationHandleType>(8), 0},
+                        {nullptr, open, posix_fd, 0},
+                        {&fd, nullptr, posix_fd, 0}};
 
     CUmemPoolPtrExportData data;
-    const auto address = allocate(closed, 16);
-    CHECK(d.cuMemPoolExportPointer(&data, address) == invalid);
-    const CUdeviceptr plain = allocate(16);
-    CHECK(d.cuMemPoolExportPointer(&data, plain) == invalid);
-    CHECK(d.cuMemPoolExportPointer(&data, 0) == invalid);
+    const Calls exports_pointer(&Driver::cuMemPoolExportPointer);
+    const PoolMemory of_closed(16, closed);
+    const DeviceMemory plain(16);
     const auto exported = allocate(open, 4096);
-    CHECK(d.cuMemPoolExportPointer(&data, exported) == invalid); // its pool was not yet
+    exports_pointer[invalid] = {{&data, of_closed},
+                                {&data, plain},
+                                {&data, 0},
+                                {&data, exported} /* its pool was not yet */};
     close(export_pool(open));
-    CHECK(d.cuMemPoolExportPointer(&data, exported) == good);
-    CHECK(d.cuMemPoolExportPointer(nullptr, exported) == invalid);
-    CHECK(d.cuMemPoolExportPointer(&data, exported + 16) == invalid);
-    REQUIRE(d.cuMemFree(plain) == good);
-    free_async(address);
+    exports_pointer[good] = {{&data, exported}};
+    exports_pointer[invalid] = {{nullptr, exported}, {&data, exported + 16}};
     free_async(exported);
     synchronize_stream();
     CHECK(d.cuMemPoolExportPointer(&data, exported) == invalid);
     expect_misuse("export of memory that was freed");
 }
 
-TEST_CASE("descriptors of other things are no pools") {
+TEST_CASE("descriptors of other things are not pools") {
     start();
+    const PhysicalMemory memory(G, exportable()); // of virtual memory management
     const auto before = open_descriptors();
-    const int null = open("/dev/null", O_RDWR);
-    CHECK(try_import(null) == CUDA_ERROR_UNKNOWN);
-    CHECK(is_open(null));
-    close(null);
+    for (const int fd : {open("/dev/null", O_RDWR), export_fd(memory)}) {
+        CHECK(try_import(fd) == CUDA_ERROR_UNKNOWN);
+        CHECK(is_open(fd));
+        close(fd);
+    }
     CHECK(try_import(-1) == CUDA_ERROR_UNKNOWN);
-    // Physical memory of virtual memory management is something else, too, and the other way round.
-    CUmemAllocationProp properties{};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = grant(0).location;
-    properties.requestedHandleTypes = posix_fd;
-    CUmemGenericAllocationHandle memory = 0;
-    REQUIRE(d.cuMemCreate(&memory, 2 * MiB, &properties, 0) == good);
-    int fd = -1;
-    REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, posix_fd, 0) == good);
-    CHECK(try_import(fd) == CUDA_ERROR_UNKNOWN);
-    close(fd);
-    REQUIRE(d.cuMemRelease(memory) == good);
 
-    const auto pool = create_pool(pool_properties(0, posix_fd));
-    fd = export_pool(pool);
-    CHECK(d.cuMemImportFromShareableHandle(&memory, as_os_handle(fd), posix_fd) ==
-          CUDA_ERROR_UNKNOWN);
-    CHECK(try_import(fd, posix_fd, 1) == invalid);
-    CHECK(try_import(fd, 0) == invalid);
-    CHECK(try_import(fd, 8) == CUDA_ERROR_NOT_PERMITTED);
-    CHECK(d.cuMemPoolImportFromShareableHandle(nullptr, as_os_handle(fd), posix_fd, 0) == invalid);
-    close(fd);
-    destroy(pool);
+    {
+        const ExportablePool pool;
+        const int fd = export_pool(pool);
+        CUmemGenericAllocationHandle handle = 0; // and the other way round
+        CHECK(d.cuMemImportFromShareableHandle(&handle, as_os_handle(fd), posix_fd) ==
+              CUDA_ERROR_UNKNOWN);
+        CHECK(try_import(fd, posix_fd, 1) == invalid);
+        CHECK(try_import(fd, 0) == invalid);
+        CHECK(try_import(fd, 8) == CUDA_ERROR_NOT_PERMITTED);
+        CHECK(d.cuMemPoolImportFromShareableHandle(nullptr, as_os_handle(fd), posix_fd, 0) ==
+              invalid);
+        close(fd);
+    }
     CHECK(open_descriptors() == before);
 }
 
 TEST_CASE("pointer data that lies is refused") {
     start();
-    const Pool pool(pool_properties(0, posix_fd)), other(pool_properties(0, posix_fd));
+    const ExportablePool pool, other;
     const auto address = allocate(pool, 4096);
-    const int fd = export_pool(pool), other_fd = export_pool(other);
-    const auto imported = import_pool(fd), foreign = import_pool(other_fd);
-    close(fd);
-    close(other_fd);
+    const ImportedPool imported(pool), foreign(other);
     const auto honest = export_pointer(address);
-    CUdeviceptr out = 0;
-
+    CUdeviceptr result = 0;
     CUmemPoolPtrExportData data{};
-    CHECK(d.cuMemPoolImportPointer(&out, imported, &data) == invalid); // zeros
-    CHECK(out == 0xbdbdbdbdbdbdbdbd);
+    CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid); // zeros
+    CHECK(result == 0xbdbdbdbdbdbdbdbd);
     std::memset(&data, 0xff, sizeof data);
-    CHECK(d.cuMemPoolImportPointer(&out, imported, &data) == invalid);
-    for (std::size_t byte = 0; byte != 44; ++byte) { // all that it carries, but for a smaller size
+    CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid);
+    for (std::size_t byte = 0; byte != 44;
+         ++byte) { // all that it carries, except for a smaller size
         data = honest;
         data.reserved[byte] = static_cast<unsigned char>(data.reserved[byte] ^ 0xff);
-        const auto status = d.cuMemPoolImportPointer(&out, imported, &data);
+        const auto status = d.cuMemPoolImportPointer(&result, imported, &data);
         if (status == good) {
-            CHECK(d.cuMemFree(out) == good); // a place in the pool that is there
+            CHECK(d.cuMemFree(result) == good); // a place in the pool that is there
         } else {
             CHECK(status == invalid);
         }
     }
     data = honest;
-    CHECK(d.cuMemPoolImportPointer(&out, foreign, &data) == invalid);
-    CHECK(d.cuMemPoolImportPointer(&out, pool, &data) == invalid); // the exporter itself
-    CHECK(d.cuMemPoolImportPointer(&out, nullptr, &data) == invalid);
-    CHECK(d.cuMemPoolImportPointer(nullptr, imported, &data) == invalid);
-    CHECK(d.cuMemPoolImportPointer(&out, imported, nullptr) == invalid);
+    const Calls import(&Driver::cuMemPoolImportPointer);
+    import[invalid] = {{&result, foreign, &data},
+                       {&result, pool, &data}, // the exporter itself
+                       {&result, nullptr, &data},
+                       {nullptr, imported, &data},
+                       {&result, imported, nullptr}};
     free_async(address);
     synchronize_stream();
-    CHECK(d.cuMemPoolImportPointer(&out, imported, &data) == invalid); // freed meanwhile
-    destroy(imported);
-    destroy(foreign);
+    import[invalid] = {{&result, imported, &data}}; // freed meanwhile
 }
 
 TEST_CASE("the exporter frees last") {
     start();
-    const Pool pool(pool_properties(0, posix_fd));
+    const ExportablePool pool;
     const auto address = allocate(pool, 4096);
-    const int fd = export_pool(pool);
-    const auto imported = import_pool(fd);
-    close(fd);
+    const ImportedPool imported(pool);
     const auto seen = import_pointer(imported, export_pointer(address));
-    CHECK(d.cuMemFree(address) == good);
-    expect_misuse("imported 1 time in other processes");
+    CHECK(reported(d.cuMemFree(address), "imported 1 times in other processes") == good);
     CHECK(d.cuMemFree(seen) == good);
-    destroy(imported);
 }
 
 TEST_CASE("child: imports a pool", "[.][pool]") {
     Channel parent = Channel::of_parent();
     start();
     const auto before = open_descriptors();
-    const int fd = parent.receive_fd();
-    const auto pool = import_pool(fd);
-    close(fd);
-    for (int round = 0; round != 2; ++round) {
-        const auto address = import_pointer(pool, parent.receive<CUmemPoolPtrExportData>());
-        CHECK(read(address) == 0x1000u + static_cast<unsigned int>(round));
-        write(address + 4096, 0x2000u + static_cast<unsigned int>(round));
-        CHECK(d.cuMemFreeAsync(address, nullptr) == good);
-        synchronize_stream();
-        parent.signal();
+    {
+        const ImportedPool pool(parent.receive_fd());
+        for (unsigned int round = 0; round != 2; ++round) {
+            const auto address = import_pointer(pool, parent.receive<CUmemPoolPtrExportData>());
+            CHECK(read(address) == 0x1000 + round);
+            write(address + 4096, 0x2000 + round);
+            CHECK(d.cuMemFreeAsync(address, nullptr) == good);
+            synchronize_stream();
+            parent.signal();
+        }
     }
-    destroy(pool);
     CHECK(open_descriptors() == before);
 }
 
 TEST_CASE("two processes share a pool") {
     start();
-    const Pool pool(pool_properties(0, posix_fd));
+    const ExportablePool pool;
     Child child("child: imports a pool");
     const int fd = export_pool(pool);
     child.channel().send_fd(fd);
     close(fd);
     for (unsigned int round = 0; round != 2; ++round) {
         // The second allocation is made after the pool was shared.
-        const auto address = allocate(pool, 8192);
-        write(address, 0x1000 + round);
+        const PoolMemory memory(8192, pool);
+        write(memory, 0x1000 + round);
         synchronize_stream();
-        child.channel().send(export_pointer(address));
+        child.channel().send(export_pointer(memory));
         child.channel().await();
-        CHECK(read(address + 4096) == 0x2000 + round);
-        free_async(address);
-        synchronize_stream();
+        CHECK(read(memory + 4096) == 0x2000 + round);
     }
     CHECK(child.passed());
 }

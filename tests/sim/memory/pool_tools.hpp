@@ -1,10 +1,13 @@
 // Short forms for tests of memory pools: each fails the test case where the driver refuses.
 #pragma once
 
-#include "memory_tools.hpp"
-#include "vmm_tools.hpp"
+#include "vmm_ranges.hpp"
 
 namespace sim_test {
+
+constexpr auto threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+               used_most = CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+               reserved_most = CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
 
 inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
     CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -62,5 +65,21 @@ inline void free_async(CUdeviceptr address) {
 inline void synchronize_stream() {
     REQUIRE(d.cuStreamSynchronize(nullptr) == good);
 }
+
+// Memory of a pool, allocated and freed on the null stream. Its free has run at the end of the
+// scope.
+class PoolMemory : Unique {
+  public:
+    explicit PoolMemory(std::size_t size, CUmemoryPool pool = current_pool())
+        : address_(allocate(pool, size)) {}
+    ~PoolMemory() {
+        CHECK(d.cuMemFreeAsync(address_, nullptr) == good);
+        CHECK(d.cuStreamSynchronize(nullptr) == good);
+    }
+    operator CUdeviceptr() const { return address_; }
+
+  private:
+    CUdeviceptr address_;
+};
 
 } // namespace sim_test

@@ -1,6 +1,7 @@
 // Two real processes and IPC memory, in both directions, with processes that die in between. The
 // hidden test cases are the second process of the others.
 #ifndef _WIN32
+#include "base/checks.hpp"
 #include "images.hpp"
 #include "launch_tools.hpp"
 #include "process_tools.hpp"
@@ -66,7 +67,6 @@ TEST_CASE("a process reads and writes the memory of another") {
 TEST_CASE("the handle of an interior pointer opens at the allocation's base") {
     start();
     const Filled memory(1000, 1);
-    set_byte(memory + 999, 1);
     Child child("child opens memory");
     child.channel().send(handle_of(memory + 500));
     child.channel().await();
@@ -83,33 +83,58 @@ TEST_CASE("child exports on request", "[.]") {
         if (request == 'a') {
             all.push_back(allocated(4096, static_cast<int>(all.size()) + 1));
             parent.send(handle_of(all.back()));
-        } else if (request == 'f') {
-            free_memory(all.back());
-            all.pop_back();
-            parent.signal();
-        } else if (request == 'F') {
-            const auto memory = all.back();
-            all.pop_back();
-            free_memory(memory);
-            expect_misuse("has it open by its IPC handle");
-            parent.signal();
-        } else if (request == 'r') { // its device starts anew
+            continue;
+        }
+        if (request == 'r') { // its device is reset
             all.clear();
             REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
-            parent.signal();
+        } else {
+            free_memory(all.back());
+            all.pop_back();
         }
+        if (request == 'F') {
+            expect_misuse("has it open by its IPC handle");
+        }
+        parent.signal();
     }
     for (const CUdeviceptr memory : all) {
         free_memory(memory);
     }
 }
 
+namespace {
+
+// That child: allocates and exports, frees, and ends at the end of the scope.
+class Exporter : public Child {
+  public:
+    explicit Exporter(const std::string &settings = "")
+        : Child("child exports on request", settings) {}
+    ~Exporter() {
+        if (lives) {
+            channel().send('q');
+            CHECK(passed());
+        }
+    }
+    CUipcMemHandle allocate() {
+        channel().send('a');
+        return channel().receive<CUipcMemHandle>();
+    }
+    // 'f': frees what it allocated last, 'F': which is reported, since it is open, 'r': resets.
+    void request(char what) {
+        channel().send(what);
+        channel().await();
+    }
+
+    bool lives = true;
+};
+
+} // namespace
+
 TEST_CASE("opening again gives the same memory, and each opening is closed once") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
-    Child child("child exports on request", mode);
-    child.channel().send('a');
-    const auto handle = child.channel().receive<CUipcMemHandle>();
+    Exporter child(mode);
+    const auto handle = child.allocate();
     const auto memory = opened(handle);
     CHECK(opened(handle) == memory);
     CHECK(opened(handle) == memory);
@@ -118,27 +143,20 @@ TEST_CASE("opening again gives the same memory, and each opening is closed once"
     close_memory(memory);
     CHECK(byte_at(memory) == 1);
     close_memory(memory);
-    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
-    expect_misuse("cuIpcCloseMemHandle");
+    CHECK(reported(d.cuIpcCloseMemHandle(memory), "cuIpcCloseMemHandle") == invalid);
     unsigned char value = 0;
-    CHECK(d.cuMemcpyDtoH(&value, memory, 1) == invalid);
-    expect_misuse("memory of another process");
+    CHECK(reported(d.cuMemcpyDtoH(&value, memory, 1), "memory of another process") == invalid);
 
-    const auto again = opened(handle);
+    const Opened again(handle);
     CHECK(again != memory); // addresses are not used again
     CHECK(byte_at(again) == 1);
-    CHECK(d.cuIpcCloseMemHandle(again + 1) == invalid);
-    expect_misuse("did not return");
-    close_memory(again);
-    child.channel().send('q');
-    ended(child);
+    CHECK(reported(d.cuIpcCloseMemHandle(again + 1), "did not return") == invalid);
 }
 
-TEST_CASE("memory of another process is freed by its own process only") {
+TEST_CASE("memory of another process is freed by its own process only, and not while it is open") {
     start();
-    Child child("child exports on request");
-    child.channel().send('a');
-    const auto memory = opened(child.channel().receive<CUipcMemHandle>());
+    Exporter child;
+    const Opened memory(child.allocate());
     CHECK(leaks().size() == 1);
     CHECK(d.cuMemFree(memory) == invalid);
     CHECK(misuses().size() == 1);
@@ -147,65 +165,30 @@ TEST_CASE("memory of another process is freed by its own process only") {
     CHECK(d.cuIpcGetMemHandle(&onward, memory) == invalid);
     CHECK(got<int>(&Driver::cuPointerGetAttribute, out,
                    CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory) == 0);
-    close_memory(memory);
-    child.channel().send('q');
-    ended(child);
+    child.request('F');
 }
 
-TEST_CASE("the handle of freed memory is refused") {
+TEST_CASE("handles of freed memory, and spoilt ones, are refused") {
     start();
-    Child child("child exports on request");
-    auto &c = child.channel();
-    c.send('a');
-    const auto kept = c.receive<CUipcMemHandle>();
-    c.send('a');
-    const auto first = c.receive<CUipcMemHandle>();
+    Exporter child;
+    const auto kept = child.allocate(), first = child.allocate();
     close_memory(opened(first));
-    c.send('f');
-    c.await();
-    c.send('a'); // where the other one was
-    const auto second = c.receive<CUipcMemHandle>();
+    child.request('f');
+    const auto second = child.allocate(); // where the other one was
     CHECK(std::memcmp(&first, &second, sizeof first) != 0);
     CUdeviceptr memory = 0;
     CHECK(open(memory, first) == invalid);
-    close_memory(opened(second));
-    close_memory(opened(kept));
-    c.send('r');
-    c.await();
-    CHECK(open(memory, kept) == invalid);
-    CHECK(open(memory, second) == invalid);
-    c.send('q');
-    ended(child);
-}
-
-TEST_CASE("spoilt handles of a living process are refused") {
-    start();
-    Child child("child exports on request");
-    child.channel().send('a');
-    const auto valid = child.channel().receive<CUipcMemHandle>();
-    CUdeviceptr memory = 0;
-    for (std::size_t i = 0; i < sizeof valid; ++i) {
-        auto spoilt = valid;
+    for (std::size_t i = 0; i < sizeof kept; ++i) {
+        auto spoilt = kept;
         spoilt.reserved[i] = static_cast<char>(spoilt.reserved[i] + 1);
         INFO("byte " << i);
         CHECK(open(memory, spoilt) == invalid);
     }
-    close_memory(opened(valid));
-    child.channel().send('q');
-    ended(child);
-}
-
-TEST_CASE("an exporter that frees what is open elsewhere is told") {
-    start();
-    Child child("child exports on request");
-    auto &c = child.channel();
-    c.send('a');
-    const auto memory = opened(c.receive<CUipcMemHandle>());
-    c.send('F');
-    c.await();
-    close_memory(memory);
-    c.send('q');
-    ended(child);
+    close_memory(opened(second));
+    close_memory(opened(kept));
+    child.request('r');
+    CHECK(open(memory, kept) == invalid);
+    CHECK(open(memory, second) == invalid);
 }
 
 TEST_CASE("child opens memory and waits", "[.]") {
@@ -216,49 +199,44 @@ TEST_CASE("child opens memory and waits", "[.]") {
     parent.await();
 }
 
-TEST_CASE("an importer that died has nothing open") {
+TEST_CASE("an importer has memory open as long as it lives") {
     start();
     const auto memory = allocated(4096, 1);
     Child child("child opens memory and waits");
     child.channel().send(handle_of(memory));
     child.channel().await();
-    SECTION("and was waited for") {
+    SECTION("it died and was waited for") {
         child.kill();
+        free_memory(memory); // no misuse
     }
-    SECTION("and is a zombie") {
+    SECTION("it is a zombie") {
         child.kill_unnoticed();
+        free_memory(memory);
     }
-    free_memory(memory); // no misuse
-}
-
-TEST_CASE("an importer that lives has its memory open") {
-    start();
-    const auto memory = allocated(4096, 1);
-    Child child("child opens memory and waits");
-    child.channel().send(handle_of(memory));
-    child.channel().await();
-    free_memory(memory);
-    expect_misuse("has it open by its IPC handle");
-    child.channel().signal();
-    ended(child);
+    SECTION("it lives") {
+        free_memory(memory);
+        expect_misuse("has it open by its IPC handle");
+        child.channel().signal();
+        ended(child);
+    }
 }
 
 TEST_CASE("memory outlives its exporter where it is open") {
     start();
-    Child child("child exports on request");
-    child.channel().send('a');
-    const auto handle = child.channel().receive<CUipcMemHandle>();
-    const auto memory = opened(handle);
-    SECTION("which died") {
-        child.kill();
+    Exporter child;
+    const auto handle = child.allocate();
+    {
+        const Opened memory(handle);
+        child.lives = false;
+        if (GENERATE(false, true)) {
+            child.kill();
+        } else {
+            child.kill_unnoticed(); // it is a zombie
+        }
+        CHECK(byte_at(memory) == 1);
+        set_byte(memory, 9);
+        CHECK(byte_at(memory) == 9);
     }
-    SECTION("which is a zombie") {
-        child.kill_unnoticed();
-    }
-    CHECK(byte_at(memory) == 1);
-    set_byte(memory, 9);
-    CHECK(byte_at(memory) == 9);
-    close_memory(memory);
     CUdeviceptr again = 0;
     CHECK(open(again, handle) == invalid); // but cannot be opened any more
 }
@@ -266,37 +244,27 @@ TEST_CASE("memory outlives its exporter where it is open") {
 TEST_CASE("opened memory ends with the context that opened it") {
     start();
     const auto before = open_descriptors();
-    Child child("child exports on request");
-    child.channel().send('a');
-    const auto handle = child.channel().receive<CUipcMemHandle>();
+    Exporter child;
+    const auto handle = child.allocate();
     const auto memory = opened(handle);
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
     const PrimaryContext context(0);
     REQUIRE(d.cuCtxSetCurrent(context) == good);
-    CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
-    expect_misuse("cuIpcCloseMemHandle");
+    CHECK(reported(d.cuIpcCloseMemHandle(memory), "cuIpcCloseMemHandle") == invalid);
     close_memory(opened(handle));
     CHECK(open_descriptors() == before + 1); // the channel
-    child.channel().send('f');               // nobody has it open
-    child.channel().await();
-    child.channel().send('q');
-    ended(child);
+    child.request('f');                      // no process has it open
 }
 
 TEST_CASE("one context per device opens what a process exports") {
     start();
-    Child child("child exports on request");
-    child.channel().send('a');
-    const auto handle = child.channel().receive<CUipcMemHandle>();
+    Exporter child;
+    const auto handle = child.allocate();
     const auto memory = opened(handle);
     CUcontext other = nullptr;
     const CUcontext first = current();
-#if CUDA_VERSION >= 13000
-    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == good);
-#else
-    REQUIRE(d.cuCtxCreate(&other, 0, 0) == good);
-#endif
+    REQUIRE(d.cuCtxCreate_v2(&other, 0, 0) == good);
     CUdeviceptr elsewhere = 0;
     CHECK(open(elsewhere, handle) == CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
@@ -305,35 +273,28 @@ TEST_CASE("one context per device opens what a process exports") {
     close_memory(opened(handle));
     REQUIRE(d.cuCtxDestroy(other) == good);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
-    child.channel().send('q');
-    ended(child);
 }
 
 TEST_CASE("a device that cannot reach the memory's does not open it") {
     start("devices=2;peers=none");
-    Child child("child exports on request", "devices=2;peers=none");
-    child.channel().send('a');
-    const auto handle = child.channel().receive<CUipcMemHandle>();
-    const CUcontext first = current();
-    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
-    CUdeviceptr memory = 0;
-    CHECK(open(memory, handle) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    REQUIRE(d.cuCtxSetCurrent(first) == good);
+    Exporter child("devices=2;peers=none");
+    const auto handle = child.allocate();
+    {
+        const OnDevice other(1);
+        CUdeviceptr memory = 0;
+        CHECK(open(memory, handle) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    }
     close_memory(opened(handle));
-    REQUIRE(d.cuDevicePrimaryCtxRelease(1) == good);
-    child.channel().send('q');
-    ended(child);
 }
 
 TEST_CASE("the device that opens memory of another may work on it") {
     start("devices=3");
     bool viewed = false;
     sim_control().register_kernel("take", note_view, &viewed);
-    Child child("child exports on request", "devices=3");
-    child.channel().send('a');
-    const auto handle = child.channel().receive<CUipcMemHandle>();
+    Exporter child("devices=3");
+    const auto handle = child.allocate();
     const OnDevice second(1);
-    const auto memory = opened(handle);
+    const Opened memory(handle);
     {
         const LoadedModule module("cushim-sim-image 1\nkernel take params=8\n");
         CHECK(d.cuMemsetD8(memory, 7, 16) == good);
@@ -343,35 +304,30 @@ TEST_CASE("the device that opens memory of another may work on it") {
         CHECK(viewed);
         CHECK(misuses().empty());
     }
+    const auto refused_on = [&](const std::string &device) {
+        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
+        expect_misuse("cuMemsetD8 on device " + device + " of memory that it cannot access");
+    };
     {
         const OnDevice third(2); // which opened nothing
-        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
-        expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
+        refused_on("2");
         REQUIRE(d.cuCtxEnablePeerAccess(second.context, 0) == good); // no access to what it opened
-        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
-        expect_misuse("cuMemsetD8 on device 2 of memory that it cannot access");
+        refused_on("2");
         REQUIRE(d.cuCtxDisablePeerAccess(second.context) == good);
     }
     {
-        int ordinal = 77; // of the device that opened it
-        CHECK(d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory) ==
-              good);
-        CHECK(ordinal == 1);
         const OnDevice owner(0);
-        CHECK(d.cuMemsetD8(memory, 8, 16) == invalid);
-        expect_misuse("cuMemsetD8 on device 0 of memory that it cannot access");
+        refused_on("0");
     }
-    close_memory(memory);
-    child.channel().send('q');
-    ended(child);
+    CHECK(got<int>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                   memory) == 1); // of the device that opened it
 }
 
 TEST_CASE("closing memory waits for the work that uses it, or says that it does not") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
-    Child child("child exports on request", mode);
-    child.channel().send('a');
-    const auto memory = opened(child.channel().receive<CUipcMemHandle>());
+    Exporter child(mode);
+    const auto memory = opened(child.allocate());
     const auto stream = make_stream(non_blocking);
     CHECK(d.cuMemsetD8Async(memory, 5, 4096, stream) == good);
     close_memory(memory);
@@ -383,13 +339,11 @@ TEST_CASE("closing memory waits for the work that uses it, or says that it does 
     } else {
         end(stream);
     }
-    child.channel().send('q');
-    ended(child);
 }
 
 TEST_CASE("a forked child that never used the driver opens the parent's memory") {
-    // As a server does that forks before it initialises. Its own test program cannot go on in the
-    // child.
+    // As a server does that forks before it initialises. Its own test program cannot continue in
+    // the child.
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     const pid_t process = fork();

@@ -1,30 +1,18 @@
 // How long physical memory, mappings and reservations live, what they cost, what is left over, and
 // work that is queued on them.
-#include "memory_tools.hpp"
-#include "vmm_tools.hpp"
+#include "../support/contains.hpp"
+#include "vmm_ranges.hpp"
 
 #include <algorithm>
-#include <thread>
 
 using namespace sim_test;
-
-namespace {
-constexpr std::size_t G = default_granularity;
-
-bool any_line(const std::vector<std::string> &lines, const std::string &text) {
-    return std::any_of(lines.begin(), lines.end(), [&](const std::string &line) {
-        return line.find(text) != std::string::npos;
-    });
-}
-
-} // namespace
 
 TEST_CASE("released memory lives as long as it is mapped") {
     start();
     const auto before = free_memory();
     const auto memory = create_memory(G, on_device());
     CHECK(free_memory() == before - G);
-    const auto address = reserve(G);
+    const Reservation address(G);
     map(address, G, memory);
     CHECK(d.cuMemRelease(memory) == good);
     allow(address, G); // still
@@ -34,43 +22,37 @@ TEST_CASE("released memory lives as long as it is mapped") {
     CHECK(free_memory() == before - G);
 
     CUmemGenericAllocationHandle retained = 0;
-    CHECK(d.cuMemRetainAllocationHandle(
-              &retained, reinterpret_cast<void *>(static_cast<std::uintptr_t>(address + 12345))) ==
-          good);
+    CHECK(d.cuMemRetainAllocationHandle(&retained, as_host(address + 12345)) == good);
     CHECK(retained == memory); // the same value
     CHECK(d.cuMemUnmap(address, G) == good);
     CHECK(free_memory() == before - G);
     CHECK(d.cuMemRelease(retained) == good);
     CHECK(free_memory() == before);
-    CHECK(d.cuMemRelease(retained) == invalid);
-    expect_misuse("use of a destroyed physical memory");
-    free_reserved(address, G);
+    CHECK(reported(d.cuMemRelease(retained), "use of a destroyed physical memory") == invalid);
 }
 
 TEST_CASE("the last unmap frees released memory") {
     start();
     const auto before = free_memory();
     const auto memory = create_memory(G, on_device());
-    const auto address = reserve(2 * G);
+    const Reservation address(2 * G);
     map(address, G, memory);
     map(address + G, G, memory);
     release_physical(memory);
-    CHECK(d.cuMemRelease(memory) == invalid);
-    expect_misuse("use of a released physical memory");
+    CHECK(reported(d.cuMemRelease(memory), "use of a released physical memory") == invalid);
     CHECK(d.cuMemMap(address, G, 0, memory, 0) == invalid);
     expect_misuse("use of a released physical memory");
     unmap(address, G);
     CHECK(free_memory() == before - G);
     unmap(address + G, G);
     CHECK(free_memory() == before);
-    free_reserved(address, 2 * G);
 }
 
 TEST_CASE("every retain needs a release") {
     start();
     const auto memory = create_memory(G, on_device());
-    const auto address = reserve(G);
-    void *pointer = reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
+    const Reservation address(G);
+    void *pointer = as_host(address);
     CUmemGenericAllocationHandle handle = 0;
     CHECK(d.cuMemRetainAllocationHandle(&handle, pointer) == invalid); // nothing there
     CHECK(d.cuMemRetainAllocationHandle(&handle, nullptr) == invalid);
@@ -83,7 +65,6 @@ TEST_CASE("every retain needs a release") {
     for (int i = 0; i != 3; ++i) {
         release_physical(memory);
     }
-    free_reserved(address, G);
 }
 
 TEST_CASE("handles of other things are refused") {
@@ -94,83 +75,63 @@ TEST_CASE("handles of other things are refused") {
     CHECK(d.cuMemRelease(as_handle) == invalid);
     expect_misuse("a physical memory handle was expected, but this is stream");
     CHECK(d.cuMemRelease(0) == invalid);
-    CHECK(d.cuMemRelease(12345) == invalid);
-    expect_misuse("is not a physical memory handle");
+    CHECK(reported(d.cuMemRelease(12345), "is no handle of a physical memory") == invalid);
 }
 
 TEST_CASE("physical memory counts against the device's budget") {
     start("devices=2;budget=8MiB");
-    const auto half = create_memory(2 * G, on_device());
-    CUmemGenericAllocationHandle handle = 0;
-    const auto properties = on_device();
-    CHECK(d.cuMemCreate(&handle, 3 * G, &properties, 0) == CUDA_ERROR_OUT_OF_MEMORY);
-    const auto rest = create_memory(2 * G, properties);
-    CHECK(d.cuMemCreate(&handle, G, &properties, 0) == CUDA_ERROR_OUT_OF_MEMORY);
-    const auto elsewhere = create_memory(4 * G, on_device(1)); // another device has its own
-    release_physical(half);
-    release_physical(rest);
-    const auto all = create_memory(4 * G, properties);
-    release_physical(all);
-    release_physical(elsewhere);
-    // Reservations cost nothing.
-    const auto address = reserve(std::size_t(64) << 30);
-    free_reserved(address, std::size_t(64) << 30);
+    {
+        const PhysicalMemory half(2 * G, on_device());
+        CHECK(try_create(3 * G) == CUDA_ERROR_OUT_OF_MEMORY);
+        const PhysicalMemory rest(2 * G, on_device());
+        CHECK(try_create(G) == CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(try_create(4 * G, on_device(1)) == good); // another device has its own
+    }
+    CHECK(try_create(4 * G) == good);
+    const Reservation costs_nothing(64 * GiB);
 }
 
 TEST_CASE("any granularity works, powers of two or not") {
-    const auto [setting, bytes] =
-        GENERATE(table<std::string, std::size_t>({{"64KiB", std::size_t(64) << 10},
-                                                  {"3MiB", std::size_t(3) << 20},
-                                                  {"5MiB", std::size_t(5) << 20}}));
-    start("granularity=" + setting);
+    const std::size_t bytes = GENERATE(64 * KiB, 3 * MiB, 5 * MiB);
+    start("granularity=" + std::to_string(bytes));
     const auto properties = on_device();
     REQUIRE(got<std::size_t>(&Driver::cuMemGetAllocationGranularity, out, &properties,
                              CU_MEM_ALLOC_GRANULARITY_MINIMUM) == bytes);
-    CUmemGenericAllocationHandle handle = 0;
-    CHECK(d.cuMemCreate(&handle, bytes + 4096, &properties, 0) == invalid);
+    CHECK(try_create(bytes + 4096) == invalid);
     const PhysicalMemory first(bytes, properties), second(2 * bytes, properties);
-    const auto address = reserve(4 * bytes, std::size_t(1) << 21);
+    const Reservation address(4 * bytes, 2 * MiB);
     CHECK(address % bytes == 0);
-    CHECK(address % (std::size_t(1) << 21) == 0);
+    CHECK(address % (2 * MiB) == 0);
     CHECK(d.cuMemMap(address + 65536 / 2, bytes, 0, first, 0) == invalid);
     map(address, bytes, first);
     map(address + bytes, 2 * bytes, second);
     allow(address, 3 * bytes);
-    write(address + bytes - 2, 0x11223344);
-    CHECK(read(address + bytes - 2) == 0x11223344);
-    write(address + 3 * bytes - 4, 9);
-    CHECK(read(address + 3 * bytes - 4) == 9);
+    for (const CUdeviceptr at : {address + bytes - 2, address + 3 * bytes - 4}) {
+        write(at, 0x11223344);
+        CHECK(read(at) == 0x11223344);
+    }
     CHECK(try_write(address + 3 * bytes - 2) == invalid);
     CHECK(d.cuMemUnmap(address + bytes, bytes) == invalid);
-    unmap(address, 3 * bytes);
-    free_reserved(address, 4 * bytes);
 }
 
 TEST_CASE("a buffer grows in place") {
     start();
-    const auto address = reserve(64 * G);
-    std::vector<CUmemGenericAllocationHandle> parts;
+    const Reservation address(64 * G);
     for (std::uint32_t i = 0; i != 16; ++i) {
-        parts.push_back(create_memory(G, on_device()));
-        map(address + i * G, G, parts.back());
+        const PhysicalMemory part(G, on_device());
+        map(address + i * G, G, part);
         allow(address + i * G, G);
         write(address + i * G, i);
         for (std::uint32_t j = 0; j <= i; ++j) {
             CHECK(read(address + j * G) == j);
         }
     }
-    unmap(address, 64 * G); // what is mapped of it
-    for (const auto part : parts) {
-        release_physical(part);
-    }
-    free_reserved(address, 64 * G);
 }
 
 TEST_CASE("many mappings need few descriptors") {
-    start();
-    const auto address = reserve(3000 * std::size_t(65536));
-    configure("granularity=64KiB");
-    const std::size_t step = 65536;
+    start("granularity=64KiB");
+    constexpr std::size_t step = 64 * KiB;
+    const Reservation address(3000 * step);
     for (std::size_t i = 0; i != 1500; ++i) {
         const PhysicalMemory memory(step, on_device());
         map(address + i * step, step, memory);
@@ -178,26 +139,24 @@ TEST_CASE("many mappings need few descriptors") {
     allow(address, 1500 * step);
     write(address + 1499 * step, 3);
     CHECK(read(address + 1499 * step) == 3);
-    unmap(address, 3000 * step);
-    free_reserved(address, 3000 * step);
 }
 
 TEST_CASE("what is left over is reported: memory, mappings, reservations") {
     start();
-    const auto memory = create_memory(G, on_device());
-    const auto address = reserve(2 * G);
-    map(address, G, memory);
-    auto lines = leaks();
-    CHECK(lines.size() == 3);
-    CHECK(any_line(lines, "physical memory"));
-    CHECK(any_line(lines, "made by cuMemCreate"));
-    CHECK(any_line(lines, "memory mapping"));
-    CHECK(any_line(lines, "made by cuMemMap"));
-    CHECK(any_line(lines, "address reservation"));
-    CHECK(any_line(lines, "made by cuMemAddressReserve"));
-    unmap(address, G);
-    free_reserved(address, 2 * G);
-    release_physical(memory);
+    {
+        const PhysicalMemory memory(G, on_device());
+        const Reservation address(2 * G);
+        map(address, G, memory);
+        const auto lines = leaks();
+        CHECK(lines.size() == 3);
+        for (const auto &[what, maker] : {std::pair{"physical memory", "made by cuMemCreate"},
+                                          {"memory mapping", "made by cuMemMap"},
+                                          {"address reservation", "made by cuMemAddressReserve"}}) {
+            CHECK(std::count_if(lines.begin(), lines.end(), [&](const std::string &line) {
+                      return support::contains(line, what) && support::contains(line, maker);
+                  }) == 1);
+        }
+    }
     CHECK(leaks().empty());
 }
 
@@ -217,8 +176,8 @@ TEST_CASE("a reset forgets all of it") {
 TEST_CASE("an unmap waits for queued work, or the work fails") {
     const std::string mode = GENERATE(from_range(all_modes()));
     start(mode);
-    const auto memory = create_memory(G, on_device());
-    const auto address = reserve(2 * G);
+    const PhysicalMemory memory(G, on_device());
+    const Reservation address(2 * G);
     map(address, G, memory);
     map(address + G, G, memory);
     allow(address, 2 * G);
@@ -238,11 +197,8 @@ TEST_CASE("an unmap waits for queued work, or the work fails") {
         CHECK(d.cuDevicePrimaryCtxReset(0) == good);
         stream = nullptr;
     }
-    unmap(address, 2 * G);
-    free_reserved(address, 2 * G);
-    release_physical(memory);
     if (stream != nullptr) {
-        CHECK(d.cuStreamDestroy(stream) == good);
+        destroy(stream);
     }
 }
 
@@ -250,13 +206,13 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
     start("mode=adversarial;stall=0;seed=" + std::to_string(GENERATE(range(0, 8))));
     const bool copies = GENERATE(false, true);
     const PhysicalMemory first(G, on_device()), second(G, on_device());
-    const auto address = reserve(3 * G);
+    const Reservation address(3 * G);
     for (std::size_t i = 0; i != 3; ++i) {
         map(address + i * G, G, i == 0 ? first : second);
     }
     allow(address, 3 * G);
-    void *pinned = allocate_pinned(2 * G);
-    const CUstream stream = make_stream(non_blocking);
+    const PinnedMemory pinned(2 * G);
+    const Stream stream(non_blocking);
     const CUdeviceptr begin = address + G - 16; // the last bytes of the first mapping
     const std::size_t bytes = GENERATE(std::size_t(16), std::size_t(17), G + 16);
     CHECK((copies ? d.cuMemcpyHtoDAsync(begin, pinned, bytes, stream)
@@ -270,10 +226,6 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
         expect_misuse("is unmapped while 1 enqueued operation needs it");
     }
     CHECK(d.cuStreamSynchronize(stream) == good);
-    CHECK(d.cuStreamDestroy(stream) == good);
-    release(pinned);
-    unmap(address, 2 * G);
-    free_reserved(address, 3 * G);
 }
 
 TEST_CASE("asynchronous work on mapped memory gives its results in every mode") {
@@ -290,27 +242,20 @@ TEST_CASE("asynchronous work on mapped memory gives its results in every mode") 
 
 TEST_CASE("threads map and unmap at the same time") {
     start("mode=threaded");
-    const auto address = reserve(8 * G);
-    std::vector<std::thread> threads;
-    std::vector<int> failures(4, 0);
-    for (std::size_t t = 0; t != 4; ++t) {
-        threads.emplace_back([&, t] {
-            const auto properties = on_device();
-            const auto access = grant();
-            const CUdeviceptr own = address + 2 * t * G;
-            for (int i = 0; i != 50; ++i) {
-                CUmemGenericAllocationHandle memory = 0;
-                failures[t] += d.cuMemCreate(&memory, G, &properties, 0) != good;
-                failures[t] += d.cuMemMap(own, G, 0, memory, 0) != good;
-                failures[t] += d.cuMemRelease(memory) != good;
-                failures[t] += d.cuMemSetAccess(own, G, &access, 1) != good;
-                failures[t] += d.cuMemUnmap(own, G) != good;
-            }
-        });
-    }
-    for (auto &thread : threads) {
-        thread.join();
-    }
-    CHECK(failures == std::vector<int>(4, 0));
-    free_reserved(address, 8 * G);
+    const Reservation address(8 * G);
+    const auto properties = on_device();
+    const auto access = grant();
+    CHECK(in_threads([&](std::size_t t) {
+              const CUdeviceptr own = address + 2 * t * G;
+              int failures = 0;
+              for (int i = 0; i != 50; ++i) {
+                  CUmemGenericAllocationHandle memory = 0;
+                  failures += d.cuMemCreate(&memory, G, &properties, 0) != good;
+                  failures += d.cuMemMap(own, G, 0, memory, 0) != good;
+                  failures += d.cuMemRelease(memory) != good;
+                  failures += d.cuMemSetAccess(own, G, &access, 1) != good;
+                  failures += d.cuMemUnmap(own, G) != good;
+              }
+              return failures;
+          }) == std::vector<int>(4, 0));
 }

@@ -1,0 +1,89 @@
+// Checks that many tests make: calls in tables, calls that are reported as misuse.
+#pragma once
+
+#include "handles.hpp"
+
+#include <initializer_list>
+#include <source_location>
+#include <thread>
+#include <tuple>
+
+namespace sim_test {
+
+// CHECK(reported(d.cuMemFree(pinned), "of pinned host memory") == invalid): the call must have been
+// reported as a misuse with this text.
+inline CUresult reported(CUresult status, const std::string &text) {
+    expect_misuse(text);
+    return status;
+}
+
+// What the work returns for each of four numbers, in a thread of its own.
+template <class Work>
+auto in_threads(const Work &work) {
+    std::vector<decltype(work(std::size_t(0)))> results(4);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t != results.size(); ++t) {
+        threads.emplace_back([&, t] { results[t] = work(t); });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    return results;
+}
+
+// The parameters of a driver function, a function or a lambda, as a row of a table.
+template <class Call>
+struct Signature : Signature<decltype(&Call::operator())> {};
+template <class Class, class... Parameters>
+struct Signature<CUresult (Class::*)(Parameters...) const> {
+    using Row = std::tuple<std::remove_cvref_t<Parameters>...>;
+};
+template <class... Parameters>
+struct Signature<CUresult (*)(Parameters...)> {
+    using Row = std::tuple<std::remove_cvref_t<Parameters>...>;
+};
+
+// A function whose calls stand in tables: each row of arguments must return the same status.
+//
+//     const Calls allocate(&Driver::cuMemAlloc);
+//     allocate[invalid] = {{nullptr, 16}, {&address, 0}};
+template <class Call>
+class Calls {
+  public:
+    using Row = typename Signature<Call>::Row;
+
+    // A status, and the line that expects it.
+    struct Expected {
+        Expected(CUresult expected, std::source_location line = std::source_location::current())
+            : status(expected), where(line) {}
+        CUresult status;
+        std::source_location where;
+    };
+    struct Table {
+        void operator=(std::initializer_list<Row> rows) const {
+            int number = 0;
+            for (const Row &row : rows) {
+                INFO("row " << ++number << " of the table in line " << expected.where.line());
+                CHECK(calls.call(row) == expected.status);
+            }
+        }
+        const Calls &calls;
+        Expected expected;
+    };
+
+    explicit Calls(Call call) : call_(call) {}
+    Table operator[](Expected expected) const { return {*this, expected}; }
+
+  private:
+    CUresult call(const Row &row) const {
+        if constexpr (std::is_member_function_pointer_v<Call>) {
+            return std::apply(call_, std::tuple_cat(std::tie(d), row));
+        } else {
+            return std::apply(call_, row);
+        }
+    }
+
+    Call call_;
+};
+
+} // namespace sim_test
