@@ -4,18 +4,9 @@
 using namespace api_test;
 using namespace cushim;
 
-namespace {
-
-Context context_with(const char *settings) {
-    restart(settings);
-    return required(Context::primary(Device::from_native(0)));
-}
-
-} // namespace
-
 TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
+    const Context context = context_after_restart("fault=cuEventDestroy_v2:1:999:after");
     const Reports reports;
     const CUevent native = [&] {
         const auto event = required(Event::create(context));
@@ -30,7 +21,7 @@ TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
 
 TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
+    const Context context = context_after_restart("fault=cuEventDestroy_v2:1:999:after");
     const Reports reports;
     auto event = required(Event::create(context));
     CHECK(error_of(event.close()).status() == 999);
@@ -40,14 +31,14 @@ TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
 
 TEST_CASE("a driver that is gone is no failure", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("fault=cuEventDestroy_v2:1:4:after");
+    const Context context = context_after_restart("fault=cuEventDestroy_v2:1:4:after");
     const Reports reports;
-    { const auto event = Event::create(context); }
+    (void)Event::create(context);
     CHECK(reports.failures.empty());
 }
 
 TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") {
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto first = required(Event::create(context));
     Event second = first.share();
     REQUIRE(first.close().has_value());
@@ -56,7 +47,7 @@ TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") 
 }
 
 TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto first = required(Event::create(context));
     Event second = first.share();
     const CUevent native = first.release();
@@ -69,7 +60,7 @@ TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
 
 TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     const Stream stream = Stream::create(context).value();
     std::vector<int> values(100);
     auto plain = DeviceBuffer<int>::allocate(context, 100).value();
@@ -89,7 +80,7 @@ TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") 
 TEST_CASE("what the default stream frees goes even where its context cannot be entered",
           "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto buffer = [&] {
         const auto scope = context.enter().value();
         return DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
@@ -105,7 +96,7 @@ TEST_CASE("what the default stream frees goes even where its context cannot be e
 
 TEST_CASE("nothing is tried in a context that is gone", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const CUdeviceptr address = buffer.native();
     const Reports reports;
