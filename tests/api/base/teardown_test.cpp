@@ -4,29 +4,24 @@
 using namespace api_test;
 using namespace cushim;
 
-TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
+TEST_CASE("a destructor that fails tells the sink, and close() its caller", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_after_restart("fault=cuEventDestroy_v2:1:999:after");
+    const Context context = context_after_restart("");
+    auto closed = required(Event::create(context));
+    auto destroyed = required(Event::create(context));
+    const auto handle = reinterpret_cast<unsigned long long>(destroyed.native());
     const Reports reports;
-    const CUevent native = [&] {
-        const auto event = required(Event::create(context));
-        return event.native();
-    }();
+    always_fail_after("cuEventDestroy_v2");
+    CHECK(error_of(closed.close()).status() == 999);
+    CHECK_FALSE(static_cast<bool>(closed));
+    CHECK(reports.failures.empty());
+    destroyed.reset();
+    simulator()->clear_faults();
     REQUIRE(reports.failures.size() == 1);
     const TeardownFailure &failure = reports.failures.front();
     CHECK(std::string(failure.entry_point) == "cuEventDestroy_v2");
     CHECK(failure.status == 999);
-    CHECK(failure.handle == reinterpret_cast<unsigned long long>(native));
-}
-
-TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_after_restart("fault=cuEventDestroy_v2:1:999:after");
-    const Reports reports;
-    auto event = required(Event::create(context));
-    CHECK(error_of(event.close()).status() == 999);
-    CHECK_FALSE(static_cast<bool>(event));
-    CHECK(reports.failures.empty());
+    CHECK(failure.handle == handle);
 }
 
 TEST_CASE("a driver that is gone is no failure", "[teardown]") {

@@ -1,7 +1,6 @@
 #include "harness/device_code.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/scenario.hpp"
 
 #include <cstring>
 #include <utility>

@@ -1,5 +1,4 @@
 // Streams, events in them, and functions of the host.
-#include "harness/scenario.hpp"
 #include "harness/watched.hpp"
 
 #include <atomic>
@@ -69,7 +68,7 @@ TEST_CASE("a host function that does not run is destroyed all the same", "[strea
     CHECK(ran.use_count() == 1);
 }
 
-TEST_CASE("an empty stream is refused, and never means the default one", "[stream]") {
+TEST_CASE("an empty stream is refused, and never means the default one", "[stream][event]") {
     restart("");
     const Stream empty;
     CHECK(refused(empty.synchronize()));
@@ -77,6 +76,11 @@ TEST_CASE("an empty stream is refused, and never means the default one", "[strea
     CHECK(refused(Stream::borrow(nullptr).flags()));
     CHECK(refused(fill(empty, DeviceSpan<int>(16, 0), 0)));
     CHECK(refused(DeviceBuffer<int>::allocate_async(empty, 0)));
+    const Event no_event;
+    CHECK(refused(no_event.query()));
+    CHECK(refused(no_event.synchronize()));
+    CHECK(refused(no_event.record(Stream::legacy())));
+    CHECK(refused(Stream::legacy().wait_event(no_event)));
 }
 
 TEST_CASE("a stream and an event in it are not through while work waits", "[stream]") {
@@ -152,13 +156,4 @@ STREAM_SCENARIO_TEST("an event for several processes is waited for in its own co
     CUSHIM_TRY_VOID(elsewhere.wait_event(own));
     CUSHIM_TRY_VOID(elsewhere.synchronize());
     return stream.synchronize();
-}
-
-TEST_CASE("an empty event is refused", "[event]") {
-    restart("");
-    const Event empty;
-    CHECK(refused(empty.query()));
-    CHECK(refused(empty.synchronize()));
-    CHECK(refused(empty.record(Stream::legacy())));
-    CHECK(refused(Stream::legacy().wait_event(empty)));
 }

@@ -4,7 +4,6 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/watched.hpp"
 
 using namespace api_test;
 using namespace cushim;

@@ -2,7 +2,6 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/watched.hpp"
 
 #include <vector>
 

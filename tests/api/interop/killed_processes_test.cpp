@@ -5,7 +5,6 @@
 // API_TEST_ROUNDS sets how often that is done, API_TEST_SEED repeats a run.
 #include "harness/exported_memory.hpp"
 #include "harness/ipc_resources.hpp"
-#include "harness/scenario.hpp"
 
 #include "support/child_process.hpp"
 

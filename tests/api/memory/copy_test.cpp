@@ -59,34 +59,29 @@ STREAM_SCENARIO_TEST("what a context copies comes after its blocking streams", "
     return check_filled(context, buffer, 3);
 }
 
-ASIDE_SCENARIO_TEST("copies are queued in a stream", "[copy]") {
-    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
-    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
-    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
-    CUSHIM_TRY_VOID(fill(stream, first.span(), 0));
-    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CHECK(received.span()[99] == 99);
-    return {};
-}
-
 // CUDA itself looks at what is current, and refuses a pool's memory where that is another device's
 // context.
-CONTEXT_SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
-    CUSHIM_TRY(const Stream owner, Stream::create(context));
+ASIDE_SCENARIO_TEST("copies are queued in a stream, of a pool's memory and in a borrowed one, too",
+                    "[copy]") {
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
-    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate_async(owner, 100));
-    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate_async(owner, 100));
-    const Stream stream = Stream::borrow(owner.native());
-    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
-    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
-    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
-    CUSHIM_TRY_VOID(owner.synchronize());
-    CHECK(received.span()[99] == 99);
+    for (const bool pooled : {false, true}) {
+        const auto allocate = [&] {
+            return pooled ? DeviceBuffer<int>::allocate_async(stream, 100)
+                          : DeviceBuffer<int>::allocate(context, 100);
+        };
+        CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
+        CUSHIM_TRY(const auto first, allocate());
+        CUSHIM_TRY(const auto second, allocate());
+        CUSHIM_TRY_VOID(first.release_after(stream));
+        CUSHIM_TRY_VOID(second.release_after(stream));
+        const Stream in = pooled ? Stream::borrow(stream.native()) : stream.share();
+        CUSHIM_TRY_VOID(copy(in, first.span(), sent));
+        CUSHIM_TRY_VOID(copy(in, second.span(), first));
+        CUSHIM_TRY_VOID(fill(in, first.span(), 0));
+        CUSHIM_TRY_VOID(copy(in, received.span(), second));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(received.span()[99] == 99);
+    }
     return {};
 }
 
